@@ -161,8 +161,8 @@ async function frames(page: Page, origin: string, log: Log, lastStep: number): P
 /** The heap after so many hours of ticks with the heap after the first. */
 async function day(page: Page, origin: string, lastStep: number): Promise<Row> {
   const twin = (await (await fetch(`${origin}/r/large.json`)).json()) as OverviewTwin;
-  const told = { behind: origin, run: 'large', mill: twin.mill, names, firstStep: 2 * lastStep };
-  const server = await dayServer(told);
+  const day = { behind: origin, run: 'large', mill: twin.mill, names, firstStep: 2 * lastStep };
+  const server = await dayServer(day);
   try {
     await open(page, `${server.origin}/r/large`);
     let after = 0;

@@ -58,9 +58,9 @@ function startTap(runs: string, run: string): Watched {
     process: child,
     async hasRead(records) {
       for (;;) {
-        const told = [...read.values()];
-        const sum = told.reduce((all, topic) => all + topic.read, 0);
-        if (sum >= records && told.every(({ behind }) => behind === 0)) return;
+        const counts = [...read.values()];
+        const sum = counts.reduce((all, topic) => all + topic.read, 0);
+        if (sum >= records && counts.every(({ behind }) => behind === 0)) return;
         assert.equal(child.exitCode, null, 'the tap has ended');
         await pause(STATS_MS / 2);
       }

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Parted, type Parting, parting } from '../streams/replay/parting.ts';
+import { type Compared, type Divergence, divergence } from '../streams/replay/divergence.ts';
 import { type ComparedMetric, compareMetrics } from '../summary/comparison.ts';
 import { orDash, signed, significant } from '../summary/numbers.ts';
 import { readMetrics } from '../summary/reading.ts';
@@ -35,10 +35,10 @@ interface StartRow {
 export async function diffCommand(options: DiffOptions, io: Io): Promise<number> {
   const a = await findRun(io, options.runs, options.a);
   const b = await findRun(io, options.runs, options.b);
-  const { parted, metrics } = await stoppable(io, (scratch) =>
+  const { compared, metrics } = await stoppable(io, (scratch) =>
     withLocalLog(a, { io, scratch }, ({ log: first }) =>
       withLocalLog(b, { io, scratch }, async ({ log: second }) => ({
-        parted: await parting(allTopics, first, second),
+        compared: await divergence(allTopics, first, second),
         metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
       })),
     ),
@@ -46,10 +46,10 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const started = startedWith(a, b);
   await io.out(
     options.json === true
-      ? `${jsonText({ a: a.name, b: b.name, started, ...parted, metrics })}\n`
-      : diffText(a, b, { started, parted, metrics }),
+      ? `${jsonText({ a: a.name, b: b.name, started, ...compared, metrics })}\n`
+      : diffText(a, b, { started, compared, metrics }),
   );
-  return parted.parting === null ? exitCodes.done : exitCodes.failed;
+  return compared.divergence === null ? exitCodes.done : exitCodes.failed;
 }
 
 function startedWith(a: Run, b: Run): StartRow[] {
@@ -62,16 +62,16 @@ function startedWith(a: Run, b: Run): StartRow[] {
 
 interface Found {
   readonly started: readonly StartRow[];
-  readonly parted: Parted;
+  readonly compared: Compared;
   readonly metrics: readonly ComparedMetric[];
 }
 
-function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
+function diffText(a: Run, b: Run, { started, compared, metrics }: Found): string {
   const head = [
     ['', a.name, b.name],
     ...started.map((row) => [row.setting, shown(row.a), shown(row.b)]),
   ];
-  const records = Object.entries(parted.same).map(([topic, { equal, all }]) => [
+  const records = Object.entries(compared.same).map(([topic, { equal, all }]) => [
     topic,
     `${equal} of ${all}`,
   ]);
@@ -84,7 +84,7 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
   ]);
   const sections = [
     started.length === 0 ? 'same job, seed and settings' : table(head, ['left']),
-    partingText(a.name, b.name, parted.parting),
+    divergenceText(a.name, b.name, compared.divergence),
     table([['topic', 'equal'], ...records], ['left', 'right']),
     table(
       [['round', 'metric', a.name, b.name, 'difference'], ...numbers],
@@ -94,7 +94,7 @@ function diffText(a: Run, b: Run, { started, parted, metrics }: Found): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-function partingText(a: string, b: string, found: Parting | null): string {
+function divergenceText(a: string, b: string, found: Divergence | null): string {
   if (found === null) return `${a} and ${b} have the same records`;
   const { difference, moment } = found;
   const when = moment < 0 ? 'before training' : whenOf(moment);

@@ -51,7 +51,7 @@ export async function executeRun(
   run: Run,
   job: Job,
   io: Io,
-  { exporter = noExporter, output = runOutput({}, io) }: Told = {},
+  { exporter = noExporter, output = runOutput({}, io) }: Observers = {},
 ): Promise<FlowEnd> {
   const interrupted = interruption(io);
   const { signal } = interrupted;
@@ -64,12 +64,12 @@ export async function executeRun(
 }
 
 /** Who is told how the run goes. */
-interface Told {
+interface Observers {
   readonly exporter?: RunExporter;
   readonly output?: RunOutput;
 }
 
-interface Execution extends Required<Told> {
+interface Execution extends Required<Observers> {
   readonly run: Run;
   readonly job: Job;
   readonly signal: AbortSignal;
@@ -116,14 +116,14 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     if (leads || (await readRunRecord(folder)) === null) await writeRunRecord(folder, record);
     if (leads) exporter.leads(log);
     const paused = (is: boolean): void => exporter.state(is ? 'paused' : 'running');
-    const told = await obey({ run, log, output, notice, paused, changed });
-    const { control } = told;
+    const commands = await obey({ run, log, output, notice, paused, changed });
+    const { control } = commands;
     const stopping = AbortSignal.any([signal, control.stop]);
     control.stop.addEventListener('abort', () => exporter.state('stopping'), { once: true });
     const means = { log, signal: stopping, leading, exporter, output, control };
     if (leads) keep();
     const end = await runJob(run, job, means, io)
-      .finally(() => told.end())
+      .finally(() => commands.end())
       .finally(() => kept());
     await finish(end === 'stopped' ? 'stopped' : 'done');
     if (leads) await mentionIdleSteps(run.name, log, { output, io });

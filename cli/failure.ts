@@ -29,10 +29,10 @@ export function failure(
   }
   const code = hasCode(error, 'USAGE') ? exitCodes.usage : exitCodes.failed;
   const stack = env.MILLRACE_DEBUG === '1' ? `\n${withoutSecrets(inspect(error))}` : '';
-  return { code, message: `error${told(error)}${stack}` };
+  return { code, message: `error${described(error)}${stack}` };
 }
 
-function told(error: unknown): string {
+function described(error: unknown): string {
   if (hasCode(error, 'USAGE')) return `: ${error.message}`;
   if (error instanceof MillraceError) return ` (${error.code}): ${error.message}`;
   const text =

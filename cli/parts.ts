@@ -6,11 +6,11 @@ const SPOKEN_OF_MIN = 50_000;
 
 /** `what` stands before the numbers. */
 export function tenths(what: string, io: Io): (done: number, all: number) => void {
-  let told = 0;
+  let announced = 0;
   return (done, all) => {
     const part = Math.floor((PARTS * done) / Math.max(1, all));
-    if (part <= told || all < SPOKEN_OF_MIN) return;
-    told = part;
+    if (part <= announced || all < SPOKEN_OF_MIN) return;
+    announced = part;
     io.err(`${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} records`);
   };
 }

@@ -197,8 +197,8 @@ async function executed(
   output: RunOutput,
 ): Promise<FlowEnd> {
   const address = metricsAddress(options);
-  const told = { run: run.name, worker: workerOf(run), facts: run.record, clock: io.clock };
-  const exporter = address === null ? noExporter : await exportRun(address, told);
+  const about = { run: run.name, worker: workerOf(run), facts: run.record, clock: io.clock };
+  const exporter = address === null ? noExporter : await exportRun(address, about);
   if (exporter.url !== null) output.say(`metrics at ${exporter.url}`);
   const page =
     options.page === undefined

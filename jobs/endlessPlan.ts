@@ -23,8 +23,8 @@ import {
   beside,
   type Opening,
   type Place,
-  type PlacedItem,
   type Resumable,
+  type ResumableItem,
 } from '../streams/resumable.ts';
 import { pulled } from '../streams/run/sourceRunner.ts';
 import type { SourceItem } from '../streams/stage.ts';
@@ -57,7 +57,7 @@ export const REMEMBERED = 2 ** 20;
 
 /** A wait this long is told, but never more often than this. */
 const QUIET_MS = 5000;
-const TOLD_MS = 60_000;
+const NOTICE_EVERY_MS = 60_000;
 const SLEEP_MAX_MS = 86_400_000;
 
 /** The parts of the cursor that say how many places are taken, and which window is open. */
@@ -164,8 +164,8 @@ class Planner {
   #open: OpenWindow | null = null;
   #left = 0;
   /** What is asked for and has not come. */
-  #pending: Promise<IteratorResult<PlacedItem<QuestionRow>>> | null = null;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #pending: Promise<IteratorResult<ResumableItem<QuestionRow>>> | null = null;
+  #lastNoticeMs = Number.NEGATIVE_INFINITY;
 
   constructor(plan: EndlessPlan, opening: Opening) {
     this.#plan = plan;
@@ -176,7 +176,7 @@ class Planner {
     for (const [i, row] of heldOut.entries()) this.#kept.set(`held/${i}`, row);
   }
 
-  async *items(): AsyncGenerator<PlacedItem<Question>, void> {
+  async *items(): AsyncGenerator<ResumableItem<Question>, void> {
     const slots = slotsOf(this.#plan);
     let taken = await this.#goOn(slots);
     const asked = await RecentKeys.of(this.#plan.log, topics.questions, REMEMBERED);
@@ -302,10 +302,10 @@ class Planner {
 
   /** Passes on what cannot be asked and what was asked before; gives the first question that is new, null at the end. */
   async *#untilNew(
-    arrivals: AsyncIterator<PlacedItem<QuestionRow>>,
+    arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     asked: RecentKeys,
     leftMs: () => number,
-  ): AsyncGenerator<PlacedItem<never>, Arrived | 'over' | null> {
+  ): AsyncGenerator<ResumableItem<never>, Arrived | 'over' | null> {
     for (;;) {
       const come = await this.#next(arrivals, leftMs);
       if (come === 'over') return come;
@@ -325,9 +325,9 @@ class Planner {
 
   /** What comes next, unless the time is over before; then it is given the next time. */
   async #next(
-    arrivals: AsyncIterator<PlacedItem<QuestionRow>>,
+    arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     leftMs: () => number,
-  ): Promise<IteratorResult<PlacedItem<QuestionRow>> | 'over'> {
+  ): Promise<IteratorResult<ResumableItem<QuestionRow>> | 'over'> {
     if (leftMs() <= 0) return 'over';
     const over = new AbortController();
     this.#clock.sleep(QUIET_MS, over.signal).then(
@@ -361,8 +361,8 @@ class Planner {
   #tell(): void {
     const { arriving, print } = this.#plan;
     const nowMs = this.#clock.now();
-    if (nowMs < this.#toldMs + TOLD_MS || this.#opening.signal.aborted) return;
-    this.#toldMs = nowMs;
+    if (nowMs < this.#lastNoticeMs + NOTICE_EVERY_MS || this.#opening.signal.aborted) return;
+    this.#lastNoticeMs = nowMs;
     print(
       `waiting for questions from ${arriving.name}: ${this.#come}${this.#ofNeeded()} have come`,
     );

@@ -97,11 +97,11 @@ export class LiveHandle implements LiveSettings {
       const version = typeof due === 'number' ? due : this.#dueOf(due);
       return version === null ? null : this.#countAt(version);
     };
-    const told$ = this.#news.pipe(
+    const counts$ = this.#news.pipe(
       map(countNow),
       filter((count) => count !== null),
     );
-    const count = countNow() ?? (await raceAbort(firstValueFrom(told$), signal));
+    const count = countNow() ?? (await raceAbort(firstValueFrom(counts$), signal));
     await this.#control.known(count, signal);
   }
 

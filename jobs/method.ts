@@ -60,8 +60,8 @@ export async function trainPolicy(
   const live = context.own(new LiveHandle(context.control));
   const planned = (train: number) => planMethods(methods, { train, seed, live });
   const layout = (train: number) => planned(train).flatMap(({ rounds }) => rounds);
-  const told = { log, clock, print };
-  const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...told });
+  const shared = { log, clock, print };
+  const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...shared });
   const ready = planned(plan.train);
   const options = { ...loopOptions(ready.map((one) => one.loop)), live };
   const loop = await policyLoop(context, parts, plan, options);

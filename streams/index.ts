@@ -35,9 +35,9 @@ export {
   type Cursors,
   type Opening,
   type Place,
-  type PlacedItem,
-  type PlacedItems,
   type Resumable,
+  type ResumableItem,
+  type ResumableItems,
   resumable,
 } from './resumable.ts';
 export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './run/runFlow.ts';

@@ -36,7 +36,7 @@ export interface Place {
 }
 
 /** What a resumable source yields: an item and the place behind it, or just a place. */
-export type PlacedItem<T> = Place | (Place & SourceItem<T>);
+export type ResumableItem<T> = Place | (Place & SourceItem<T>);
 
 /** How a resumable source is opened. */
 export interface Opening {
@@ -47,12 +47,12 @@ export interface Opening {
 }
 
 /** Items and their places, as they come. */
-export type PlacedItems<T> = AsyncIterable<PlacedItem<T>> | Observable<PlacedItem<T>>;
+export type ResumableItems<T> = AsyncIterable<ResumableItem<T>> | Observable<ResumableItem<T>>;
 
 /** A source that goes on where it was. It is opened when a run begins to take from it, and costs nothing before. */
 export interface Resumable<T> {
   readonly kind: 'resumable';
-  open(opening: Opening): PlacedItems<T> | Promise<PlacedItems<T>>;
+  open(opening: Opening): ResumableItems<T> | Promise<ResumableItems<T>>;
 }
 
 /** An item of a source of one part, and its cursor. */
@@ -80,7 +80,7 @@ export function resumable<T>(
     kind: 'resumable',
     async open({ cursor, signal }) {
       const items = from(await cursor(WHOLE), signal);
-      return isObservable(items) ? items.pipe(map(placed)) : placedEach(items);
+      return isObservable(items) ? items.pipe(map(withPlace)) : eachWithPlace(items);
     },
   };
 }
@@ -90,10 +90,12 @@ export function isResumable(items: unknown): items is Resumable<unknown> {
   return (items as Partial<Resumable<unknown>>).kind === 'resumable';
 }
 
-async function* placedEach<T>(items: AsyncIterable<CursorItem<T>>): AsyncGenerator<PlacedItem<T>> {
-  for await (const item of items) yield placed(item);
+async function* eachWithPlace<T>(
+  items: AsyncIterable<CursorItem<T>>,
+): AsyncGenerator<ResumableItem<T>> {
+  for await (const item of items) yield withPlace(item);
 }
 
-function placed<T>({ cursor, ...item }: CursorItem<T>): PlacedItem<T> {
+function withPlace<T>({ cursor, ...item }: CursorItem<T>): ResumableItem<T> {
   return { ...(item as SourceItem<T>), at: { [WHOLE]: cursor } };
 }

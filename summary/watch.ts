@@ -60,8 +60,8 @@ export class Watch {
 
   /** By the last of what it was told. */
   async #isPaused(): Promise<boolean> {
-    const told = await this.#last(topics.control, CONTROLS_LAST);
-    return told.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
+    const commands = await this.#last(topics.control, CONTROLS_LAST);
+    return commands.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';
   }
 
   async #last<T>(topic: Topic<T>, count: number): Promise<readonly T[]> {

@@ -66,8 +66,8 @@ export class Learning {
     const before = this.#longest.get(why);
     this.#now = now;
     if (before === undefined || lengthOf(now) > lengthOf(before)) this.#longest.set(why, now);
-    const told = before !== undefined && isNotable(before);
-    return !told && isNotable(now) ? now : null;
+    const wasNotable = before !== undefined && isNotable(before);
+    return !wasNotable && isNotable(now) ? now : null;
   }
 
   /** Notes on the run so far, a sentence each; none where it learns. */

@@ -27,7 +27,7 @@ export interface AbsenceOptions {
 export class Absence {
   readonly #options: AbsenceOptions;
   #sinceMs: number | null = null;
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #lastLineMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AbsenceOptions) {
     this.#options = options;
@@ -38,8 +38,8 @@ export class Absence {
     const { clock, maxMs, silent, after, server, report } = this.#options;
     const nowMs = clock.now();
     this.#sinceMs ??= nowMs;
-    if (nowMs - this.#toldMs < LINE_EVERY_MS) return;
-    this.#toldMs = nowMs;
+    if (nowMs - this.#lastLineMs < LINE_EVERY_MS) return;
+    this.#lastLineMs = nowMs;
     const forMs = nowMs - this.#sinceMs;
     report(
       `${silent} ${request} for ${wholeSeconds(forMs)} s (${reason}): ${ADVICE}. ` +
@@ -56,7 +56,7 @@ export class Absence {
     const line = `${one} answers again, after ${wholeSeconds(forMs)} s`;
     report(line, { state: 'back', server, reason: '', forMs });
     this.#sinceMs = null;
-    this.#toldMs = Number.NEGATIVE_INFINITY;
+    this.#lastLineMs = Number.NEGATIVE_INFINITY;
   }
 }
 

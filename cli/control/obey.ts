@@ -32,7 +32,7 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
   const control = await followControl(log);
   const onKafka = (run.log ?? run.record.log) !== undefined;
   const close = onKafka ? async () => undefined : takeIn(run.folder, log, notice);
-  const told = control.paused$.pipe(skip(control.paused ? 0 : 1)).subscribe((is) => {
+  const subscription = control.paused$.pipe(skip(control.paused ? 0 : 1)).subscribe((is) => {
     options.paused(is);
     output.tell(is ? 'paused' : 'resumed', { run: run.name });
     output.say(is ? `paused; resume with: millrace resume ${run.name}` : 'resumed');
@@ -42,7 +42,7 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
   let counted = -1;
   let noting: Promise<void> = Promise.resolve();
   const lagMax = lagMaxOf(run.record.settings);
-  told.add(
+  subscription.add(
     log
       .tap(topics.weights, { from: { kind: 'last', count: 1 }, follow: true })
       .subscribe(({ value: { version, controls } }) => {
@@ -60,7 +60,7 @@ export async function obey(options: ObeyOptions): Promise<Obeyed> {
   return {
     control,
     async end() {
-      told.unsubscribe();
+      subscription.unsubscribe();
       control.stop.removeEventListener('abort', stopped);
       await close();
       await control.close();

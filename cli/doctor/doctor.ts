@@ -119,7 +119,7 @@ function crashed(signal: string): Pick<Finding, 'what' | 'advice'> {
   };
 }
 
-function toldOfKafka(error: unknown, log: string): Pick<Finding, 'what' | 'advice'> {
+function kafkaFinding(error: unknown, log: string): Pick<Finding, 'what' | 'advice'> {
   if (hasCode(error, 'NO_LOG')) {
     return {
       what: `its topics are no longer on Kafka at ${log}: someone deleted them`,
@@ -149,7 +149,8 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
     return await withLog(run, (log) => diagnoseLog(run, log));
   } catch (error) {
     const replies = await checkReplies(run.folder);
-    const finding = run.record.log === undefined ? told(error) : toldOfKafka(error, run.record.log);
+    const finding =
+      run.record.log === undefined ? findingOf(error) : kafkaFinding(error, run.record.log);
     return nothing(run.name, { rule: 'log', where: 'log', ...finding }, ...replies);
   }
 }
@@ -246,7 +247,7 @@ async function withoutRecord(
       await log.close();
     }
   } catch (also) {
-    return nothing(name, damaged, { rule: 'log', where: 'log', ...told(also) });
+    return nothing(name, damaged, { rule: 'log', where: 'log', ...findingOf(also) });
   }
 }
 
@@ -254,7 +255,7 @@ function nothing(run: string, ...findings: readonly Finding[]): Diagnosis {
   return { run, findings, records: 0, weightsFiles: 0, deadLetters: 0, notes: [] };
 }
 
-function told(error: unknown): Pick<Finding, 'what' | 'advice'> {
+function findingOf(error: unknown): Pick<Finding, 'what' | 'advice'> {
   if (hasCode(error, 'NO_LOG')) {
     return { what: messageOf(error), advice: 'start the run again, or delete its folder' };
   }

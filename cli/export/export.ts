@@ -10,7 +10,7 @@ import { join, relative, resolve } from 'node:path';
 import { counted } from '../../base/counted.ts';
 import { makeFolder } from '../../base/makeFolder.ts';
 import { columnsOf } from '../../sinks/tables/columns.ts';
-import { partedFiles } from '../../sinks/tables/parted.ts';
+import { partitionedFiles } from '../../sinks/tables/partitioned.ts';
 import { linesFile, parquetFile, type TableFile } from '../../sinks/tables/tableFile.ts';
 import type { Log, Stored } from '../../streams/log.ts';
 import type { Topic } from '../../streams/topic.ts';
@@ -130,7 +130,7 @@ async function opened(
     const found = pick(stored)[partitionBy];
     return found === null || found === undefined ? null : String(found);
   };
-  return partedFiles({ folder: path, field: partitionBy, value, extension: format, open });
+  return partitionedFiles({ folder: path, field: partitionBy, value, extension: format, open });
 }
 
 function opener(

@@ -128,8 +128,8 @@ async function toCollector(
   const about = aboutOf(run);
   keepHeaders(process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '');
   const clock = sleepClock(io.clock);
-  const told = { url, about, clock, notice: io.err, patienceMs };
-  const to = collector(await openTelemetry(), told);
+  const options = { url, about, clock, notice: io.err, patienceMs };
+  const to = collector(await openTelemetry(), options);
   const hash = createHash('sha256').update(`${about.startedMs} ${url}`).digest('hex');
   const kept = join(run.folder, 'exports', `otlp-${hash.slice(0, 12)}.json`);
   return {

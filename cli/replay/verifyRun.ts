@@ -45,7 +45,7 @@ export async function verifyRun({ run, job, runs }: VerifyCommand, io: Io): Prom
       verifyIn(folder, { run, job, interrupted }, io),
     );
     await noteVerified(run.folder, noteOf(found, io));
-    return await told(name, found, io);
+    return await report(name, found, io);
   } finally {
     interrupted.release();
   }
@@ -97,7 +97,7 @@ function noteOf({ difference, equal, stopped }: Verified, io: Io): VerifiedNote 
   return { atMs: io.clock.now(), ok: difference === null, records, text };
 }
 
-async function told(name: string, found: Verified, io: Io): Promise<number> {
+async function report(name: string, found: Verified, io: Io): Promise<number> {
   const { difference, equal, stopped, weights } = found;
   if (difference !== null) {
     const text = differenceText(difference, ['recorded', 'now']);

@@ -1,11 +1,11 @@
 /**
- * The records of several topics in the order of their time; those of one moment in the order of the lanes.
+ * The records of several topics in the order of their time; those of one moment in the order of the queues.
  *
- * A lane with nothing to show is waited for until it has reached its end. Past that, in a tap that follows, a
- * record waits `holdMs` for older ones of the other topics, which are looked at only so often.
+ * A queue with nothing to show is waited for until it has reached its end. Past that, in a tap that follows, a
+ * record waits `patienceMs` for older ones of the other topics, which are looked at only so often.
  */
 import type { Stored } from '../../streams/log.ts';
-import type { Lane } from './lane.ts';
+import type { TopicQueue } from './topicQueue.ts';
 
 /** Wakes those that wait for a change. */
 export class Changes {
@@ -23,31 +23,31 @@ export class Changes {
 }
 
 export interface ByTimeOptions {
-  /** Notified by the lanes. */
+  /** Notified by the queues. */
   readonly changes: Changes;
-  readonly holdMs: number;
+  readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Ends when every lane has, or when the signal aborts; fails as a lane does. */
+/** Ends when every queue has, or when the signal aborts; fails as a queue does. */
 export async function* byTime(
-  lanes: readonly Lane[],
-  { changes, holdMs, signal }: ByTimeOptions,
+  queues: readonly TopicQueue[],
+  { changes, patienceMs, signal }: ByTimeOptions,
 ): AsyncGenerator<Stored<unknown>> {
   const notify = (): void => changes.notify();
   signal.addEventListener('abort', notify);
   try {
     while (!signal.aborted) {
       const changed = changes.next();
-      const open = lanes.filter((lane) => !lane.over);
+      const open = queues.filter((queue) => !queue.over);
       if (open.length === 0) return;
       const first = earliest(open);
-      const silent = open.filter((lane) => lane.head === undefined);
-      if (first === null || silent.some((lane) => !lane.atEnd)) {
+      const silent = open.filter((queue) => queue.head === undefined);
+      if (first === null || silent.some((queue) => !queue.atEnd)) {
         await changed;
         continue;
       }
-      const waitMs = silent.length === 0 ? 0 : first.head!.sinceMs + holdMs - performance.now();
+      const waitMs = silent.length === 0 ? 0 : first.head!.sinceMs + patienceMs - performance.now();
       if (waitMs > 0) await within(changed, waitMs);
       else yield first.take();
     }
@@ -56,12 +56,12 @@ export async function* byTime(
   }
 }
 
-function earliest(lanes: readonly Lane[]): Lane | null {
-  let first: Lane | null = null;
+function earliest(queues: readonly TopicQueue[]): TopicQueue | null {
+  let first: TopicQueue | null = null;
   let firstMs = Number.POSITIVE_INFINITY;
-  for (const lane of lanes) {
-    const atMs = lane.head?.stored.atMs ?? Number.POSITIVE_INFINITY;
-    if (atMs < firstMs) [first, firstMs] = [lane, atMs];
+  for (const queue of queues) {
+    const atMs = queue.head?.stored.atMs ?? Number.POSITIVE_INFINITY;
+    if (atMs < firstMs) [first, firstMs] = [queue, atMs];
   }
   return first;
 }

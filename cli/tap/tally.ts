@@ -2,10 +2,10 @@
 import type { Stored } from '../../streams/log.ts';
 import { size } from '../../summary/numbers.ts';
 import { table } from '../../summary/text/table.ts';
-import type { Lane } from './lane.ts';
+import type { TopicQueue } from './topicQueue.ts';
 
 interface Count {
-  readonly lane: Lane;
+  readonly queue: TopicQueue;
   read: number;
   bytes: number;
   shown: number;
@@ -20,11 +20,11 @@ export class Tally {
   readonly #counts: ReadonlyMap<string, Count>;
   #lastMs: number;
 
-  constructor(lanes: readonly Lane[], nowMs: number) {
+  constructor(queues: readonly TopicQueue[], nowMs: number) {
     this.#counts = new Map(
-      lanes.map((lane) => {
+      queues.map((queue) => {
         const none = { read: 0, bytes: 0 };
-        return [lane.topic, { lane, ...none, shown: 0, unreadable: 0, before: none }];
+        return [queue.topic, { queue, ...none, shown: 0, unreadable: 0, before: none }];
       }),
     );
     this.#lastMs = nowMs;
@@ -59,7 +59,7 @@ export class Tally {
     const seconds = Math.max(0.001, (nowMs - this.#lastMs) / 1000);
     this.#lastMs = nowMs;
     const counts = [...this.#counts.values()];
-    const known = counts.filter(({ read, lane }) => read > 0 || lane.behind > 0);
+    const known = counts.filter(({ read, queue }) => read > 0 || queue.behind > 0);
     const rows = (known.length > 0 ? known : counts).map((count) => this.#row(count, seconds));
     return table(
       [HEAD, ...rows],
@@ -68,14 +68,14 @@ export class Tally {
   }
 
   #row(count: Count, seconds: number): string[] {
-    const { lane, read, bytes, shown, before } = count;
+    const { queue, read, bytes, shown, before } = count;
     count.before = { read, bytes };
     const perSecond = (read - before.read) / seconds;
     return [
-      lane.topic,
+      queue.topic,
       perSecond < 10 ? perSecond.toFixed(1) : String(Math.round(perSecond)),
       size((bytes - before.bytes) / seconds),
-      ...[read, shown, lane.behind].map(String),
+      ...[read, shown, queue.behind].map(String),
     ];
   }
 }

@@ -17,14 +17,14 @@ import { findRun, listRuns, openRunLog, type Run } from '../runs.ts';
 import { tokenText } from '../runTokenizer.ts';
 import { byTime, Changes } from './byTime.ts';
 import type { Format } from './formats.ts';
-import { Lane, type Unreadable } from './lane.ts';
 import { isPattern, named, topicsLike } from './patterns.ts';
 import { type Plan, planOf, type TapOptions } from './plan.ts';
 import type { TextOf } from './promptText.ts';
 import { Tally } from './tally.ts';
+import { TopicQueue, type Unreadable } from './topicQueue.ts';
 
 /** Twice as long as an embedded log that is read takes to see what is new. */
-const HOLD_MS = 200;
+const PATIENCE_MS = 200;
 const UNREADABLE_SHOWN_MAX = 5;
 /** So many records are read in no time. */
 const UNTOLD_MAX = 20_000;
@@ -96,7 +96,7 @@ class Tapping {
   readonly #format: Format;
   readonly #signal: AbortSignal;
   readonly #io: Io;
-  readonly #lanes: readonly Lane[];
+  readonly #queues: readonly TopicQueue[];
   readonly #changes = new Changes();
   readonly #tally: Tally;
 
@@ -113,8 +113,8 @@ class Tapping {
       changed: () => this.#changed(),
       unreadable: (record: Unreadable) => this.#unreadable(record),
     };
-    this.#lanes = topics.map(({ name }) => new Lane(name, hooks, names.includes(name)));
-    this.#tally = new Tally(this.#lanes, io.clock.now());
+    this.#queues = topics.map(({ name }) => new TopicQueue(name, hooks, names.includes(name)));
+    this.#tally = new Tally(this.#queues, io.clock.now());
   }
 
   async run(log: Log): Promise<void> {
@@ -122,14 +122,14 @@ class Tapping {
     if (countMax <= 0) return;
     const timer = statsMs === null ? undefined : setInterval(() => this.#printStats(), statsMs);
     try {
-      for (const [i, lane] of this.#lanes.entries()) {
-        const unindexed = this.#unindexed(lane.topic);
-        lane.start((own) => log.tap(this.#topics[i]!, { ...range, unindexed, ...own }));
+      for (const [i, queue] of this.#queues.entries()) {
+        const unindexed = this.#unindexed(queue.topic);
+        queue.start((own) => log.tap(this.#topics[i]!, { ...range, unindexed, ...own }));
       }
       await this.#show();
     } finally {
       clearInterval(timer);
-      for (const lane of this.#lanes) lane.close();
+      for (const queue of this.#queues) queue.close();
     }
     this.#printEnd();
   }
@@ -141,9 +141,9 @@ class Tapping {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     let shown = 0;
-    for await (const stored of byTime(this.#lanes, {
+    for await (const stored of byTime(this.#queues, {
       changes: this.#changes,
-      holdMs: HOLD_MS,
+      patienceMs: PATIENCE_MS,
       signal,
     })) {
       this.#tally.read(stored);
@@ -167,16 +167,16 @@ class Tapping {
    * Topics of a pattern without the partitions that are asked for are left out, where another one has them.
    */
   #passOver(): void {
-    const lacking = this.#lanes.filter(({ lacks }) => lacks !== null);
-    if (lacking.length === 0 || !this.#lanes.every(({ begun }) => begun)) return;
-    const goesOn = this.#lanes.some(
+    const lacking = this.#queues.filter(({ lacks }) => lacks !== null);
+    if (lacking.length === 0 || !this.#queues.every(({ begun }) => begun)) return;
+    const goesOn = this.#queues.some(
       ({ topic, lacks }) => lacks === null && this.#there.includes(topic),
     );
     const told = lacking.map(
       ({ topic, lacks }) => `${topic} (no partition ${lacks!.context.partition})`,
     );
     if (goesOn) this.#io.err(`skipped ${told.join(', ')}`);
-    for (const lane of lacking) lane.passOver(goesOn);
+    for (const queue of lacking) queue.passOver(goesOn);
   }
 
   #matches(stored: Stored<unknown>): boolean {

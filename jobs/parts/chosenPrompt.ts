@@ -148,8 +148,8 @@ function toolLines(was: PromptRecord['tools'], now: PromptRecord['tools']): read
   if (was === null || now === null || sameTools(was, now)) return [];
   const names = (tools: readonly Declared[]): string =>
     tools.map(({ name }) => visible(name)).join(', ') || 'none';
-  const told = names(was) === names(now) ? `${names(now)}, described otherwise` : names(now);
-  return [`  tools: ${names(was)} there; ${told} here`];
+  const changed = names(was) === names(now) ? `${names(now)}, described otherwise` : names(now);
+  return [`  tools: ${names(was)} there; ${changed} here`];
 }
 
 function systemLines(
@@ -202,10 +202,10 @@ function cut(text: string): string {
 
 function sameTools(a: readonly Declared[], b: readonly Declared[]): boolean {
   const plain = (tools: readonly Declared[]): unknown =>
-    JSON.parse(JSON.stringify(tools.map(told)));
+    JSON.parse(JSON.stringify(tools.map(declarationOf)));
   return isDeepStrictEqual(plain(a), plain(b));
 }
 
-function told({ name, about, parameters }: Declared): Declared {
+function declarationOf({ name, about, parameters }: Declared): Declared {
   return { name, about, ...(parameters === undefined ? {} : { parameters }) };
 }

@@ -36,7 +36,7 @@ export interface DialectOptions {
 /** Rejects with `TOKENIZER`, `CHAT_TEMPLATE`, `DIALECT`, or `USAGE` for what only the other dialect has. */
 export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   const { name, folder, tools, system = '', faults = 'answered' } = options;
-  const asked = { system, tools: tools.map(told) };
+  const asked = { system, tools: tools.map(declarationOf) };
   if (name === 'native') {
     const specs = tools.map(specOf);
     const tokenizer = await loadChatTokenizer(folder);
@@ -57,6 +57,6 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
 }
 
 /** Of a tool what the policy is told of it. */
-function told({ name, about, parameters }: Declared): Declared {
+function declarationOf({ name, about, parameters }: Declared): Declared {
   return { name, about, ...(parameters === undefined ? {} : { parameters }) };
 }

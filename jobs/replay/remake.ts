@@ -137,7 +137,7 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
       }
     },
   });
-  const told = ([topics.control, topics.windows] as readonly Topic<unknown>[]).map((topic) =>
+  const asRecorded = ([topics.control, topics.windows] as readonly Topic<unknown>[]).map((topic) =>
     source(`recorded/${topic.name}`, topic, recordedItems(recorded, topic, standing)),
   );
   const verdicts = await decided(recorded, standing, from);
@@ -146,7 +146,7 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
     sources: [
       ...built.sources.filter((part) => !questions.includes(part)),
       ...(questions.length === 0 ? [] : [given]),
-      ...told,
+      ...asRecorded,
     ],
     stages: built.stages.map((stage) => above(stage, options, past, verdicts)),
   };

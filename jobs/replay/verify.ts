@@ -221,8 +221,8 @@ class Verification {
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
     // What the run was told lies in the log before anything obeys it; where its windows were cut is decided by nobody again.
-    const told = [topics.control, topics.windows] as readonly Topic<unknown>[];
-    const fed = [...told, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
+    const given = [topics.control, topics.windows] as readonly Topic<unknown>[];
+    const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [
       ...built.sources.filter(({ to }) => !fed.includes(to)),
       ...fed.map((topic) =>

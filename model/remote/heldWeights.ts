@@ -259,7 +259,7 @@ export class HeldWeights {
   }
 
   /** Said once each: how near the servers are to the trainer, and that it cannot be told. */
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #tell({ version }: Checkpoint, { gaps }: CanaryReading): void {
     const [what, line] =
       gaps === null
@@ -272,8 +272,8 @@ export class HeldWeights {
             'near',
             `the servers' log-probs of version ${version} agree with the trainer's within ${Math.max(...gaps).toPrecision(2)} nats a token`,
           ];
-    if (this.#told.has(what) || gaps?.length === 0) return;
-    this.#told.add(what);
+    if (this.#reported.has(what) || gaps?.length === 0) return;
+    this.#reported.add(what);
     this.#options.report?.(line);
   }
 

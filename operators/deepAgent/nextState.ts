@@ -144,19 +144,20 @@ function replied(before: EpisodeState, text: string, size: number, limits: Episo
   if (over !== null) return exhausted(act(over.notice), over, limits);
   if (kind === 'fold') {
     if (counted.folds < limits.folds) return { state: act(null), effect: { do: 'fold' } };
-    return told(withLimit(act('noFoldsLeft'), 'folds'), 'noFoldsLeft', limits);
+    return withNotice(withLimit(act('noFoldsLeft'), 'folds'), 'noFoldsLeft', limits);
   }
   if (mode === 'reference') {
     if (body === null || codePoints(body) <= UNANSWERED_MAX) return generate(act('unanswered'));
-  } else if (body === null || body === '') return told(act('empty'), 'empty', limits);
+  } else if (body === null || body === '') return withNotice(act('empty'), 'empty', limits);
   const key = actionKey(body, mode);
   if (kind === 'search') {
-    if (counted.queries.has(key)) return told(act('repeatedSearch'), 'repeatedSearch', limits);
+    if (counted.queries.has(key))
+      return withNotice(act('repeatedSearch'), 'repeatedSearch', limits);
     const queries = new Set([...counted.queries, key]);
     return { state: { ...act(null), queries }, effect: { do: 'search', query: body } };
   }
   if (!limits.environment && counted.calls.has(key)) {
-    return told(act('repeatedCall'), 'repeatedCall', limits);
+    return withNotice(act('repeatedCall'), 'repeatedCall', limits);
   }
   const calls = new Set([...counted.calls, key]);
   return { state: { ...act(null), calls }, effect: { do: 'call', body } };
@@ -184,7 +185,7 @@ function exceeded(
 function exhausted(before: EpisodeState, { limit, notice }: Exceeded, limits: EpisodeLimits): Step {
   const state = withLimit(before, limit);
   if (limits.environment) return { state, effect: { do: 'finish' } };
-  return told({ ...state, final: true }, notice, limits);
+  return withNotice({ ...state, final: true }, notice, limits);
 }
 
 function withLimit(state: EpisodeState, limit: EpisodeState['limits'][number]): EpisodeState {
@@ -208,7 +209,7 @@ function without(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
   return new Set([...keys].filter((one) => one !== key));
 }
 
-function told(state: EpisodeState, kind: NoticeKind, limits: EpisodeLimits): Step {
+function withNotice(state: EpisodeState, kind: NoticeKind, limits: EpisodeLimits): Step {
   return injected(state, noticeText(kind), limits);
 }
 

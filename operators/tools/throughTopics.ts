@@ -108,7 +108,7 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
   const waiting = new Map<string, Set<Settle>>();
   const closing = new AbortController();
   let following: Subscription | null = null;
-  let told = false;
+  let notified = false;
 
   function follow(): void {
     const from = { kind: 'last', count: REPLIES_MISSED_MAX } as const;
@@ -143,8 +143,8 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
 
   async function noteLongWait(answered: AbortSignal): Promise<void> {
     await clock.sleep(LONG_MS, answered).catch(() => undefined);
-    if (answered.aborted || told) return;
-    told = true;
+    if (answered.aborted || notified) return;
+    notified = true;
     report(
       `a tool call has waited ${LONG_MS / 1000} s for a worker: start one with the same command and --only tools`,
     );

@@ -21,7 +21,7 @@ export interface DiffTwin {
     readonly b: number | null;
   }[];
   /** The first record that differs; `pending` while it is being looked for: ask again. */
-  readonly parting: Parting;
+  readonly divergence: Divergence;
   readonly command: string;
 }
 
@@ -62,7 +62,7 @@ export interface Flip {
   readonly refB: string | null;
 }
 
-export type Parting =
+export type Divergence =
   | { readonly state: 'pending' }
   | { readonly state: 'same'; readonly records: number }
   | { readonly state: 'tooLarge'; readonly records: number; readonly max: number }

@@ -48,8 +48,8 @@ export async function install(kind: string, tell: (line: string) => void): Promi
   if (await isInstalled(kind)) return;
   const lock = join(serversFolder(), kind, 'installing');
   await mkdir(join(serversFolder(), kind), { recursive: true });
-  for (let told = false; !(await locked(lock)); told = true) {
-    if (!told) tell(`another process installs ${wanted.name}; waiting for it (${lock})`);
+  for (let announced = false; !(await locked(lock)); announced = true) {
+    if (!announced) tell(`another process installs ${wanted.name}; waiting for it (${lock})`);
     await new Promise((done) => setTimeout(done, WAIT_MS));
   }
   try {

@@ -51,7 +51,7 @@ export function collector(telemetry: OpenTelemetry, options: CollectorOptions): 
     async send(rollouts, signal) {
       const spans = pen(rollouts);
       const sinceMs = clock.now();
-      let told = false;
+      let reported = false;
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
         signal.throwIfAborted();
         const error = await tried(spans);
@@ -66,12 +66,12 @@ export function collector(telemetry: OpenTelemetry, options: CollectorOptions): 
             `the collector at ${url} does not answer (${why}); start the command again when it does: it goes on where it was`,
           );
         }
-        if (!told)
+        if (!reported)
           notice(`the collector at ${url} does not answer (${why}); asking again until it does`);
-        told = true;
+        reported = true;
         await clock.sleep(waitMs, signal);
       }
-      if (told) notice(`the collector at ${url} answers again`);
+      if (reported) notice(`the collector at ${url} answers again`);
     },
     close: () => exporter.shutdown(),
   };

@@ -60,7 +60,7 @@ export class PatientClient {
   ): Promise<HttpReply> {
     const { what, url, clock, notice, patienceMs } = this.#options;
     const sinceMs = clock.now();
-    let told = false;
+    let reported = false;
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, WAIT_MAX_MS)) {
       const request = { url: url + path, headers: { ...this.#options.headers, ...headers }, body };
       const reply = await this.#exchange.ask(request, signal).catch((error: unknown) => {
@@ -69,7 +69,7 @@ export class PatientClient {
       });
       const away = whyAway(reply);
       if (away === null) {
-        if (told) notice(`${what} at ${url} answers again`);
+        if (reported) notice(`${what} at ${url} answers again`);
         return accepted(reply as HttpReply, also, { what, url, path });
       }
       if (clock.now() + waitMs - sinceMs > patienceMs) {
@@ -78,8 +78,9 @@ export class PatientClient {
           `${what} at ${url} does not answer (${away}); start the command again when it does: it goes on where it was`,
         );
       }
-      if (!told) notice(`${what} at ${url} does not answer (${away}); asking again until it does`);
-      told = true;
+      if (!reported)
+        notice(`${what} at ${url} does not answer (${away}); asking again until it does`);
+      reported = true;
       await clock.sleep(waitMs, signal);
     }
   }

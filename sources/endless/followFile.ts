@@ -5,7 +5,7 @@
  */
 import { basename, extname } from 'node:path';
 import type { SleepClock } from '../../base/sleepClock.ts';
-import type { PlacedItem } from '../../streams/resumable.ts';
+import type { ResumableItem } from '../../streams/resumable.ts';
 import { parsed } from '../json.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import { questionsFileError, type RawRow } from '../rawRow.ts';
@@ -34,7 +34,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
   return {
     kind: 'resumable',
     name: path,
-    async *open({ cursor, signal }): AsyncGenerator<PlacedItem<QuestionRow>> {
+    async *open({ cursor, signal }): AsyncGenerator<ResumableItem<QuestionRow>> {
       const last = await cursor(PLACE);
       const { clock, pollMs } = options;
       const means = { clock, signal, ...(pollMs !== undefined && { pollMs }) };

@@ -12,7 +12,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { hasCode } from '../../base/errors.ts';
-import type { Opening, PlacedItem } from '../../streams/resumable.ts';
+import type { Opening, ResumableItem } from '../../streams/resumable.ts';
 import { deadRow, fileKinds, kindOf, openRows } from '../openRows.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import { questionsFileError } from '../rawRow.ts';
@@ -63,7 +63,7 @@ class Folder {
     this.#opening = opening;
   }
 
-  async *items(): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+  async *items(): AsyncGenerator<ResumableItem<QuestionRow>, void> {
     const { clock, pollMs = POLL_MS } = this.#options;
     const { signal } = this.#opening;
     while (!signal.aborted) {
@@ -120,7 +120,7 @@ class Folder {
     return place;
   }
 
-  async *#read(name: string, look: Look): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+  async *#read(name: string, look: Look): AsyncGenerator<ResumableItem<QuestionRow>, void> {
     const path = join(this.#folder, name);
     const source = name.slice(0, -kindOf(name).length);
     const taken = await this.#place(name);

@@ -17,7 +17,7 @@ import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kaf
 import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
 import type { Environment } from '../../streams/kafka/kafkaUrl.ts';
 import { type SchemaRegistry, unseal } from '../../streams/kafka/registry.ts';
-import type { Opening, PlacedItem } from '../../streams/resumable.ts';
+import type { Opening, ResumableItem } from '../../streams/resumable.ts';
 import { parsed } from '../json.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import type { RawRow } from '../rawRow.ts';
@@ -88,7 +88,7 @@ class Reading {
     this.#values = new ForeignValues(registry === null ? null : new HttpRegistry(registry, ''));
   }
 
-  async *items(from: 'earliest' | 'latest'): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+  async *items(from: 'earliest' | 'latest'): AsyncGenerator<ResumableItem<QuestionRow>, void> {
     const { topic, shown } = this.#foreign;
     const { signal } = this.#opening;
     const kafka = await foreignKafka(this.#foreign, 'millrace');
@@ -150,7 +150,7 @@ class Reading {
   async *#begin(
     kafka: Kafka,
     from: 'earliest' | 'latest',
-  ): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+  ): AsyncGenerator<ResumableItem<QuestionRow>, void> {
     const { topic, shown } = this.#foreign;
     const ends = await endsOf(kafka, topic, shown);
     const cursors = await Promise.all(
@@ -179,19 +179,24 @@ class Reading {
     }
   }
 
-  #deleted(partition: number, place: bigint, low: bigint): PlacedItem<QuestionRow> {
+  #deleted(partition: number, place: bigint, low: bigint): ResumableItem<QuestionRow> {
     const reason = `the broker deleted the records from here to ${low - 1n} before they were read: let the topic keep its records longer`;
     return this.#lost(partition, place, low, reason);
   }
 
-  #madeAgain(partition: number, place: bigint, next: bigint): PlacedItem<QuestionRow> {
+  #madeAgain(partition: number, place: bigint, next: bigint): ResumableItem<QuestionRow> {
     const reason =
       'the topic ends before this place, where the run was: it was deleted and made again, and is read from its beginning';
     return this.#lost(partition, place, next, reason);
   }
 
   /** The dead letter of what cannot be read from `place` on; `next` is read instead. */
-  #lost(partition: number, place: bigint, next: bigint, reason: string): PlacedItem<QuestionRow> {
+  #lost(
+    partition: number,
+    place: bigint,
+    next: bigint,
+    reason: string,
+  ): ResumableItem<QuestionRow> {
     const origin = `${this.#foreign.topic}/${partition}`;
     const letter = { origin, place: Number(place), key: '', field: '', reason, payload: '' };
     return { deadLetter: letter, at: { [partition]: String(next) } };
@@ -226,12 +231,12 @@ class Reading {
     const { partition, messages } = batch;
     const offered = async (taken: Taken): Promise<boolean> => {
       while (!this.#channel.offer(taken)) {
-        const told = new AbortController();
+        const answered = new AbortController();
         await Promise.race([
           this.#channel.changed(),
-          after(HEARTBEAT_MS, undefined, { signal: told.signal }).catch(() => undefined),
+          after(HEARTBEAT_MS, undefined, { signal: answered.signal }).catch(() => undefined),
         ]);
-        told.abort();
+        answered.abort();
         await heartbeat();
         if (!isRunning() || isStale()) return false;
       }

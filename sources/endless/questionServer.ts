@@ -19,7 +19,7 @@ import { listenOn } from '../../base/http/listenOn.ts';
 import { Refusal, refuse, sendJson } from '../../base/http/refusal.ts';
 import { keepSecret } from '../../base/secrets.ts';
 import type { SleepClock } from '../../base/sleepClock.ts';
-import type { Opening, PlacedItem } from '../../streams/resumable.ts';
+import type { Opening, ResumableItem } from '../../streams/resumable.ts';
 import { parsed } from '../json.ts';
 import { idCharactersMax, type QuestionRow } from '../questionRow.ts';
 import type { RawRow } from '../rawRow.ts';
@@ -95,7 +95,7 @@ class QuestionServer {
     this.#channel = new Channel(options.waitingMax ?? WAITING_MAX);
   }
 
-  async *items(): AsyncGenerator<PlacedItem<QuestionRow>, void> {
+  async *items(): AsyncGenerator<ResumableItem<QuestionRow>, void> {
     const { host, port, listening } = this.#options;
     const server = await listenOn(
       { host, port, connectionsMax: CONNECTIONS_MAX, failed: (error) => this.#channel.fail(error) },

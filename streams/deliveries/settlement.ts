@@ -23,14 +23,14 @@ export interface Root {
   /** Called when all that is left of it waits in open groups, and when that is no longer so. */
   readonly onWaiting?: (waits: boolean) => void;
   /** Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all else here. */
-  fate?: RootFate | undefined;
+  observer?: RootObserver | undefined;
 }
 
 /** A primitive has taken charge of a root: it works on it, or all that is left of it waits in open groups. Null: none has. */
 export type InCharge = 'works' | 'waits' | null;
 
 /** Notified of what becomes of a root, so that a stage can see that nobody works on it any more. Outlives the root and its family. */
-export interface RootFate {
+export interface RootObserver {
   inCharge: InCharge;
   /** The last part of its family has left or was dropped. */
   end(): void;
@@ -85,7 +85,7 @@ class Family {
   #owner: DeliveryOwner;
   /** Its owner counts its roots as waiting: every open part waits. */
   #waiting = false;
-  /** What the fates of its roots were told last. */
+  /** What the observers of its roots know. */
   #inCharge: InCharge = null;
   /** Set once this family was joined to another. */
   #joined: Family | null = null;
@@ -111,7 +111,7 @@ class Family {
     const inCharge = this.workingParts > 0 ? 'works' : this.#waiting ? 'waits' : null;
     if (inCharge === this.#inCharge) return;
     this.#inCharge = inCharge;
-    for (const { fate } of this.roots) if (fate !== undefined) fate.inCharge = inCharge;
+    for (const { observer } of this.roots) if (observer !== undefined) observer.inCharge = inCharge;
   }
 
   /** The family that this one became part of. */
@@ -124,7 +124,8 @@ class Family {
   join(other: Family): void {
     this.#setWaiting(false);
     other.#setWaiting(false);
-    for (const { fate } of other.roots) if (fate !== undefined) fate.inCharge = this.#inCharge;
+    for (const { observer } of other.roots)
+      if (observer !== undefined) observer.inCharge = this.#inCharge;
     this.waitingParts += other.waitingParts;
     this.workingParts += other.workingParts;
     this.roots.push(...other.roots);
@@ -230,7 +231,7 @@ class TrackedDelivery<T> implements Delivery<T> {
   handOver(): void {
     const { open, owner, roots } = this.family;
     if (open > 0) return;
-    for (const { fate } of roots) fate?.end();
+    for (const { observer } of roots) observer?.end();
     owner.ready(this, roots.length);
   }
 }

@@ -152,7 +152,7 @@ export class GroupReader<T> {
   }
 
   #root(position: Position, key: string): Root {
-    return { topic: this.topic, position, key, reader: this, fate: undefined };
+    return { topic: this.topic, position, key, reader: this, observer: undefined };
   }
 
   /** Why it does not decode, if so. */

@@ -175,7 +175,7 @@ export class Committer {
         if (failure.code === 'FENCED') this.#dead = failure;
         return reject(commits, failure);
       }
-      for (const { hold, offset } of settles) hold.progress.settle(offset);
+      for (const { owned, offset } of settles) owned.progress.settle(offset);
       for (const commit of commits) commit.committed();
       for (const commit of commits) commit.resolve();
       return;
@@ -321,7 +321,7 @@ function reject(commits: readonly Waiting[], error: unknown): void {
 /** Resolves when the member that was refused is of its group's newest generation, or out of it. */
 async function caughtUp(settles: readonly Settle[], { member }: GroupMoved): Promise<void> {
   const [groupId, generation] = member;
-  const memberships = new Set(settles.map(({ hold }) => hold.membership));
+  const memberships = new Set(settles.map(({ owned }) => owned.membership));
   for (const membership of memberships) {
     if (membership.groupId === groupId) await membership.moved(generation);
   }
@@ -338,16 +338,16 @@ function writeError(cause: unknown): MillraceError {
 
 /** Leaves out what now belongs to another process; the rest is as it was. */
 function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
-  const isLost = ({ settles }: Family): boolean => settles.some(({ hold }) => hold.lost);
+  const isLost = ({ settles }: Family): boolean => settles.some(({ owned }) => owned.lost);
   return commits.flatMap((commit) => {
     const lost = commit.families.find(isLost);
     if (lost === undefined) return [commit];
     if (commit.appends.length + commit.marks.size > 0) {
-      const { hold, offset } = lost.settles.find((settle) => settle.hold.lost)!;
+      const { owned, offset } = lost.settles.find((settle) => settle.owned.lost)!;
       commit.reject(
         new MillraceError(
           'STALE',
-          `${hold.topic}@${hold.partition}/${offset} belongs to another process now; nothing of this commit is kept`,
+          `${owned.topic}@${owned.partition}/${offset} belongs to another process now; nothing of this commit is kept`,
         ),
       );
       return [];

@@ -21,10 +21,10 @@ import { Progress } from '../progress.ts';
 import { withReferences } from '../replay/references.ts';
 import type { Topic } from '../topic.ts';
 import { RecordPages } from './archive/recordPages.ts';
+import { CommittedRecords, type CommittedRecordsParts } from './committedRecords.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
-import { Lane, type LaneParts } from './lane.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
 import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
@@ -161,7 +161,7 @@ function recordsIn({ appended }: CommitNote): number {
   return records;
 }
 
-interface CopyParts extends LaneParts {
+interface CopyParts extends CommittedRecordsParts {
   readonly registry: SchemaRegistry;
   /** The topics of the run, as far as they are known. */
   readonly known: readonly Topic<unknown>[];
@@ -178,7 +178,7 @@ interface Target {
 
 class Copy {
   readonly #parts: CopyParts;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #committed = new Map<string, CommittedRecords>();
   readonly #targets = new Map<string, Target>();
   /** By their ids on Kafka. */
   readonly #schemas = new Map<number, unknown>();
@@ -214,9 +214,9 @@ class Copy {
     for (const [topic, turns] of Object.entries(appended)) {
       const from = this.#target(topic).end;
       for (let i = 0; i < turns.length; i += 2) {
-        const lane = this.#lane(topic, turns[i]!);
+        const committed = this.#committedOf(topic, turns[i]!);
         for (let left = turns[i + 1]!; left > 0; left--) {
-          await this.#append(topic, await lane.take(producerId));
+          await this.#append(topic, await committed.take(producerId));
         }
       }
       appends[topic] = [from, this.#target(topic).end];
@@ -333,11 +333,12 @@ class Copy {
     this.#bytes = 0;
   }
 
-  #lane(topic: string, partition: number): Lane {
+  #committedOf(topic: string, partition: number): CommittedRecords {
     const key = placeOf(topic, partition);
-    const lane = this.#lanes.get(key) ?? new Lane(this.#parts, topic, partition);
-    this.#lanes.set(key, lane);
-    return lane;
+    const committed =
+      this.#committed.get(key) ?? new CommittedRecords(this.#parts, topic, partition);
+    this.#committed.set(key, committed);
+    return committed;
   }
 
   #target(name: string): Target {

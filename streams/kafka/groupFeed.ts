@@ -6,12 +6,12 @@
 import type { Delivery } from '../deliveries/delivery.ts';
 import type { RecordPages } from './archive/recordPages.ts';
 import type { Committer } from './committer.ts';
-import type { CurrentReader } from './handout.ts';
-import type { Hold } from './hold.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import { Membership } from './membership.ts';
+import type { OwnedPartition } from './ownedPartition.ts';
 import { PartitionProgress } from './partitionProgress.ts';
+import type { CurrentReader } from './partitionReader.ts';
 import type { Schemas } from './registry.ts';
 import { committedProgress } from './settles.ts';
 import type { StateTopic } from './stateTopic.ts';
@@ -39,7 +39,7 @@ export const groupIdOf = (run: string, group: string, topic: string): string =>
 export class GroupFeed {
   readonly topic: string;
   readonly group: string;
-  readonly holds = new Map<number, Hold>();
+  readonly owned = new Map<number, OwnedPartition>();
   readonly #parts: FeedParts;
   readonly #link: Link;
   #membership: Membership | null = null;
@@ -66,15 +66,15 @@ export class GroupFeed {
   /** Records settled; null while another process may hold a part of them. */
   get settled(): number | null {
     if (this.#membership?.holdsAll !== true) return null;
-    const holds = [...this.holds.values()];
-    if (holds.length < this.#partitions) return null; // not yet looked up
-    return holds.reduce((sum, { progress }) => sum + progress.settled, 0);
+    const owned = [...this.owned.values()];
+    if (owned.length < this.#partitions) return null; // not yet looked up
+    return owned.reduce((sum, { progress }) => sum + progress.settled, 0);
   }
 
   begin(reader: CurrentReader): void {
     if (this.#newest !== null) this.#newest.stale = true;
     this.#newest = reader;
-    for (const hold of this.holds.values()) rewind(hold);
+    for (const owned of this.owned.values()) rewind(owned);
     if (this.#failure !== null) reader.fail(this.#failure);
     this.#ready ??= this.#join().catch((error: unknown) => this.#fail(error));
   }
@@ -118,7 +118,7 @@ export class GroupFeed {
     });
     for (const [partition, state] of committed) {
       const progress = new PartitionProgress(state);
-      this.holds.set(partition, {
+      this.owned.set(partition, {
         ...place,
         membership,
         partition,
@@ -135,8 +135,8 @@ export class GroupFeed {
 
   /** Hands out no more of them, and waits for what is under way. The process that gets them gathers their open groups from the start. */
   async #letGo(partitions: readonly number[]): Promise<void> {
-    const leaving = partitions.flatMap((partition) => this.holds.get(partition) ?? []);
-    for (const { partition } of leaving) this.holds.delete(partition);
+    const leaving = partitions.flatMap((partition) => this.owned.get(partition) ?? []);
+    for (const { partition } of leaving) this.owned.delete(partition);
     const sinceMs = performance.now();
     const never = new AbortController().signal;
     while (leaving.some(({ inflight, waitingInGroups }) => inflight > waitingInGroups)) {
@@ -148,16 +148,16 @@ export class GroupFeed {
   }
 
   #lose(partitions: readonly number[]): void {
-    const lost = partitions.flatMap((partition) => this.holds.get(partition) ?? []);
-    for (const { partition } of lost) this.holds.delete(partition);
+    const lost = partitions.flatMap((partition) => this.owned.get(partition) ?? []);
+    for (const { partition } of lost) this.owned.delete(partition);
     this.#abandon(lost);
   }
 
-  #abandon(holds: readonly Hold[]): void {
-    for (const hold of holds) {
-      hold.lost = true;
-      const unsettled = hold.inflight;
-      hold.inflight = 0;
+  #abandon(lost: readonly OwnedPartition[]): void {
+    for (const owned of lost) {
+      owned.lost = true;
+      const unsettled = owned.inflight;
+      owned.inflight = 0;
       if (unsettled > 0) this.#newest?.revoked();
     }
   }
@@ -169,9 +169,9 @@ export class GroupFeed {
 }
 
 /** For a new reader: everything unsettled is to be handed out again. */
-function rewind(hold: Hold): void {
-  hold.waiting.length = 0;
-  hold.next = hold.progress.low;
-  hold.inflight = 0;
-  hold.waitingInGroups = 0;
+function rewind(owned: OwnedPartition): void {
+  owned.waiting.length = 0;
+  owned.next = owned.progress.low;
+  owned.inflight = 0;
+  owned.waitingInGroups = 0;
 }

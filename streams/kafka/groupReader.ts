@@ -19,9 +19,9 @@ import {
 import type { ReadOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import type { GroupFeed } from './groupFeed.ts';
-import { type CurrentReader, Handout } from './handout.ts';
-import type { Hold } from './hold.ts';
+import type { OwnedPartition } from './ownedPartition.ts';
 import type { PageOptions, Raw } from './pages.ts';
+import { type CurrentReader, PartitionReader } from './partitionReader.ts';
 
 const PAGE = { waitMs: 500, sharedWaitMs: 50, bytesMax: 2 ** 20 };
 
@@ -36,7 +36,7 @@ export class GroupReader<T> implements CurrentReader {
   /** Pages are on their way. */
   #reading = false;
   /** The last one used. */
-  #handout: Handout | null = null;
+  #partitionReader: PartitionReader | null = null;
   #waking = (): void => undefined;
 
   constructor(
@@ -80,9 +80,9 @@ export class GroupReader<T> implements CurrentReader {
     this.#waking();
   }
 
-  settled(hold: Hold): void {
-    if (hold.lost) return;
-    hold.inflight -= 1;
+  settled(owned: OwnedPartition): void {
+    if (owned.lost) return;
+    owned.inflight -= 1;
     this.wake();
   }
 
@@ -105,8 +105,8 @@ export class GroupReader<T> implements CurrentReader {
     }
   }
 
-  #room(hold: Hold): boolean {
-    return hold.inflight < this.#options.inflightMax;
+  #room(owned: OwnedPartition): boolean {
+    return owned.inflight < this.#options.inflightMax;
   }
 
   #changed(): Promise<void> {
@@ -116,32 +116,33 @@ export class GroupReader<T> implements CurrentReader {
   }
 
   #handOut(): void {
-    for (const hold of this.#feed.holds.values()) {
-      while (this.active && this.#room(hold)) {
-        const record = hold.waiting.shift();
+    for (const owned of this.#feed.owned.values()) {
+      while (this.active && this.#room(owned)) {
+        const record = owned.waiting.shift();
         if (record === undefined) break;
-        this.#hand(record, hold);
+        this.#hand(record, owned);
       }
     }
   }
 
-  #hand(record: Raw, hold: Hold): void {
+  #hand(record: Raw, owned: OwnedPartition): void {
     const { partition, offset, key } = record;
-    const reader = this.#handoutOf(hold);
+    const reader = this.#partitionReaderOf(owned);
     const { onWaiting } = reader;
     const topic = this.#topic.name;
     const position = { partition, offset };
-    const root: Root = { topic, position, key, reader, onWaiting, fate: undefined };
+    const root: Root = { topic, position, key, reader, onWaiting, observer: undefined };
     const read = this.#read(record);
-    hold.progress.meet(offset);
-    hold.inflight += 1;
+    owned.progress.meet(offset);
+    owned.inflight += 1;
     if (read instanceof MillraceError) settleUnreadable(root, record.value, read, this.#owner);
     else this.#subscriber.next(deliver(read.value, root, this.#owner));
   }
 
-  #handoutOf(hold: Hold): Handout {
-    if (this.#handout?.hold !== hold) this.#handout = new Handout(this, hold);
-    return this.#handout;
+  #partitionReaderOf(owned: OwnedPartition): PartitionReader {
+    if (this.#partitionReader?.owned !== owned)
+      this.#partitionReader = new PartitionReader(this, owned);
+    return this.#partitionReader;
   }
 
   /** Its value, or why it does not decode. */
@@ -157,12 +158,12 @@ export class GroupReader<T> implements CurrentReader {
   /** Asks for a page of each partition that has nothing waiting and room for more; one request at a time. */
   #readOn(): void {
     if (this.#reading) return;
-    const holds = [...this.#feed.holds.values()];
-    const empty = holds.filter((hold) => hold.waiting.length === 0 && this.#room(hold));
+    const owned = [...this.#feed.owned.values()];
+    const empty = owned.filter((one) => one.waiting.length === 0 && this.#room(one));
     if (empty.length === 0) return;
     this.#reading = true;
     // The others may need a page before there is something in these.
-    const waitMs = empty.length < holds.length ? PAGE.sharedWaitMs : PAGE.waitMs;
+    const waitMs = empty.length < owned.length ? PAGE.sharedWaitMs : PAGE.waitMs;
     this.#pages(empty, { ...PAGE, waitMs }).then(
       () => {
         this.#reading = false;
@@ -174,25 +175,25 @@ export class GroupReader<T> implements CurrentReader {
     );
   }
 
-  async #pages(empty: readonly Hold[], options: PageOptions): Promise<void> {
+  async #pages(empty: readonly OwnedPartition[], options: PageOptions): Promise<void> {
     const { parts, link } = this.#feed;
     const from = new Map(empty.map(({ partition, next }) => [partition, next]));
     const read = await parts.pages.pages(link, this.#topic.name, from, options);
     if (!this.active) return;
     await parts.schemas.prepare([...read.values()].flatMap(({ records }) => records));
     if (!this.active) return;
-    for (const hold of empty) {
-      const page = read.get(hold.partition)!;
-      if (page.beyond === true && !hold.lost) throw emptied(this.#topic.name, hold);
-      if (hold.lost || hold.next !== from.get(hold.partition)) continue;
-      hold.next = page.next;
-      hold.waiting.push(...page.records.filter(({ offset }) => !hold.progress.has(offset)));
+    for (const owned of empty) {
+      const page = read.get(owned.partition)!;
+      if (page.beyond === true && !owned.lost) throw emptied(this.#topic.name, owned);
+      if (owned.lost || owned.next !== from.get(owned.partition)) continue;
+      owned.next = page.next;
+      owned.waiting.push(...page.records.filter(({ offset }) => !owned.progress.has(offset)));
     }
   }
 }
 
 /** What the group has settled or read is not there: somebody deleted the records, or the topic, which was then made again. */
-function emptied(topic: string, { partition, next }: Hold): MillraceError {
+function emptied(topic: string, { partition, next }: OwnedPartition): MillraceError {
   return new MillraceError(
     'TOPIC_GONE',
     `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was and ` +

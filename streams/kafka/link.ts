@@ -117,13 +117,13 @@ export class Link {
     const sinceMs = performance.now();
     const about = topics ?? (target.kind === 'leader' ? [target.topic] : []);
     let unknownMs: number | null = null;
-    let told = false;
+    let reported = false;
     for (let attempt = 0; ; attempt++) {
       const pool = this.#open();
       try {
         const connection = await inTime(this.#connectionFor(pool, target), ANSWER_MS);
         const answer = await inTime(request.async(connection, ...args), answerMs);
-        if (told) this.#options.notice(`${this.#who} at ${this.#address} answers again`);
+        if (reported) this.#options.notice(`${this.#who} at ${this.#address} answers again`);
         return answer;
       } catch (error) {
         this.#mustBeOpen();
@@ -137,9 +137,9 @@ export class Link {
           unknownMs = null;
         }
         if (waitedMs > patienceMs) throw this.#gaveUp(error, waitedMs);
-        if (waitedMs > NOTICE_AFTER_MS && !told && remedy === 'reconnect') {
+        if (waitedMs > NOTICE_AFTER_MS && !reported && remedy === 'reconnect') {
           this.#options.notice(this.#silent);
-          told = true;
+          reported = true;
         }
         this.#mend(remedy, target, pool);
         await this.#pause(attempt, remedy);

@@ -35,13 +35,13 @@ import { type Append, Committer, type Family } from './committer.ts';
 import { fetchPositions } from './fetchPositions.ts';
 import { groupIdOf } from './groupFeed.ts';
 import { GroupFeeds } from './groupFeeds.ts';
-import { Handout } from './handout.ts';
 import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics } from './kafkaTopics.ts';
 import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
 import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
+import { PartitionReader } from './partitionReader.ts';
 import { Schemas } from './registry.ts';
 import { committedProgress, type Settle } from './settles.ts';
 import { markKey, STATE_TOPIC, StateTopic } from './stateTopic.ts';
@@ -231,7 +231,7 @@ class KafkaLog implements Log {
       families,
       committed: () => {
         for (const { settles } of families) {
-          for (const { hold, reader } of settles) reader.settled(hold);
+          for (const { owned, reader } of settles) reader.settled(owned);
         }
       },
     });
@@ -393,25 +393,25 @@ function encoded(topic: Topic<unknown>, value: unknown): Append {
 
 /** A family whose records were handed out by this log. */
 interface Handed extends Family {
-  readonly settles: readonly (Settle & Pick<Handout, 'reader'>)[];
+  readonly settles: readonly (Settle & Pick<PartitionReader, 'reader'>)[];
 }
 
 function familyOf({ roots, writes }: Settlement): Handed {
   const settles = roots.map((root) => {
-    const { hold, reader } = handoutOf(root);
-    return { hold, reader, offset: root.position.offset };
+    const { owned, reader } = partitionReaderOf(root);
+    return { owned, reader, offset: root.position.offset };
   });
   return { appends: writes.map(({ topic, value }) => encoded(topic, value)), settles };
 }
 
-function handoutOf({ reader: handout }: Root): Handout {
-  if (!(handout instanceof Handout)) {
+function partitionReaderOf({ reader: partitionReader }: Root): PartitionReader {
+  if (!(partitionReader instanceof PartitionReader)) {
     throw new MillraceError('STALE', 'this delivery was read from another log');
   }
-  const { reader, hold } = handout;
-  if (!reader.stale) return handout;
+  const { reader, owned } = partitionReader;
+  if (!reader.stale) return partitionReader;
   throw new MillraceError(
     'STALE',
-    `group ${hold.group} has a newer reader of ${hold.topic}, which was given this record again`,
+    `group ${owned.group} has a newer reader of ${owned.topic}, which was given this record again`,
   );
 }

@@ -3,14 +3,14 @@
  * metadata which ones behind it are settled (in the state topic when that is too long for it).
  */
 import { offsetFetchV8 } from '@platformatic/kafka';
-import type { Hold } from './hold.ts';
 import type { Link } from './link.ts';
+import type { OwnedPartition } from './ownedPartition.ts';
 import { decodeProgress, encodeProgress, lowOf, type ProgressState } from './partitionProgress.ts';
 import { type CommitNote, type StateTopic, unsettledKey } from './stateTopic.ts';
 import type { OffsetsOfGroup } from './transactor.ts';
 
 export interface Settle {
-  readonly hold: Hold;
+  readonly owned: OwnedPartition;
   readonly offset: number;
 }
 
@@ -23,16 +23,16 @@ const ONLY_DECIDED = true;
 
 /** As a commit's note tells it. */
 export function settledBy(settles: readonly Settle[]): CommitNote['settled'] {
-  return [...byHold(settles)].map(([{ topic, group, partition }, offsets]) => {
+  return [...byPartition(settles)].map(([{ topic, group, partition }, offsets]) => {
     return [topic, group, partition, offsets] as const;
   });
 }
 
-function byHold(settles: readonly Settle[]): Map<Hold, number[]> {
-  const offsetsOf = new Map<Hold, number[]>();
-  for (const { hold, offset } of settles) {
-    const offsets = offsetsOf.get(hold) ?? [];
-    offsetsOf.set(hold, offsets);
+function byPartition(settles: readonly Settle[]): Map<OwnedPartition, number[]> {
+  const offsetsOf = new Map<OwnedPartition, number[]>();
+  for (const { owned, offset } of settles) {
+    const offsets = offsetsOf.get(owned) ?? [];
+    offsetsOf.set(owned, offsets);
     offsets.push(offset);
   }
   return offsetsOf;
@@ -44,9 +44,9 @@ export function offsetsOf(
   entries: Map<string, unknown>,
 ): readonly OffsetsOfGroup[] {
   const groups = new Map<string, OffsetsOfGroup>();
-  for (const [hold, offsets] of byHold(settles)) {
-    const { membership, partition, topic, group } = hold;
-    const next = hold.progress.after(offsets);
+  for (const [owned, offsets] of byPartition(settles)) {
+    const { membership, partition, topic, group } = owned;
+    const next = owned.progress.after(offsets);
     let metadata = encodeProgress(next);
     if (metadata.length > METADATA_BYTES_MAX) {
       entries.set(unsettledKey(topic, group, partition), metadata);

@@ -41,9 +41,9 @@ export function recordDifference(
   ]);
   const then = (topic.asThen?.(made, recorded) ?? made) as Fields;
   if (untold.size === 0) return firstDifference(recorded, then);
-  const told = (value: Fields): Fields =>
+  const comparable = (value: Fields): Fields =>
     Object.fromEntries(Object.entries(value).filter(([field]) => !untold.has(field)));
-  return firstDifference(told(recorded), told(then));
+  return firstDifference(comparable(recorded), comparable(then));
 }
 
 /** What a service keeps; a path has no scheme. */

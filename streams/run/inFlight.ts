@@ -12,7 +12,7 @@
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type InCharge, placeOf, type Root, type RootFate } from '../deliveries/settlement.ts';
+import { type InCharge, placeOf, type Root, type RootObserver } from '../deliveries/settlement.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
 const YOUNG_MS = 500;
@@ -20,7 +20,7 @@ const YOUNG_MS = 500;
 const COLLECT_MS = 1_000;
 const COLLECT_MS_MAX = 60_000;
 /** A record in flight, in the ring of all of them. It leaves the ring when it has ended. */
-class Entry implements RootFate {
+class Entry implements RootObserver {
   inCharge: InCharge = null;
   before: Entry = this;
   after: Entry = this;
@@ -61,7 +61,7 @@ export class InFlight {
     entry.after = ring;
     ring.before.after = entry;
     ring.before = entry;
-    root.fate = entry;
+    root.observer = entry;
   }
 
   /** A function works on one of them, or will. */

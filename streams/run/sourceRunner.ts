@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import { orAborted } from '../../base/orAborted.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Log } from '../log.ts';
-import { type Beside, isResumable, type PlacedItem, type PlacedItems } from '../resumable.ts';
+import { type Beside, isResumable, type ResumableItem, type ResumableItems } from '../resumable.ts';
 import { BUFFER_MAX, type PlainItems, type Source, type SourceItem } from '../stage.ts';
 import { buffered } from './buffered.ts';
 
@@ -30,7 +30,7 @@ export interface SourceStats {
 const CHUNK = 64;
 
 /** What a source gave: an item, an item and its place, or a place alone. */
-type Taken = SourceItem<unknown> | PlacedItem<unknown>;
+type Taken = SourceItem<unknown> | ResumableItem<unknown>;
 
 export class SourceRunner {
   readonly source: Source;
@@ -190,7 +190,7 @@ export const itemsOf: (
 ) => AsyncIterableIterator<SourceItem<unknown>> = iterated;
 
 /** What an open resumable source gives, when it is asked for. */
-export function pulled<T>(items: PlacedItems<T>): AsyncIterableIterator<PlacedItem<T>> {
+export function pulled<T>(items: ResumableItems<T>): AsyncIterableIterator<ResumableItem<T>> {
   return iterated({ items, bufferMax: BUFFER_MAX, overflow: 'fail' });
 }
 

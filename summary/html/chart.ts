@@ -151,7 +151,7 @@ function readouts(drawn: readonly Drawn[], place: Place, show: Show): Html {
     return html`<g class="at"><rect x="${tenths(from)}" y="0" width="${tenths(to - from)}" height="${size.height}"/>${readout(step, { drawn, place, show })}</g>`;
   });
   const last = steps.at(-1)!;
-  return html`<text class="rest" x="${size.width - size.right}" y="13" text-anchor="end">${told(last, { drawn, show })}</text>${bands}`;
+  return html`<text class="rest" x="${size.width - size.right}" y="13" text-anchor="end">${valuesText(last, { drawn, show })}</text>${bands}`;
 }
 
 interface Read {
@@ -169,10 +169,10 @@ function readout(step: number, { drawn, place, show }: Read): Html {
       : [html`<circle class="s${colour}" cx="${x}" cy="${place(at).y}" r="3.5"/>`];
   });
   return html`<g class="readout"><line x1="${x}" x2="${x}" y1="${size.top}" y2="${size.height - size.bottom}"/>${points}
-<text x="${size.width - size.right}" y="13" text-anchor="end">${told(step, { drawn, show })}</text></g>`;
+<text x="${size.width - size.right}" y="13" text-anchor="end">${valuesText(step, { drawn, show })}</text></g>`;
 }
 
-function told(step: number, { drawn, show }: Pick<Read, 'drawn' | 'show'>): string {
+function valuesText(step: number, { drawn, show }: Pick<Read, 'drawn' | 'show'>): string {
   const values = drawn.flatMap(({ name, points }) => {
     const at = points.find(({ x }) => x === step);
     if (at === undefined) return [];

@@ -78,13 +78,13 @@ function polygon(shares: readonly number[]): string {
 
 /** The axis with its name, and below it what the series have there. */
 function spoke({ label, rim: end, show }: RadarAxis, { index, count, values }: Spoke): Html {
-  const told = values.map((value) => (value === null ? NOTHING : show(value))).join(' · ');
+  const text = values.map((value) => (value === null ? NOTHING : show(value))).join(' · ');
   const rim = place(1, index, count);
   const at = place(1.14, index, count);
   const anchor = at.x < size.x - 5 ? 'end' : at.x > size.x + 5 ? 'start' : 'middle';
   return html`<line class="grid" x1="${size.x}" y1="${size.y}" x2="${rim.x}" y2="${rim.y}"/>
 <text class="axis" x="${at.x}" y="${at.y}" text-anchor="${anchor}">${label}</text>
-<text class="tick" x="${at.x}" y="${at.y + 14}" text-anchor="${anchor}">${told} of ${end}</text>`;
+<text class="tick" x="${at.x}" y="${at.y + 14}" text-anchor="${anchor}">${text} of ${end}</text>`;
 }
 
 function shape({ name, values }: RadarSeries, colour: number, axes: readonly RadarAxis[]): Html {
@@ -92,8 +92,8 @@ function shape({ name, values }: RadarSeries, colour: number, axes: readonly Rad
   const corners = shares.map((share, i) => {
     const { label, show } = axes[i]!;
     const value = values[i] ?? null;
-    const told = `${name}, ${label}: ${value === null ? 'not measured' : show(value)}`;
-    return html`<g class="corner">${marker(place(share, i, shares.length), colour)}<title>${told}</title></g>`;
+    const text = `${name}, ${label}: ${value === null ? 'not measured' : show(value)}`;
+    return html`<g class="corner">${marker(place(share, i, shares.length), colour)}<title>${text}</title></g>`;
   });
   return html`<g class="area s${colour}"><polygon points="${polygon(shares)}"/>${corners}</g>`;
 }
@@ -120,14 +120,14 @@ function legend(series: readonly RadarSeries[]): Html {
 }
 
 function spoken(title: string, axes: readonly RadarAxis[], series: readonly RadarSeries[]): string {
-  const told = series.map(({ name, values }) => {
+  const text = series.map(({ name, values }) => {
     const parts = values.map((value, i) => {
       const { label, show } = axes[i]!;
       return `${label} ${value === null ? 'not measured' : show(value)}`;
     });
     return `${name}: ${parts.join(', ')}`;
   });
-  return `${title}. ${told.join('. ')}`;
+  return `${title}. ${text.join('. ')}`;
 }
 
 /** A round number at or above all of these, for an axis without a natural end. */

@@ -78,11 +78,11 @@ function headline(results: Results): Html {
   const shown = after ?? before;
   if (accuracy === undefined || shown === null) return muted(askedOf(results));
   const from = after === null ? null : html`${percent(before?.accuracy ?? 0)} → `;
-  const told =
+  const sentence =
     known === null
       ? 'accuracy'
       : `accuracy, ${accuracy.change(known.difference)} (${changeIntervalText(known, accuracy)})`;
-  return html`<p class="headline"><strong>${from}${percent(shown.accuracy)}</strong> <span>${told}<br><i>${askedOf(results)}</i></span></p>`;
+  return html`<p class="headline"><strong>${from}${percent(shown.accuracy)}</strong> <span>${sentence}<br><i>${askedOf(results)}</i></span></p>`;
 }
 
 /** Those that have something to show; what did not change over the run is named below them. */

@@ -15,10 +15,10 @@ async function diff(...args: string[]): Promise<{ code: number; out: string }> {
   return { code, out: io.stdout() };
 }
 
-async function parted(a: string, b: string) {
+async function compared(a: string, b: string) {
   const { code, out } = await diff(a, b, '--json');
   const found = JSON.parse(out);
-  expect(code).toBe(found.parting === null ? 0 : 1);
+  expect(code).toBe(found.divergence === null ? 0 : 1);
   return found;
 }
 
@@ -31,8 +31,8 @@ describe('millrace diff', () => {
     await tinyRun(runs, 'shuffled', { timing: 2, settings: { concurrency: 5 } });
     const [first, second] = [await readRun(`${runs}/first`), await readRun(`${runs}/shuffled`)];
     expect(first.rollouts.map(({ id }) => id)).not.toEqual(second.rollouts.map(({ id }) => id));
-    const found = await parted('first', 'shuffled');
-    expect(found.parting).toBeNull();
+    const found = await compared('first', 'shuffled');
+    expect(found.divergence).toBeNull();
     expect(found.same.rollouts).toEqual({
       equal: first.rollouts.length,
       all: first.rollouts.length,
@@ -45,8 +45,8 @@ describe('millrace diff', () => {
     const script: typeof sloppy = (line) =>
       line.version === 2 ? '<think>No.</think><answer>3</answer><|end|>' : sloppy(line);
     await tinyRun(runs, 'other', { script });
-    const { parting, metrics } = await parted('first', 'other');
-    expect(parting).toMatchObject({
+    const { divergence, metrics } = await compared('first', 'other');
+    expect(divergence).toMatchObject({
       moment: 2,
       difference: { kind: 'differs', topic: 'rollouts' },
     });
@@ -62,8 +62,8 @@ describe('millrace diff', () => {
 
   test('shows weights that were trained otherwise from the same records', async () => {
     await tinyRun(runs, 'faster', { settings: { lr: 1 } });
-    const { parting } = await parted('first', 'faster');
-    expect(parting).toMatchObject({ moment: 0, difference: { topic: 'weights', id: '1' } });
+    const { divergence } = await compared('first', 'faster');
+    expect(divergence).toMatchObject({ moment: 0, difference: { topic: 'weights', id: '1' } });
   });
 
   test('shows what only one of them has', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { NEVER, Observable, Subject, throwError } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';
 import { byTime, Changes } from '../../cli/tap/byTime.ts';
-import { Lane } from '../../cli/tap/lane.ts';
+import { TopicQueue } from '../../cli/tap/topicQueue.ts';
 import type { Stored, TapOptions } from '../../streams/log.ts';
 
 type Own = Omit<TapOptions, 'from' | 'follow'>;
@@ -27,16 +27,16 @@ const of =
       subscriber.complete();
     });
 
-function tapping(taps: Readonly<Record<string, Tap>>, holdMs = 1) {
+function tapping(taps: Readonly<Record<string, Tap>>, patienceMs = 1) {
   const stop = new AbortController();
   const changes = new Changes();
   const hooks = { changed: () => changes.notify(), unreadable: () => undefined };
-  const lanes = Object.entries(taps).map(([topic, tap]) => {
-    const lane = new Lane(topic, hooks);
-    lane.start(tap);
-    return lane;
+  const queues = Object.entries(taps).map(([topic, tap]) => {
+    const queue = new TopicQueue(topic, hooks);
+    queue.start(tap);
+    return queue;
   });
-  return { stop, lanes, records: byTime(lanes, { changes, holdMs, signal: stop.signal }) };
+  return { stop, queues, records: byTime(queues, { changes, patienceMs, signal: stop.signal }) };
 }
 
 async function shown(records: AsyncIterable<Stored<unknown>>): Promise<string[]> {

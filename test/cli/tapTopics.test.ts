@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseInterval } from '../../cli/interval.ts';
-import { Lane } from '../../cli/tap/lane.ts';
 import { named, topicsLike } from '../../cli/tap/patterns.ts';
 import { Tally } from '../../cli/tap/tally.ts';
+import { TopicQueue } from '../../cli/tap/topicQueue.ts';
 import type { Stored } from '../../streams/log.ts';
 import { topics } from '../../topics/index.ts';
 
@@ -46,7 +46,7 @@ describe('patterns', () => {
 describe('--stats', () => {
   it('tell rates since the last time and counts since the beginning', () => {
     const hooks = { changed: () => undefined, unreadable: () => undefined };
-    const tally = new Tally([new Lane('scored', hooks), new Lane('metrics', hooks)], 0);
+    const tally = new Tally([new TopicQueue('scored', hooks), new TopicQueue('metrics', hooks)], 0);
     for (let i = 0; i < 30; i++) {
       tally.read(stored(`q${i}`));
       if (i % 3 !== 0) tally.shown(stored(`q${i}`));

@@ -8,8 +8,8 @@ import type { Log } from '../../streams/log.ts';
 import { mapEach } from '../../streams/primitives.ts';
 import {
   type CursorItem,
-  type PlacedItem,
   type Resumable,
+  type ResumableItem,
   resumable,
 } from '../../streams/resumable.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
@@ -91,7 +91,7 @@ describe('a resumable source', () => {
     const seen: (string | null)[][] = [];
     const parts: Resumable<ReturnType<typeof metric>> = {
       kind: 'resumable',
-      async *open({ cursor }): AsyncGenerator<PlacedItem<ReturnType<typeof metric>>> {
+      async *open({ cursor }): AsyncGenerator<ResumableItem<ReturnType<typeof metric>>> {
         seen.push([await cursor('a'), await cursor('b')]);
         yield { value: metric({ value: 1 }), at: { a: '1' } };
         yield { at: { b: '7' } };
@@ -155,7 +155,7 @@ describe('a resumable source', () => {
     const stop = new AbortController();
     const items: Resumable<ReturnType<typeof metric>> = {
       kind: 'resumable',
-      async *open({ signal }): AsyncGenerator<PlacedItem<ReturnType<typeof metric>>> {
+      async *open({ signal }): AsyncGenerator<ResumableItem<ReturnType<typeof metric>>> {
         while (!signal.aborted && given < 1000) {
           given += 1;
           let written = (): void => undefined;

@@ -54,17 +54,17 @@ export function specsOf(
 
 function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
   const name = prefix + tool.name;
-  const told = outsideText(tool.name, 64);
+  const shownName = outsideText(tool.name, 64);
   if (!NAME.test(name))
     throw refused(
       server,
-      `has a tool ${told} whose name cannot be a tag (letters, digits, _ and -, at most 64); ${ADVICE}`,
+      `has a tool ${shownName} whose name cannot be a tag (letters, digits, _ and -, at most 64); ${ADVICE}`,
     );
   const fence = fenceFor({ tools: [name] });
   const said = (text: string, max: number): string => fence(outsideText(text, max));
   const plain = (value: unknown, depth: number): unknown => {
     if (depth > SCHEMA_DEPTH_MAX)
-      throw refused(server, `has a tool ${told} whose schema nests too deep; ${ADVICE}`);
+      throw refused(server, `has a tool ${shownName} whose schema nests too deep; ${ADVICE}`);
     if (typeof value === 'string') return said(value, TEXT_MAX);
     if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
     if (typeof value !== 'object' || value === null) return value;
@@ -73,7 +73,7 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
         if (!ARGUMENT.test(key) || key === '__proto__')
           throw refused(
             server,
-            `has a tool ${told} with an argument of a strange name (${outsideText(key, 64)}); ${ADVICE}`,
+            `has a tool ${shownName} with an argument of a strange name (${outsideText(key, 64)}); ${ADVICE}`,
           );
         return [key, plain(inner, depth + 1)];
       }),
@@ -83,7 +83,7 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS_MAX)
     throw refused(
       server,
-      `has a tool ${told} whose schema is longer than ${SCHEMA_CHARACTERS_MAX} characters; ${ADVICE}`,
+      `has a tool ${shownName} whose schema is longer than ${SCHEMA_CHARACTERS_MAX} characters; ${ADVICE}`,
     );
   const parameters = plain({ properties: {}, ...schema, type: 'object' }, 0) as ToolParameters;
   const about = said(tool.description ?? tool.title ?? tool.name, ABOUT_MAX);

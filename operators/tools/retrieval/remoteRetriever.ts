@@ -97,7 +97,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
   }
 
   let failedMs: number | null = null;
-  function told(reason: string | null): void {
+  function reportOnce(reason: string | null): void {
     if ((reason !== null) === (failedMs !== null)) return;
     const forMs = failedMs === null ? 0 : clock.now() - failedMs;
     failedMs = reason === null ? null : clock.now();
@@ -115,7 +115,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
     for (let tries = 1; ; tries++) {
       const made = await tried(body, signal);
       if (Array.isArray(made)) {
-        told(null);
+        reportOnce(null);
         return made;
       }
       const { kind, reason, again, waitMs } = made;
@@ -123,7 +123,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
         await clock.sleep(Math.min(waitMs ?? retryDelayMs, WAIT_MAX_MS), signal);
         continue;
       }
-      told(reason);
+      reportOnce(reason);
       if (kind === 'wrong') throw new MillraceError('RETRIEVER_REPLY', `${address}: ${reason}`);
       const does = kind === 'away' ? 'does not answer' : 'refuses requests';
       throw toolDown('search', `the retriever at ${address} ${does}: ${reason}`);

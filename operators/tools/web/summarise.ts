@@ -30,12 +30,12 @@ export interface SummariserOptions {
 export interface Summariser {
   /** The papers' form: `reasoning` is `priorReasoning`, `documents` is `recordsText`. */
   ofSearch(
-    told: { readonly reasoning: string; readonly query: string; readonly documents: string },
+    given: { readonly reasoning: string; readonly query: string; readonly documents: string },
     signal: AbortSignal,
   ): Promise<string | null>;
   /** What a page says on `question`; on nothing in particular where that is ''. */
   ofPage(
-    told: { readonly url: string; readonly question: string; readonly text: string },
+    given: { readonly url: string; readonly question: string; readonly text: string },
     signal: AbortSignal,
   ): Promise<string | null>;
 }
@@ -59,8 +59,8 @@ export function summariser({ ask, scope, once }: SummariserOptions): Summariser 
     return found.value === '' ? null : finalInformation(webText(found.value, SUMMARY_MAX));
   };
   return {
-    ofSearch: (told, signal) => asked(searchPrompt(told), signal),
-    ofPage: (told, signal) => asked(pagePrompt(told), signal),
+    ofSearch: (given, signal) => asked(searchPrompt(given), signal),
+    ofPage: (given, signal) => asked(pagePrompt(given), signal),
   };
 }
 
@@ -87,7 +87,7 @@ function withoutTicks(text: string): string {
   return text.slice(from, to);
 }
 
-function searchPrompt(told: {
+function searchPrompt(given: {
   readonly reasoning: string;
   readonly query: string;
   readonly documents: string;
@@ -101,23 +101,24 @@ Guidelines:
 4. Write what you found after the line ${FINAL}, in a few sentences. If there is nothing helpful, write after that line: No helpful information found.
 
 Previous reasoning:
-${chatFence(told.reasoning)}
+${chatFence(given.reasoning)}
 
 Current search query:
-${chatFence(told.query)}
+${chatFence(given.query)}
 
 Web pages:
-${chatFence(told.documents)}
+${chatFence(given.documents)}
 
 Now write ${FINAL} and what you found.`;
 }
 
-function pagePrompt(told: {
+function pagePrompt(given: {
   readonly url: string;
   readonly question: string;
   readonly text: string;
 }): string {
-  const wanted = told.question === '' ? 'what the page is about and what it states' : told.question;
+  const wanted =
+    given.question === '' ? 'what the page is about and what it states' : given.question;
   return `You read one web page for somebody and tell them what it says.
 
 Guidelines:
@@ -128,8 +129,8 @@ Guidelines:
 Wanted:
 ${chatFence(wanted)}
 
-Page ${chatFence(told.url)}:
-${chatFence(told.text)}
+Page ${chatFence(given.url)}:
+${chatFence(given.text)}
 
 Now write ${FINAL} and the summary.`;
 }

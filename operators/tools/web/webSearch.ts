@@ -90,7 +90,7 @@ export function webSearch(options: WebSearchOptions): WebSearch {
   }
 
   let failing = false;
-  function told(reason: string | null): void {
+  function reportOnce(reason: string | null): void {
     if ((reason !== null) === failing) return;
     failing = reason !== null;
     const now = failing ? `gives no results: ${reason}` : 'gives results again';
@@ -104,13 +104,13 @@ export function webSearch(options: WebSearchOptions): WebSearch {
       for (const key of keys.length === 0 ? [''] : keys) {
         const made = await persistent(query, key, signal);
         if (made.kind === 'found') {
-          told(null);
+          reportOnce(null);
           return made;
         }
         all.push(made);
       }
       const { kind, reason } = all.at(-1)!;
-      told(reason);
+      reportOnce(reason);
       if (all.every((one) => one.kind === 'refused')) {
         throw toolDown(
           'search',

@@ -1,7 +1,7 @@
 /** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/numbers.ts';
-import type { DiffTwin, Paired, PairedFigure, Parting, Shown } from '../../wire/index.ts';
+import type { DiffTwin, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
@@ -27,7 +27,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   }, []);
   useEffect(() => {
     command.value = data?.command ?? `npx millrace diff ${a} ${b}`;
-    if (data?.parting.state !== 'pending') return;
+    if (data?.divergence.state !== 'pending') return;
     const timer = setTimeout(() => setAsked(asked + 1), 1500);
     return () => clearTimeout(timer);
   }, [data]);
@@ -49,7 +49,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
           Curves of both
         </a>
       </div>
-      <PartingCard parting={data.parting} a={a} b={b} command={data.command} />
+      <DivergenceCard divergence={data.divergence} a={a} b={b} command={data.command} />
       <section class="card flush">
         <h2>
           Settings that differ{' '}
@@ -101,13 +101,13 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   );
 }
 
-function PartingCard({
-  parting,
+function DivergenceCard({
+  divergence,
   a,
   b,
   command: text,
 }: {
-  readonly parting: Parting;
+  readonly divergence: Divergence;
   readonly a: string;
   readonly b: string;
   readonly command: string;
@@ -115,54 +115,58 @@ function PartingCard({
   return (
     <section class="card" aria-live="polite">
       <h2>Where they part</h2>
-      {parting.state === 'pending' && (
+      {divergence.state === 'pending' && (
         <p class="muted">looking for the first record that differs …</p>
       )}
-      {parting.state === 'same' && <p>✓ All {count(parting.records)} records are the same.</p>}
-      {parting.state === 'tooLarge' && (
+      {divergence.state === 'same' && (
+        <p>✓ All {count(divergence.records)} records are the same.</p>
+      )}
+      {divergence.state === 'tooLarge' && (
         <p class="muted">
-          {count(parting.records)} records are more than the {count(parting.max)} that are compared
-          here; the command compares them all.
+          {count(divergence.records)} records are more than the {count(divergence.max)} that are
+          compared here; the command compares them all.
         </p>
       )}
-      {parting.state === 'failed' && <p class="muted">{parting.why}</p>}
-      {(parting.state === 'failed' || parting.state === 'tooLarge') && <Command text={text} />}
-      {parting.state === 'differs' && (
+      {divergence.state === 'failed' && <p class="muted">{divergence.why}</p>}
+      {(divergence.state === 'failed' || divergence.state === 'tooLarge') && (
+        <Command text={text} />
+      )}
+      {divergence.state === 'differs' && (
         <>
           <p class="sentence">
-            First in <b>{parting.topic}</b>: record{' '}
+            First in <b>{divergence.topic}</b>: record{' '}
             <code>
-              <Hostile text={parting.id} max={120} />
+              <Hostile text={divergence.id} max={120} />
             </code>
-            {parting.field === '' ? (
+            {divergence.field === '' ? (
               ', which only one of them has'
             ) : (
               <>
-                , field <code>{parting.field}</code>
+                , field <code>{divergence.field}</code>
               </>
             )}
-            {parting.version >= 0 && `, while version ${parting.version} was the newest`}.
+            {divergence.version >= 0 && `, while version ${divergence.version} was the newest`}.
           </p>
-          {parting.token !== null && (
+          {divergence.token !== null && (
             <p>
-              First token that differs: number <b class="num">{parting.token.index}</b>,{' '}
+              First token that differs: number <b class="num">{divergence.token.index}</b>,{' '}
               <code>
-                <Hostile text={JSON.stringify(parting.token.a)} max={60} />
+                <Hostile text={JSON.stringify(divergence.token.a)} max={60} />
               </code>{' '}
               and{' '}
               <code>
-                <Hostile text={JSON.stringify(parting.token.b)} max={60} />
+                <Hostile text={JSON.stringify(divergence.token.b)} max={60} />
               </code>
-              {parting.token.versionA !== null &&
-                `, sampled by version ${parting.token.versionA} and ${parting.token.versionB ?? '–'}`}
+              {divergence.token.versionA !== null &&
+                `, sampled by version ${divergence.token.versionA} and ${divergence.token.versionB ?? '–'}`}
               .
             </p>
           )}
           <div class="grid two">
             {(
               [
-                [a, parting.a],
-                [b, parting.b],
+                [a, divergence.a],
+                [b, divergence.b],
               ] as const
             ).map(([run, side]) => (
               <div key={run}>
@@ -172,9 +176,9 @@ function PartingCard({
                 ) : (
                   <Side
                     run={run}
-                    topic={parting.topic}
+                    topic={divergence.topic}
                     side={side}
-                    token={parting.token?.index ?? null}
+                    token={divergence.token?.index ?? null}
                   />
                 )}
               </div>
@@ -182,7 +186,7 @@ function PartingCard({
           </div>
           <p class="note">
             The same in both:{' '}
-            {Object.entries(parting.same)
+            {Object.entries(divergence.same)
               .map(([topic, { equal, all }]) => `${topic} ${count(equal)} of ${count(all)}`)
               .join(', ')}
             .

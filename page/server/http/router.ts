@@ -17,14 +17,14 @@ import { topicsTwin, topicTwin } from '../views/topic.ts';
 import { tokensOf, trajectoryTwin } from '../views/trajectory.ts';
 import { weightsTwin } from '../views/weights.ts';
 import { type Answer, json } from './answers.ts';
+import type { Divergences } from './divergences.ts';
 import type { HotRuns } from './hotRuns.ts';
-import type { Partings } from './partings.ts';
 import type { RunsFolder } from './runsFolder.ts';
 
 export interface Served {
   readonly hot: HotRuns;
   readonly folder: RunsFolder;
-  readonly partings: Partings;
+  readonly divergences: Divergences;
 }
 
 type Query = URLSearchParams;
@@ -96,11 +96,11 @@ export async function dataAt(path: string, query: Query, served: Served): Promis
   return null;
 }
 
-async function diff(a: string, b: string, { hot, partings }: Served): Promise<Answer> {
+async function diff(a: string, b: string, { hot, divergences }: Served): Promise<Answer> {
   return hot.with(a, (first) =>
     hot.with(b, async (second) => {
       await Promise.all([first.ready(), second.ready()]);
-      return json(await diffTwin(first, second, await partings.of(a, b)));
+      return json(await diffTwin(first, second, await divergences.of(a, b)));
     }),
   );
 }

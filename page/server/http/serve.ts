@@ -2,10 +2,10 @@
 import { inspect } from 'node:util';
 import { keepSecret, withoutSecrets } from '../../../base/secrets.ts';
 import { loadAssets } from './assets.ts';
+import { Divergences } from './divergences.ts';
 import type { Host } from './host.ts';
 import { HotRuns } from './hotRuns.ts';
 import { type Listening, listen } from './listen.ts';
-import { Partings } from './partings.ts';
 import { Recomputing } from './recomputing.ts';
 import { RunsFolder } from './runsFolder.ts';
 import { newToken } from './secret.ts';
@@ -38,7 +38,7 @@ export async function servePage(options: ServeOptions, host: Host): Promise<View
   const hot = new HotRuns((name) => host.open(name));
   const assets = loadAssets();
   const failed = (error: unknown): void => host.say(withoutSecrets(inspect(error)));
-  const served = { hot, folder: new RunsFolder(host), partings: new Partings(hot) };
+  const served = { hot, folder: new RunsFolder(host), divergences: new Divergences(hot) };
   const pace = tickMs === undefined ? {} : { tickMs };
   const streams = { ...served, ...pace, clock: host.clock, server: newToken() };
   const control = options.control ? newToken() : null;

@@ -7,10 +7,10 @@ import { completeRounds, type Reading, readRun } from '../../../summary/reading.
 import type { Scored } from '../../../topics/index.ts';
 import {
   type DiffTwin,
+  type Divergence,
   type Flip,
   limits,
   type Paired,
-  type Parting,
   WIRE,
 } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
@@ -24,7 +24,7 @@ const VALUE_MAX = 500;
 /** A question counts as solved when at least so many of its rollouts are right. */
 const SOLVED = 0.5;
 
-export async function diffTwin(a: RunView, b: RunView, parting: Parting): Promise<DiffTwin> {
+export async function diffTwin(a: RunView, b: RunView, divergence: Divergence): Promise<DiffTwin> {
   const [heads, facts] = [
     [await a.head(), await b.head()] as const,
     [await a.viewed.facts(), await b.viewed.facts()] as const,
@@ -46,7 +46,7 @@ export async function diffTwin(a: RunView, b: RunView, parting: Parting): Promis
     paired,
     pairedWhy,
     metrics: readings === null ? [] : metricsOf(...readings),
-    parting,
+    divergence,
     command: `${program} diff ${a.viewed.name} ${b.viewed.name}`,
   };
 }

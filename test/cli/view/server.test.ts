@@ -239,14 +239,16 @@ describe('twins', () => {
   test('of two runs: what differs in settings, answers and records', async () => {
     let diff: DiffTwin;
     do diff = await twin<DiffTwin>('/diff/first..second.json');
-    while (diff.parting.state === 'pending');
+    while (diff.divergence.state === 'pending');
     expect(diff.settings).toEqual([{ name: 'keep', a: 7, b: 6 }]);
     expect(diff.paired?.questions).toBe(3);
     expect(diff.paired?.figures.map(({ name }) => name)).toContain('accuracy');
     const { solvedToFailed, failedToSolved, flips } = diff.paired!;
     expect(flips).toHaveLength(solvedToFailed + failedToSolved);
-    expect(diff.parting).toMatchObject({ state: 'differs', topic: 'rollouts', version: 0 });
-    expect((await twin<DiffTwin>('/diff/first..first.json')).parting.state).toMatch(/pending|same/);
+    expect(diff.divergence).toMatchObject({ state: 'differs', topic: 'rollouts', version: 0 });
+    expect((await twin<DiffTwin>('/diff/first..first.json')).divergence.state).toMatch(
+      /pending|same/,
+    );
   });
 
   test('as of a step hold what there was then, and nothing later', async () => {

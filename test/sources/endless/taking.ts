@@ -1,14 +1,14 @@
 /** Taking items of an endless source by hand, and going on behind them as a resumed run does. */
 import type { EndlessQuestions } from '../../../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../../../sources/questionRow.ts';
-import type { PlacedItem } from '../../../streams/resumable.ts';
+import type { ResumableItem } from '../../../streams/resumable.ts';
 import { pulled } from '../../../streams/run/sourceRunner.ts';
 
 export class Taking {
   readonly #source: () => EndlessQuestions;
   readonly cursors = new Map<string, string>();
   #stop = new AbortController();
-  #items: AsyncIterator<PlacedItem<QuestionRow>> | null = null;
+  #items: AsyncIterator<ResumableItem<QuestionRow>> | null = null;
 
   constructor(source: () => EndlessQuestions) {
     this.#source = source;

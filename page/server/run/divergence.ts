@@ -1,9 +1,9 @@
 /** Where two runs part, for a page: the first record that differs, and in a rollout the first token that does. */
 import type { Tokenizer } from '../../../model/engine.ts';
 import type { Log, Stored } from '../../../streams/log.ts';
-import { type Parted, parting } from '../../../streams/replay/parting.ts';
+import { type Compared, divergence } from '../../../streams/replay/divergence.ts';
 import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
-import type { Parting, Shown } from '../../wire/index.ts';
+import type { Divergence, Shown } from '../../wire/index.ts';
 import { now } from './moment.ts';
 import { Search } from './records.ts';
 import { refOf } from './refs.ts';
@@ -15,22 +15,22 @@ const RECORDS_MAX = 400_000;
 const VALUE_MAX = 2_000;
 const SEARCH_MAX = 100_000;
 
-type Differs = Extract<Parting, { state: 'differs' }>;
+type Differs = Extract<Divergence, { state: 'differs' }>;
 
 /** Takes its time: seconds for some ten thousand records. */
-export async function partingOf(a: RunView, b: RunView): Promise<Parting> {
+export async function divergenceOf(a: RunView, b: RunView): Promise<Divergence> {
   const logs = [a.viewed.log, b.viewed.log] as const;
   if (logs.some(({ standing }) => standing === undefined)) {
     return { state: 'failed', why: 'Records on Kafka are compared by the command.' };
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
   if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };
-  const parted = await parting(allTopics, ...logs);
-  if (parted.parting === null) {
-    const same = Object.values(parted.same).reduce((sum, { equal }) => sum + equal, 0);
+  const compared = await divergence(allTopics, ...logs);
+  if (compared.divergence === null) {
+    const same = Object.values(compared.same).reduce((sum, { equal }) => sum + equal, 0);
     return { state: 'same', records: same };
   }
-  return differs(parted, parted.parting, a, b);
+  return differs(compared, compared.divergence, a, b);
 }
 
 async function recordsIn(log: Log): Promise<number> {
@@ -38,8 +38,8 @@ async function recordsIn(log: Log): Promise<number> {
 }
 
 async function differs(
-  { same }: Parted,
-  { difference, moment }: NonNullable<Parted['parting']>,
+  { same }: Compared,
+  { difference, moment }: NonNullable<Compared['divergence']>,
   a: RunView,
   b: RunView,
 ): Promise<Differs> {

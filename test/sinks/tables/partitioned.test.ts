@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { partedFiles } from '../../../sinks/tables/parted.ts';
+import { partitionedFiles } from '../../../sinks/tables/partitioned.ts';
 import type { Stored } from '../../../streams/log.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
@@ -14,7 +14,7 @@ test('few files are open at a time, and a value that comes back gets another one
   const written = new Map<string, number[]>();
   let open = 0;
   let most = 0;
-  const files = partedFiles({
+  const files = partitionedFiles({
     folder: folder.path,
     field: 'f',
     extension: 'x',

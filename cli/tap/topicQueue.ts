@@ -19,7 +19,7 @@ export interface Unreadable {
   readonly encoded: Encoded | null;
 }
 
-export interface LaneHooks {
+export interface QueueHooks {
   /** There is something to take, or nothing will come any more. */
   changed(): void;
   unreadable(record: Unreadable): void;
@@ -30,10 +30,10 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-export class Lane {
+export class TopicQueue {
   readonly topic: string;
   readonly #named: boolean;
-  readonly #hooks: LaneHooks;
+  readonly #hooks: QueueHooks;
   /** From `#first` on. */
   #waiting: Waiting[] = [];
   #first = 0;
@@ -46,7 +46,7 @@ export class Lane {
   #lacks: MillraceError | null = null;
 
   /** `named`: its topic is, and not just by a pattern. */
-  constructor(topic: string, hooks: LaneHooks, named = true) {
+  constructor(topic: string, hooks: QueueHooks, named = true) {
     this.topic = topic;
     this.#named = named;
     this.#hooks = hooks;

@@ -1,7 +1,7 @@
 /**
- * What the log knows of a record in flight by its root's `reader`: who handed it out, from which hold.
+ * What the log knows of a record in flight by its root's `reader`: who handed it out, of which partition.
  */
-import type { Hold } from './hold.ts';
+import type { OwnedPartition } from './ownedPartition.ts';
 
 /** A reader of a group as others see it; of the readers of one group in a process the newest is the current one. */
 export interface CurrentReader {
@@ -11,22 +11,22 @@ export interface CurrentReader {
   wake(): void;
   fail(error: unknown): void;
   /** One of its deliveries was committed. */
-  settled(hold: Hold): void;
+  settled(owned: OwnedPartition): void;
   /** Some of its deliveries belong to another process now. */
   revoked(): void;
 }
 
-/** What a root's `reader` is: one object for all records of a reader and a hold. */
-export class Handout {
+/** What a root's `reader` is: one object for all records of a reader and a partition. */
+export class PartitionReader {
   readonly reader: CurrentReader;
-  readonly hold: Hold;
+  readonly owned: OwnedPartition;
 
-  constructor(reader: CurrentReader, hold: Hold) {
+  constructor(reader: CurrentReader, owned: OwnedPartition) {
     this.reader = reader;
-    this.hold = hold;
+    this.owned = owned;
   }
 
   readonly onWaiting = (waits: boolean): void => {
-    if (!this.reader.stale) this.hold.waitingInGroups += waits ? 1 : -1;
+    if (!this.reader.stale) this.owned.waitingInGroups += waits ? 1 : -1;
   };
 }

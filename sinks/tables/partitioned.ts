@@ -1,5 +1,5 @@
 /**
- * Records parted by the value of one of their fields, a folder a value (`step=12/0.parquet`), as DuckDB, Spark and pandas read them.
+ * Records partitioned by the value of one of their fields, a folder a value (`step=12/0.parquet`), as DuckDB, Spark and pandas read them.
  *
  * A few folders have a file open at a time. A value that comes again after its file was finished gets another file, so records
  * may come in any order and memory stays bounded.
@@ -11,7 +11,7 @@ import type { TableFile } from './tableFile.ts';
 
 const OPEN_MAX = 8;
 
-export interface Parted {
+export interface Partitioned {
   readonly folder: string;
   readonly field: string;
   /** Name of the value in a record; null where it has none. */
@@ -24,8 +24,8 @@ export interface Parted {
 /** What pandas and Hive call the records that have no value. */
 const NONE = '__HIVE_DEFAULT_PARTITION__';
 
-export function partedFiles(parted: Parted): TableFile {
-  const { folder, field, value, extension, open } = parted;
+export function partitionedFiles(options: Partitioned): TableFile {
+  const { folder, field, value, extension, open } = options;
   const files = new Map<string, number>();
   /** The one that was written to last is the last. */
   const opened = new Map<string, TableFile>();

@@ -3,8 +3,8 @@
  * has grown.
  */
 import { messageOf } from '../../../base/errors.ts';
-import type { Parting } from '../../wire/index.ts';
-import { partingOf } from '../run/parting.ts';
+import type { Divergence } from '../../wire/index.ts';
+import { divergenceOf } from '../run/divergence.ts';
 import type { HotRuns } from './hotRuns.ts';
 
 const KEPT_MAX = 16;
@@ -15,11 +15,11 @@ const SOON_MS = 1_500;
 interface Entry {
   /** Sizes of both, when it was looked for. */
   readonly sign: string;
-  readonly parting: Promise<Parting>;
+  readonly divergence: Promise<Divergence>;
   done: boolean;
 }
 
-export class Partings {
+export class Divergences {
   readonly #hot: HotRuns;
   readonly #entries = new Map<string, Entry>();
   #last: Promise<unknown> = Promise.resolve();
@@ -30,7 +30,7 @@ export class Partings {
   }
 
   /** What is known within a moment; `pending` while it is looked for. */
-  async of(a: string, b: string): Promise<Parting> {
+  async of(a: string, b: string): Promise<Divergence> {
     const pair = `${a}..${b}`;
     const sign = `${await this.#size(a)} ${await this.#size(b)}`;
     let entry = this.#entries.get(pair);
@@ -40,10 +40,10 @@ export class Partings {
       entry = this.#begin(pair, sign, [a, b]);
     }
     let timer: NodeJS.Timeout | undefined;
-    const later = new Promise<Parting>((resolve) => {
+    const later = new Promise<Divergence>((resolve) => {
       timer = setTimeout(resolve, SOON_MS, { state: 'pending' });
     });
-    const found = await Promise.race([entry.parting, later]);
+    const found = await Promise.race([entry.divergence, later]);
     clearTimeout(timer);
     return found;
   }
@@ -56,10 +56,10 @@ export class Partings {
 
   #begin(pair: string, sign: string, [a, b]: readonly [string, string]): Entry {
     this.#waiting += 1;
-    const parting = this.#last.then(() => this.#look(a, b));
-    this.#last = parting;
-    const entry: Entry = { sign, parting, done: false };
-    void parting.then(() => {
+    const divergence = this.#last.then(() => this.#look(a, b));
+    this.#last = divergence;
+    const entry: Entry = { sign, divergence, done: false };
+    void divergence.then(() => {
       entry.done = true;
       this.#waiting -= 1;
     });
@@ -70,10 +70,10 @@ export class Partings {
   }
 
   /** Never rejects. */
-  async #look(a: string, b: string): Promise<Parting> {
+  async #look(a: string, b: string): Promise<Divergence> {
     try {
       return await this.#hot.with(a, (first) =>
-        this.#hot.with(b, (second) => partingOf(first, second)),
+        this.#hot.with(b, (second) => divergenceOf(first, second)),
       );
     } catch (error) {
       return { state: 'failed', why: messageOf(error) };

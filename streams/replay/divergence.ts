@@ -20,26 +20,30 @@ interface Side {
   readonly ids: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface Parting {
+export interface Divergence {
   /** `recorded` is of the first run, `made` of the second. */
   readonly difference: Difference;
   /** Policy version that was newest there; -1 = before any. */
   readonly moment: number;
 }
 
-export interface Parted {
+export interface Compared {
   /** Null when all records are the same. */
-  readonly parting: Parting | null;
+  readonly divergence: Divergence | null;
   /** Records that are the same, and all that are in either run, by topic. */
   readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
 }
 
 /** Compares all records of `topics` but dead letters: bad rows are reported at every start. */
-export async function parting(topics: readonly Topic<unknown>[], a: Log, b: Log): Promise<Parted> {
+export async function divergence(
+  topics: readonly Topic<unknown>[],
+  a: Log,
+  b: Log,
+): Promise<Compared> {
   const compared = topics.filter(({ name }) => name !== deadLetters.name);
   const [first, second] = [await sideOf(compared, a), await sideOf(compared, b)];
   const same: Record<string, { equal: number; all: number }> = {};
-  let earliest: Parting | null = null;
+  let earliest: Divergence | null = null;
   for (const topic of compared) {
     const counts = { equal: 0, all: 0 };
     for await (const found of differences(topic, first, second, counts)) {
@@ -47,7 +51,7 @@ export async function parting(topics: readonly Topic<unknown>[], a: Log, b: Log)
     }
     if (counts.all > 0) same[topic.name] = counts;
   }
-  return { parting: earliest, same };
+  return { divergence: earliest, same };
 }
 
 async function sideOf(topics: readonly Topic<unknown>[], log: Log): Promise<Side> {
@@ -74,7 +78,7 @@ async function* differences(
   first: Side,
   second: Side,
   counts: { equal: number; all: number },
-): AsyncGenerator<Parting> {
+): AsyncGenerator<Divergence> {
   const places = new Map(second.ids.get(topic.name)!.map((id, offset) => [id, offset]));
   for await (const { value, position } of upTo(first.log, topic, endOf(first, topic))) {
     const id = topic.identity(value);

@@ -5,7 +5,7 @@ import type { Membership } from './membership.ts';
 import type { Raw } from './pages.ts';
 import type { PartitionProgress } from './partitionProgress.ts';
 
-export interface Hold {
+export interface OwnedPartition {
   readonly membership: Membership;
   /** Our name of the topic. */
   readonly topic: string;

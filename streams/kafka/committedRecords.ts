@@ -9,21 +9,21 @@ import { NOBODY } from './records.ts';
 const LOOK_AGAIN_MS = 5;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 
-export interface LaneParts {
+export interface CommittedRecordsParts {
   readonly link: Link;
   readonly topics: KafkaTopics;
   readonly pages: RecordPages;
 }
 
-export class Lane {
-  readonly #parts: LaneParts;
+export class CommittedRecords {
+  readonly #parts: CommittedRecordsParts;
   readonly #topic: string;
   readonly #partition: number;
   /** Read and not taken: about as much as is written at once. */
   readonly #waiting = new Map<bigint, Raw[]>();
   #next = 0;
 
-  constructor(parts: LaneParts, topic: string, partition: number) {
+  constructor(parts: CommittedRecordsParts, topic: string, partition: number) {
     this.#parts = parts;
     this.#topic = topic;
     this.#partition = partition;
