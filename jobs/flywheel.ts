@@ -54,8 +54,11 @@ export const flywheelSettings = z.object({
     .default('')
     .describe('folder of prompts to use instead of the package’s; empty = those'),
   mode: z
-    .enum(['clean', 'reference'])
-    .default('clean')
+    .preprocess(
+      (given) => (given === 'clean' ? 'repaired' : given), // as older versions called it
+      z.enum(['repaired', 'reference']),
+    )
+    .default('repaired')
     .describe('reference keeps the defects of the published flywheel'),
   concurrency: positiveInt.default(24).describe('questions evolved at once'),
 });

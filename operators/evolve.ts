@@ -61,8 +61,8 @@ export interface EvolveOptions {
   readonly initial?: number;
   /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
   readonly parents?: number;
-  /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `clean`. */
-  readonly mode?: 'clean' | 'reference';
+  /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `repaired`. */
+  readonly mode?: 'repaired' | 'reference';
   readonly seed: number;
   /** Questions evolved at once (those that wait for their version are not counted); each makes up to `parents` times the actions requests at once. */
   readonly concurrency: number;

@@ -130,7 +130,7 @@ function stepsOf({ epochs, size }: SftSettings, { rows }: SftData): number {
 }
 
 function rateOf({ lr, schedule, warmupRatio, minRatio, rateAt }: SftSettings) {
-  const mode = rateAt === 'start' ? 'reference' : 'clean';
+  const mode = rateAt === 'start' ? 'reference' : 'repaired';
   return roundRate({ lr, schedule, warmupRatio, minRatio, mode });
 }
 

@@ -46,15 +46,15 @@ export interface RoundRateOptions {
   /** Of `cosine`: the factor that it falls to; 0 by default. */
   readonly minRatio?: number;
   /**
-   * `clean` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on torch do, so that
+   * `repaired` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on torch do, so that
    * after a warm-up's beginning the first step has rate 0 and teaches nothing.
    */
-  readonly mode?: 'clean' | 'reference';
+  readonly mode?: 'repaired' | 'reference';
 }
 
 /** The rate of a batch by its place in its round. A batch whose round has no known length gets `lr` itself. */
 export function roundRate(options: RoundRateOptions): (batch: Batch) => number {
-  const { lr, schedule: kind, warmupRatio, minRatio = 0, mode = 'clean' } = options;
+  const { lr, schedule: kind, warmupRatio, minRatio = 0, mode = 'repaired' } = options;
   return ({ index, of: totalSteps }) => {
     if (totalSteps === 0) return lr;
     const warmupSteps = Math.ceil(totalSteps * warmupRatio);

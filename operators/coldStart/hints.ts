@@ -76,7 +76,7 @@ export function verifyFrom(
 /** The chain with its answer taken back, and the hint. */
 export function reflectFrom(chain: string, hint: string, tools: readonly string[]): string | null {
   if (!stripEnd(chain).endsWith('</answer>')) return null;
-  return reopenedWithHint(chain, hint, 'clean', tools);
+  return reopenedWithHint(chain, hint, 'repaired', tools);
 }
 
 /** The first thinking, from the beginning of the chain to where it closes; null without any. */

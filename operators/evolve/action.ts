@@ -31,7 +31,7 @@ export interface ActionContext {
   readonly question: Question;
   /** The trajectory to improve. */
   readonly parent: string;
-  readonly mode: 'clean' | 'reference';
+  readonly mode: 'repaired' | 'reference';
   readonly prompts: Prompts;
   /** The tags of the tools that there are. */
   readonly tools: readonly string[];

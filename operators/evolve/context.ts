@@ -47,9 +47,9 @@ export interface FlywheelOptions {
   readonly version?: () => number;
   /**
    * `reference` keeps what the published flywheel does by mistake; docs/flywheel.md lists what differs. Default
-   * `clean`.
+   * `repaired`.
    */
-  readonly mode?: 'clean' | 'reference';
+  readonly mode?: 'repaired' | 'reference';
 }
 
 /** One parent's turn. `label` names its requests and draws: `1`, and `1.1` for a round's second parent. */
@@ -119,7 +119,7 @@ function fenceOf({ fence, quotas }: FlywheelOptions): Fence {
 /** A trajectory of the policy, from the question or, with the raised quotas, from `start` on. */
 export async function grow(turn: Turn, action: string, start?: string): Promise<string> {
   const { options } = turn;
-  const { quotas, extraQuotas, mode = 'clean' } = options;
+  const { quotas, extraQuotas, mode = 'repaired' } = options;
   const raised = Object.entries(quotas).map(([tool, most]) => [
     tool,
     most + (extraQuotas[tool] ?? 0),
@@ -150,7 +150,7 @@ export function actionContext(
   locate: () => Promise<number | null>,
 ): ActionContext {
   const { options, question, label } = turn;
-  const { quotas, hints = defaultHints, mode = 'clean', prompts } = options;
+  const { quotas, hints = defaultHints, mode = 'repaired', prompts } = options;
   const { name } = action;
   const draws = options.draws.under(label, name);
   const list = hints[question.ability];

@@ -53,7 +53,7 @@ export function withThinkingTags(reply: string, tools: readonly string[]): strin
 export function reopenedWithHint(
   trajectory: string,
   hint: string,
-  mode: 'clean' | 'reference',
+  mode: 'repaired' | 'reference',
   tools: readonly string[],
 ): string {
   const finished = stripEnd(trajectory).endsWith('</answer>');
@@ -61,7 +61,7 @@ export function reopenedWithHint(
   const text = trajectory.replaceAll('<answer>', '').replaceAll('</answer>', '');
   const tail = afterLastResult(text);
   const head = text.slice(0, text.length - tail.length);
-  const open = openThinking(mode === 'clean' ? beforeCall(tail, tools) : tail, head !== '');
+  const open = openThinking(mode === 'reference' ? tail : beforeCall(tail, tools), head !== '');
   return head + open + hint;
 }
 

@@ -19,11 +19,11 @@ export interface ToolLoopOptions {
   /** Most pieces; ends a model that never answers. */
   readonly piecesMax?: number;
   /**
-   * `clean` (default): every piece is looked at, and a call beyond its quota ends the trajectory. `reference`: after a
+   * `repaired` (default): every piece is looked at, and a call beyond its quota ends the trajectory. `reference`: after a
    * piece that neither answers nor makes a call that it may make, one more is taken and never looked at, so that a
    * call in it does not run.
    */
-  readonly mode?: 'clean' | 'reference';
+  readonly mode?: 'repaired' | 'reference';
 }
 
 export interface ToolLoopResult {

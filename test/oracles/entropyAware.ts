@@ -9,10 +9,10 @@ export interface EntropyAwareOptions {
   /** How much one deviation of entropy changes an advantage. */
   readonly weight?: number;
   /**
-   * `clean` (default): a single masked token has no deviation and keeps its advantage.
+   * `repaired` (default): a single masked token has no deviation and keeps its advantage.
    * `reference`: it becomes NaN, and so does the whole batch.
    */
-  readonly mode?: 'clean' | 'reference';
+  readonly mode?: 'repaired' | 'reference';
 }
 
 /** Advantages rescaled by the z-score of the token's entropy; a deviation of 0 counts as 1. */
@@ -20,11 +20,11 @@ export function entropyAwareAdvantages(
   advantages: Matrix,
   entropies: Matrix,
   mask: Mask,
-  { weight = 0.2, mode = 'clean' }: EntropyAwareOptions = {},
+  { weight = 0.2, mode = 'repaired' }: EntropyAwareOptions = {},
 ): number[][] {
   const selected = entropies.flatMap((row, i) => row.filter((_, t) => mask[i]![t] === 1));
   const count = selected.length;
-  if (count === 0 || (count === 1 && mode === 'clean')) return advantages.map((row) => [...row]);
+  if (count === 0 || (count === 1 && mode === 'repaired')) return advantages.map((row) => [...row]);
   const mean = selected.reduce((sum, entropy) => sum + entropy, 0) / count;
   const squares = selected.reduce((sum, entropy) => sum + (entropy - mean) ** 2, 0);
   const deviation = Math.sqrt(squares / (count - 1));

@@ -42,12 +42,12 @@ const ALL_EQUAL = 0.0001;
  */
 export function toolNecessity(
   methods: readonly (readonly JudgedSample[])[],
-  mode: 'clean' | 'reference' = 'clean',
+  mode: 'repaired' | 'reference' = 'repaired',
 ): number[] {
   const scores = methods.map((samples, own) => {
     const points = samples.map((sample, question) =>
       methods.reduce((sum, other, m) => {
-        const isLeftOut = mode === 'clean' ? m === own : m === question;
+        const isLeftOut = mode === 'repaired' ? m === own : m === question;
         return isLeftOut ? sum : sum + evidence(sample, other[question]!);
       }, 0),
     );

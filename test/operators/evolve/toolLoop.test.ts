@@ -141,9 +141,9 @@ describe('replies', () => {
     const tools = ['search'];
     const head = '<think>a</think><search>b</search><result>c</result>';
     const answered = `${head}<think>d</think><answer>e</answer>`;
-    expect(reopenedWithHint(answered, ' Wait.', 'clean', tools)).toBe(`${head}<think>de Wait.`);
+    expect(reopenedWithHint(answered, ' Wait.', 'repaired', tools)).toBe(`${head}<think>de Wait.`);
     const called = `${head}<think>d</think><search>f</search>`;
-    expect(reopenedWithHint(called, ' Wait.', 'clean', tools)).toBe(`${head}<think>d Wait.`);
+    expect(reopenedWithHint(called, ' Wait.', 'repaired', tools)).toBe(`${head}<think>d Wait.`);
     expect(reopenedWithHint(called, ' Wait.', 'reference', tools)).toBe(' Wait.');
   });
 

@@ -83,7 +83,7 @@ const FUNCTIONS: Readonly<Record<string, (text: string) => unknown>> = {
   countToolCalls: (text) => countToolCalls(text, paperTools),
   readRedundancy,
   readFaultyStep,
-  reopenedWithHint: (text) => reopenedWithHint(text, ' Wait.', 'clean', paperTools),
+  reopenedWithHint: (text) => reopenedWithHint(text, ' Wait.', 'repaired', paperTools),
   withThinkingTags: (text) => withThinkingTags(text, paperTools),
   verifyFrom: (text) => verifyFrom(`<think>maybe${text}`, ' Wait.', ['maybe']),
   repeatsCall: (text) => repeatsCall(text, paperTools),
