@@ -1,6 +1,6 @@
 /**
- * What a run tells other programs as it goes (setting `announce`): its answers, metrics and weights as JSON in three Kafka topics
- * of theirs. Each has a stage of its own that holds nobody back.
+ * What a run tells other programs as it goes (setting `announce`): its answers, metrics and weights as JSON
+ * in three Kafka topics of theirs. Each has a stage of its own that holds nobody back.
  */
 import { sleepClock } from '../base/sleepClock.ts';
 import { foreignSink } from '../sinks/foreignTopic.ts';
@@ -10,7 +10,10 @@ import type { Topic } from '../streams/topic.ts';
 import { type Metric, type Rollout, topics, type Weights } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 
-/** The stages that announce; none on a replay, which tells nobody anything. Fails with code `USAGE` on a wrong address. */
+/**
+ * The stages that announce; none on a replay, which tells nobody anything. Fails with code `USAGE` on a wrong
+ * address.
+ */
 export function announcing(
   address: string,
   { run, clock, print, replay }: Pick<JobContext<unknown>, 'run' | 'clock' | 'print' | 'replay'>,

@@ -6,9 +6,9 @@
  *         └───────────────────────────────────────────────┴──────────────────────── weights ◄──────────────────┘
  *
  * A round: direct rollouts of its candidates under the newest policy, Pareto sampling chooses among them, the
- * chosen are rolled out once more, with branching, and trained on, step by step, on-policy. Held-out questions are
- * measured before the first round and after each. With `select: 'groups'` the practice is left out: the chosen
- * groups are trained on as they are, a window of candidates a step.
+ * chosen are rolled out once more, with branching, and trained on, step by step, on-policy. Held-out
+ * questions are measured before the first round and after each. With `select: 'groups'` the practice is left
+ * out: the chosen groups are trained on as they are, a window of candidates a step.
  */
 import { first, firstValueFrom, pipe } from 'rxjs';
 import { z } from 'zod';
@@ -58,26 +58,28 @@ import { windowLengthMs, windowSetting } from './windowSetting.ts';
 const pointsSetting = z
   .array(z.tuple([z.number().int().nonnegative(), z.number().nonnegative()]))
   .refine((points) => points.every(([at], i) => i === 0 || at > points[i - 1]![0]), {
-    error: 'expected steps that rise: [[0, 0.6], [500, 0.2]]',
+    error: 'expected increasing steps, such as [[0, 0.6], [500, 0.2]]',
   })
   .default([]);
 
 /** Why `keep` changes nothing: where a window is a part of a round, `keep` and `explore` say how large. */
 const keepIdle: Idle = ({ select, window }) =>
   select === 'groups' && window === 'count'
-    ? 'with select=groups it shapes the windows, which stay as the run began with them; start another run with it'
+    ? 'with select=groups it sizes the windows, which are fixed when the run starts; start another run with it'
     : null;
 
 /** Why the strength of the efficiency reward changes nothing. */
 const sigmaIdle: Idle = ({ reward }) =>
-  reward === 'efficiency' ? null : `it is of reward=efficiency, and the run has reward=${reward}`;
+  reward === 'efficiency'
+    ? null
+    : `it applies to reward=efficiency, but the run has reward=${reward}`;
 
 const byStepInstead =
   (name: 'sigmaSteps' | 'lrSteps'): Idle =>
   (settings) =>
     ((settings[name] ?? []) as readonly unknown[]).length === 0
       ? null
-      : `${name} has it by step; set that, or ${name}=[] with it`;
+      : `${name} sets it by step; change that, or also set ${name}=[]`;
 
 /** Why `lr` changes nothing. */
 export const lrIdle: Idle = byStepInstead('lrSteps');
@@ -87,59 +89,66 @@ export const calibrateSettings = policySettings.extend({
   ...lossSettings.shape,
   rounds: roundsSetting
     .default(3)
-    .describe('rounds of explore, select, practise; forever = until it is stopped'),
+    .describe('rounds of explore, select, practise; forever = until stopped'),
   select: z
     .enum(['questions', 'groups'])
     .default('questions')
-    .describe('roll the chosen questions out once more, or train on the chosen groups as they are'),
+    .describe(
+      'what to train on: fresh rollouts of the selected questions, or the selected groups themselves',
+    ),
   sampler: z
     .enum(['pareto', 'front', 'random'])
     .default('pareto')
     .describe(
-      'which candidates are kept: the Pareto fronts of the window, those of the window and the groups judged before it (the running front), or any (to see what Pareto adds)',
+      'how candidates are selected: by the Pareto fronts of the window, by those of the window plus earlier groups (a running front), or at random (to measure what Pareto sampling adds)',
     ),
   frontMemory: positiveInt
     .default(512)
-    .describe('sampler=front: groups of earlier windows that candidates are compared with'),
-  explore: positiveInt.default(256).describe('candidate questions a round'),
+    .describe('with sampler=front: groups of earlier windows to compare candidates with'),
+  explore: positiveInt.default(256).describe('candidate questions per round'),
   window: windowSetting,
   keep: mayChange(
-    positiveInt.default(192).describe('questions that Pareto sampling keeps a round'),
+    positiveInt.default(192).describe('questions that Pareto sampling keeps per round'),
     keepIdle,
   ),
   epochs: positiveInt
     .default(1)
-    .describe('how often each kept question is rolled out afresh and trained on in its round'),
-  mixedOnly: z.boolean().default(true).describe('keep only questions answered right and wrong'),
+    .describe('times each kept question is rolled out again and trained on in its round'),
+  mixedOnly: z
+    .boolean()
+    .default(true)
+    .describe('keep only questions with both right and wrong answers'),
   evaluateEvery: z
     .number()
     .int()
     .nonnegative()
     .default(0)
     .describe(
-      'optimiser steps between evaluations, at the next end of a round, counted as if each round kept all it may; 0 = after every round',
+      'optimiser steps between evaluations, rounded up to the end of a round (a round counts as if it kept as many as it may); 0 = after every round',
     ),
-  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
-  rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts per held-out question'),
+  rollouts: positiveInt.default(8).describe('rollouts per question (n)'),
   exploreRollouts: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe(
-      'rollouts of a candidate that is rolled out afresh once it is chosen; 0 = as many (n)',
-    ),
+    .describe('rollouts per candidate, if selected questions are rolled out again; 0 = n'),
   branching: z
     .enum(['arpo', 'aepo', 'none'])
     .default('arpo')
-    .describe('who branches after a tool’s answer; none = independent rollouts'),
+    .describe(
+      'method that decides where to branch after a tool result; none = independent rollouts',
+    ),
   dynamicBudget: z
     .boolean()
     .default(true)
-    .describe('aepo: a monitored rollout of each question decides its N'),
+    .describe('aepo: let a monitored rollout of each question decide its N'),
   initialRollouts: positiveInt
     .default(4)
-    .describe('of these, roots before any branching (N); aepo: with a fixed budget only'),
+    .describe(
+      'of these, independent roots before any branching (N); aepo: only with a fixed budget',
+    ),
   beamSize: positiveInt.default(2).describe('clones tried per branch and round, plus one (Z)'),
   branchProbability: z.number().min(0).max(1).default(0.5),
   entropyWeight: z.number().default(0.2),
@@ -147,60 +156,64 @@ export const calibrateSettings = policySettings.extend({
     .enum(['call', 'result'])
     .default('call')
     .describe(
-      'where ARPO and AEPO look: in the segment of the call (as released), or behind the result',
+      'where ARPO and AEPO measure entropy: in the segment with the call (as released), or after the result',
     ),
   penaltyScope: z
     .enum(['group', 'path'])
     .default('group')
-    .describe('aepo: whose branchings in a row make the next less likely'),
+    .describe(
+      'aepo: whose consecutive branchings make the next one less likely, the group’s or the path’s',
+    ),
   attribution: z
     .enum(['soft', 'hard'])
     .default('soft')
     .describe(
-      'shared beginnings carry: each rollout’s own advantage, or the mean of those sharing',
+      'advantage of shared prefixes: each rollout’s own (soft), or the mean of those sharing them (hard)',
     ),
-  batchGroups: positiveInt.default(12).describe('groups an optimiser step (B)'),
-  miniBatches: positiveInt.default(2).describe('optimiser steps a batch'),
+  batchGroups: positiveInt.default(12).describe('groups per optimiser step (B)'),
+  miniBatches: positiveInt.default(2).describe('optimiser steps per batch'),
   reward: z
     .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical'])
     .default('efficiency')
-    .describe('what a rollout is worth: ET-Agent’s, correctness alone, ARPO’s, Tool-Star’s'),
+    .describe('reward of a rollout: ET-Agent’s, correctness only, ARPO’s or Tool-Star’s'),
   mode: z
     .enum(['reference', 'paper'])
     .default('reference')
-    .describe('Pareto sampling and efficiency reward as released, or as the paper has them'),
+    .describe('Pareto sampling and efficiency reward as in the released code, or as in the paper'),
   answers: z
     .enum(['own', 'whole'])
     .default('own')
     .describe(
-      'where answers and form are read: in what the policy wrote, or in tool results too, as released (docs/security.md)',
+      'where answers and format are read: only in what the policy wrote, or also in tool results, as released (docs/security.md)',
     ),
   sigmas: mayChange(
     z
       .array(z.number().nonnegative())
       .min(1)
       .default([0.6, 0.4, 0.2])
-      .describe('strength of the efficiency reward, round by round; the last one stays'),
+      .describe(
+        'strength of the efficiency reward by round; the last value holds for all later rounds',
+      ),
     (settings) => sigmaIdle(settings) ?? byStepInstead('sigmaSteps')(settings),
   ),
   sigmaDecay: z
     .boolean()
     .default(false)
-    .describe('weaken it within a round too, step by step down to 0, as the released trainer does'),
+    .describe('also reduce it within each round, step by step to 0, as the released trainer does'),
   lengthWeight: mayChange(
-    z.number().nonnegative().default(0.2).describe('sigma of the length, as a share of sigma'),
+    z.number().nonnegative().default(0.2).describe('sigma of the length, as a fraction of sigma'),
     sigmaIdle,
   ),
   sigmaSteps: mayChange(
     pointsSetting.describe(
-      'sigma by optimiser step instead: [[step, sigma], …], straight lines between; [] = round by round',
+      'sigma by optimiser step instead: [[step, sigma], …], interpolated linearly; [] = by round',
     ),
     sigmaIdle,
   ),
   lr: mayChange(z.number().positive().default(6e-5), lrIdle),
   lrSteps: mayChange(
     pointsSetting.describe(
-      'learning rate by optimiser step instead: [[step, lr], …], straight lines between; [] = lr',
+      'learning rate by optimiser step instead: [[step, lr], …], interpolated linearly; [] = lr',
     ),
   ),
 });
@@ -213,7 +226,7 @@ export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions>
   if (settings.select === 'groups' && settings.epochs > 1) {
     throw new MillraceError(
       'USAGE',
-      'epochs above 1 goes with select=questions: groups that are trained on as they are have one rollout',
+      'epochs above 1 needs select=questions: with select=groups nothing is rolled out again',
     );
   }
   return (place) => {
@@ -292,7 +305,10 @@ function sizeOf({ values$ }: Feedback<Window>) {
   };
 }
 
-/** A window is judged once the steps of those before it are scheduled, and with it the last verdicts of the run. */
+/**
+ * A window is judged once the steps of those before it are scheduled, and with it the last verdicts of the
+ * run.
+ */
 function runningFront(
   { context: { log } }: PolicyLoop,
   { frontMemory: memory, epochs }: CalibrateSettings,
@@ -324,18 +340,18 @@ export function unmet(
   return [
     ...(explore > sizes.explore
       ? [
-          `explore=${explore} is more than the ${sizes.explore} questions that there are to train on: a round has all of them`,
+          `explore=${explore} exceeds the ${sizes.explore} training questions, so each round uses all of them`,
         ]
       : []),
     // Where all are kept, the two are one setting.
     ...(keep > sizes.explore && keep !== explore
       ? [
-          `keep=${keep} is more than the ${sizes.explore} candidates of a round: all that may be kept are kept`,
+          `keep=${keep} exceeds the ${sizes.explore} candidates of a round, so all that qualify are kept`,
         ]
       : []),
     ...(batchGroups > most
       ? [
-          `batchGroups=${batchGroups} is more than the ${most} groups of a round: a step has all of them`,
+          `batchGroups=${batchGroups} exceeds the ${most} groups of a round, so each step uses all of them`,
         ]
       : []),
   ];
@@ -351,8 +367,8 @@ export interface RoundSizes {
 }
 
 /**
- * `train` = questions to train on. Where groups are trained on as they are, a window is a step: of `batchGroups` where all are
- * kept, else as large as it takes to make the steps that the kept ones fill.
+ * `train` = questions to train on. Where groups are trained on as they are, a window is a step: of
+ * `batchGroups` where all are kept, else as large as it takes to make the steps that the kept ones fill.
  */
 export function sizesOf(
   {
@@ -375,7 +391,10 @@ export function sizesOf(
   return { explore, window, keep: batchGroups, lengthMs };
 }
 
-/** Each window is one step, so where nothing is trained before the rounds, the version that each begins with is known. */
+/**
+ * Each window is one step, so where nothing is trained before the rounds, the version that each begins with
+ * is known.
+ */
 function rounds(
   settings: CalibrateSettings,
   { explore, window, lengthMs }: RoundSizes,
@@ -409,7 +428,10 @@ function stepsEach(
   return stepsOf(Math.min(keep, explore) * epochs, batchGroups);
 }
 
-/** Whether a round, from 0, is the first to end at or behind another `evaluateEvery` steps, or the last of all. */
+/**
+ * Whether a round, from 0, is the first to end at or behind another `evaluateEvery` steps, or the last of
+ * all.
+ */
 function isEvaluated(
   round: number,
   steps: number,
@@ -478,7 +500,10 @@ function changed<Some extends object>(settings: Some, changes: object | undefine
   return { ...settings, ...changes };
 }
 
-/** The efficiency reward, its strength falling from round to round; evaluations count accuracy and format alone. */
+/**
+ * The efficiency reward, its strength falling from round to round; evaluations count accuracy and format
+ * alone.
+ */
 function calibrating(
   settings: CalibrateSettings,
   first: number,

@@ -5,8 +5,9 @@
  *         ▲ gate                                                                                       │
  *         └──────────────────────────────────────────── weights ◄──────────────────────────────────────┘
  *
- * The wiring is that of `calibrate` with groups that are trained on as they are; what is its own is how a group is grown and what it
- * is worth. `select=questions` and `sampler=pareto` add the curriculum of ET-Agent.
+ * The wiring is that of `calibrate` with groups that are trained on as they are; what is its own is how a
+ * group is grown and what it is worth. `select=questions` and `sampler=pareto` add the curriculum of
+ * ET-Agent.
  */
 import { z } from 'zod';
 import type { DeepDialect } from '../operators/deepAgent/deepDialect.ts';
@@ -31,27 +32,29 @@ export const episodeSettings = z.object({
   mode: z
     .enum(['repaired', 'reference'])
     .default('repaired')
-    .describe('with or without the defects of the release (docs/deepagent.md)'),
+    .describe('without or with the defects of the release (docs/deepagent.md)'),
   form: z
     .enum(promptForms)
     .default('open')
     .describe(
-      'how the policy is asked: tools have to be found (open) or are listed (closed); or a world to act in',
+      'prompt: tools must be searched for (open) or are listed (closed); or a world to act in',
     ),
-  actions: positiveInt.default(50).describe('most actions of an episode, all kinds together'),
-  folds: limit.default(3).describe('most folds of an episode; 0 = its memory is never folded'),
+  actions: positiveInt.default(50).describe('maximum actions per episode, of all kinds'),
+  folds: limit.default(3).describe('maximum folds per episode; 0 = never fold'),
   context: positiveInt
     .default(24_000)
-    .describe('tokens of the context from which on the answer is due; in the reference words'),
-  top: positiveInt.default(10).describe('functions that a search gives'),
+    .describe('context length at which the answer is due, in tokens (in the reference, words)'),
+  top: positiveInt.default(10).describe('functions per search result'),
   searchCharacters: positiveInt
     .default(15_000)
-    .describe('longer lists of functions are picked from by the auxiliary model'),
+    .describe('length above which the auxiliary model picks from a list of functions'),
   callCharacters: positiveInt
     .default(5000)
-    .describe('longer answers of a call are condensed by the auxiliary model'),
-  memoryCharacters: positiveInt.default(4000).describe('longest of the three memories of a fold'),
-  auxiliaryAtOnce: positiveInt.default(32).describe('requests of the auxiliary model at once'),
+    .describe('length above which the auxiliary model condenses the result of a call'),
+  memoryCharacters: positiveInt
+    .default(4000)
+    .describe('maximum length of each of the three memories of a fold'),
+  auxiliaryAtOnce: positiveInt.default(32).describe('concurrent requests to the auxiliary model'),
 });
 
 /** `episodeSettings` with all defaults filled in. */
@@ -71,12 +74,16 @@ export const deepAgentSettings = calibrateSettings.extend({
   mixedOnly: shape.mixedOnly.default(false),
   miniBatches: shape.miniBatches.default(1),
   episode: episodeSettings.prefault({}),
-  callWeight: z.number().nonnegative().default(1).describe('what right calls count (λ1)'),
-  foldWeight: z.number().nonnegative().default(1).describe('what folds that shorten count (λ2)'),
+  callWeight: z.number().nonnegative().default(1).describe('weight of right calls (λ1)'),
+  foldWeight: z
+    .number()
+    .nonnegative()
+    .default(1)
+    .describe('weight of folds that shorten the context (λ2)'),
   credit: z
     .enum(['sum', 'mean', 'distinct'])
     .default('sum')
-    .describe('right calls count all, as their share, or each function once'),
+    .describe('how right calls count: all of them, their share, or each function once'),
 });
 
 /** `deepAgentSettings` with all defaults filled in. */

@@ -28,7 +28,10 @@ export interface JobContext<Settings> {
   readonly clock: Clock;
   /** A line for the person who watches (stderr). */
   readonly print: Report;
-  /** Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its own gives it to `progress`. */
+  /**
+   * Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its
+   * own gives it to `progress`.
+   */
   readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
@@ -36,11 +39,17 @@ export interface JobContext<Settings> {
   readonly control?: Control;
   /** Set when a recorded run is replayed: what rolls out goes through it. */
   readonly replay?: Replay;
-  /** Set when the policy's prompt alone is wanted (`--show-prompt`): it takes the prompt as soon as it is known, and throws. */
+  /**
+   * Set when the policy's prompt alone is wanted (`--show-prompt`): it takes the prompt as soon as it is
+   * known, and throws.
+   */
   readonly prompted?: (prompt: PromptRecord) => never;
 }
 
-/** What a replay puts in the place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its own calls it. */
+/**
+ * What a replay puts in the place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its
+ * own calls it.
+ */
 export interface Replay {
   /** The engine, which generates with the recorded policy versions. */
   engine(live: PolicyEngine): PolicyEngine;
@@ -50,7 +59,10 @@ export interface Replay {
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */
   readonly controls?: (version: number) => number;
-  /** The recorded steps that were not trained, because other weights had made their rollouts; left out = it is judged again. */
+  /**
+   * The recorded steps that were not trained, because other weights had made their rollouts; left out = it is
+   * judged again.
+   */
   readonly refused?: (step: number) => boolean;
 }
 

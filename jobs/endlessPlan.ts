@@ -1,15 +1,17 @@
 /**
- * The plan of a job whose questions have no end: the order of `plan.ts`, but a question takes its place when it comes.
+ * The plan of a job whose questions have no end: the order of `plan.ts`, but a question takes its place when
+ * it comes.
  *
- * The first that come are held out, unless a file gives the held-out questions; the others are asked in the order of their
- * coming. A question is in the topic in the commit that moves its source on and says how many places of the plan are
- * taken: a resumed run goes on with the next place and the next question. Rows that are asked again (the held-out ones,
- * after every round) are kept in memory, and read back from the topic by a resumed run. A question whose id was asked
- * before is passed over.
+ * The first that come are held out, unless a file gives the held-out questions; the others are asked in the
+ * order of their coming. A question is in the topic in the commit that moves its source on and says how many
+ * places of the plan are taken: a resumed run goes on with the next place and the next question. Rows that
+ * are asked again (the held-out ones, after every round) are kept in memory, and read back from the topic by
+ * a resumed run. A question whose id was asked before is passed over.
  *
- * The rounds are walked as places are taken: there may be no last one. A round that is cut by time takes what comes until its
- * time is over; the places that it leaves are passed over, and the record that says how many it took is written with the place
- * behind it. When it began is part of the cursor: a resumed run cuts it when the one before it would have, or at once.
+ * The rounds are walked as places are taken: there may be no last one. A round that is cut by time takes what
+ * comes until its time is over; the places that it leaves are passed over, and the record that says how many
+ * it took is written with the place behind it. When it began is part of the cursor: a resumed run cuts it
+ * when the one before it would have, or at once.
  */
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../base/errors.ts';
@@ -45,7 +47,10 @@ export interface EndlessPlan {
   readonly heldOut: readonly QuestionRow[] | number;
   /** Rows that the file of held-out questions could not give. */
   readonly deadLetters: readonly SourceItem<never>[];
-  /** The rounds after the first. They may ask a question of an earlier round again, but for those without an end. */
+  /**
+   * The rounds after the first. They may ask a question of an earlier round again, but for those without an
+   * end.
+   */
   readonly rounds: readonly RoundPlan[];
   readonly log: Log;
   readonly clock: Clock;
@@ -69,7 +74,10 @@ export function endlessItems(plan: EndlessPlan): Resumable<Question> {
   return { kind: 'resumable', open: (opening) => new Planner(plan, opening).items() };
 }
 
-/** Questions that the plan takes of those that come, at most where rounds are cut by time; null = all, it has no end. */
+/**
+ * Questions that the plan takes of those that come, at most where rounds are cut by time; null = all, it has
+ * no end.
+ */
 export function neededBy({
   heldOut,
   rounds,
@@ -296,11 +304,14 @@ class Planner {
     const [id] = wanted.keys();
     throw new MillraceError(
       'DAMAGED',
-      `the log does not hold question ${id}, which is held out and was asked before; see what \`millrace doctor\` says`,
+      `held-out question ${id} is missing from the log; check the run with \`millrace doctor\``,
     );
   }
 
-  /** Passes on what cannot be asked and what was asked before; gives the first question that is new, null at the end. */
+  /**
+   * Passes on what cannot be asked and what was asked before; gives the first question that is new, null at
+   * the end.
+   */
   async *#untilNew(
     arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     asked: RecentKeys,
@@ -363,21 +374,19 @@ class Planner {
     const nowMs = this.#clock.now();
     if (nowMs < this.#lastNoticeMs + NOTICE_EVERY_MS || this.#opening.signal.aborted) return;
     this.#lastNoticeMs = nowMs;
-    print(
-      `waiting for questions from ${arriving.name}: ${this.#come}${this.#ofNeeded()} have come`,
-    );
+    print(`waiting for questions from ${arriving.name}: received ${this.#come}${this.#ofNeeded()}`);
   }
 
   #ofNeeded(): string {
     const asks = asksOf(this.#plan);
     if (asks === null) return '';
-    return ` of ${asks.startsWith('at most') ? '' : 'the '}${asks} that the job asks`;
+    return ` of ${asks} needed`;
   }
 
   #ended(): MillraceError {
     return new MillraceError(
       'QUESTIONS_FILE',
-      `${this.#plan.arriving.name} ended after ${this.#come}${this.#ofNeeded()}; start the run again when there are more`,
+      `${this.#plan.arriving.name} ended after ${this.#come}${this.#ofNeeded()} questions; resume the run when there are more`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `etAgent`: the whole of ET-Agent (§4 to §8) as a list of methods: the flywheel, fine-tuning on what comes of it, and the
- * rounds of calibration, on one policy one after the other.
+ * `etAgent`: the whole of ET-Agent (§4 to §8) as a list of methods: the flywheel, fine-tuning on what comes
+ * of it, and the rounds of calibration, on one policy one after the other.
  */
 import { z } from 'zod';
 import { samplingSettings } from '../model/sampling.ts';
@@ -13,14 +13,17 @@ import type { Method } from './method.ts';
 import type { PolicyParts } from './policyLoop.ts';
 import { policyRole } from './roles.ts';
 
-/** The settings of `etAgent` as a zod schema: those of calibration, with the flywheel's and the fine-tuning's beside them. */
+/**
+ * The settings of `etAgent` as a zod schema: those of calibration, with the flywheel's and the fine-tuning's
+ * beside them.
+ */
 export const etAgentSettings = calibrateSettings.extend({
   flywheel: flywheelSettings
     .extend({
       sampling: z
         .object(samplingSettings)
         .optional()
-        .describe('how the flywheel samples the policy; left out = as rollouts do'),
+        .describe('how the flywheel samples the policy (default: as rollouts do)'),
     })
     .prefault({}),
   finetune: finetuneSettings.prefault({}),

@@ -3,7 +3,8 @@
  *
  *     questions ─► rollout (greedy or n) ─► score (benchmark numbers, jury) ─► measure ─► metrics
  *
- * Every number of every response is a part of its reward in `scored`; the table is made of those (`benchmarkTable`).
+ * Every number of every response is a part of its reward in `scored`; the table is made of those
+ * (`benchmarkTable`).
  */
 import { of } from 'rxjs';
 import { z } from 'zod';
@@ -35,13 +36,13 @@ import { positiveInt } from './policySettings.ts';
 
 /** Greedy, and one rollout a question, unless set. */
 export const evaluateSettings = z.object({
-  rollouts: positiveInt.default(1).describe('rollouts of each question (n)'),
+  rollouts: positiveInt.default(1).describe('rollouts per question (n)'),
   ...samplingSettings,
   temperature: samplingSettings.temperature.default(0),
-  responseMax: positiveInt.default(320).describe('most response tokens, tool results included'),
-  callLimit: positiveInt.default(6).describe('most tool calls a rollout'),
-  concurrency: positiveInt.default(24).describe('questions rolled out at once'),
-  judgedAtOnce: positiveInt.default(8).describe('questions whose answers are judged at once'),
+  responseMax: positiveInt.default(320).describe('maximum response tokens, tool results included'),
+  callLimit: positiveInt.default(6).describe('maximum tool calls per rollout'),
+  concurrency: positiveInt.default(24).describe('questions rolled out concurrently'),
+  judgedAtOnce: positiveInt.default(8).describe('questions judged concurrently'),
 });
 
 /** The settings of `evaluate`, with all defaults filled in. */
@@ -64,8 +65,8 @@ export interface EvaluateParts {
 const advantage = grpo();
 
 /**
- * The flow of an evaluation job: adopts the base policy, rolls out every question of the plan, writes the metrics
- * `eval/*`.
+ * The flow of an evaluation job: adopts the base policy, rolls out every question of the plan, writes the
+ * metrics `eval/*`.
  */
 export async function evaluate(
   context: JobContext<EvaluateSettings>,
@@ -145,7 +146,8 @@ export interface EvaluatedFile {
 }
 
 /**
- * The questions of an evaluation, as `planEvaluation` reads them; rows that cannot be used are dead letters among them.
+ * The questions of an evaluation, as `planEvaluation` reads them; rows that cannot be used are dead letters
+ * among them.
  */
 export interface EvaluationPlan {
   readonly items: readonly SourceItem<Question>[];
@@ -188,7 +190,7 @@ export async function planEvaluation(
 }
 
 function repeated(origin: string, place: number, key: string, home: string): SourceItem<never> {
-  const reason = `is already the id of a question in ${home}`;
+  const reason = `is already used in ${home}`;
   return { deadLetter: { origin, place, key, field: 'id', reason, payload: '' } };
 }
 
@@ -197,10 +199,10 @@ function noQuestions(files: readonly EvaluatedFile[], items: readonly SourceItem
   const [first] = items;
   const why =
     first !== undefined && 'deadLetter' in first
-      ? `; the first row: ${first.deadLetter.field} ${first.deadLetter.reason}`
-      : '; there are no rows';
+      ? `; first row: ${first.deadLetter.field} ${first.deadLetter.reason}`
+      : '; it has no rows';
   return new MillraceError(
     'QUESTIONS_FILE',
-    `${paths} has no usable question${why}. A benchmark is known by its file's name, or as NAME=FILE; any other file needs question and answer`,
+    `no usable question in ${paths}${why}. A benchmark is recognised by its file name or given as NAME=FILE; any other file needs the fields question and answer`,
   );
 }

@@ -1,13 +1,15 @@
 /**
- * `everyQuestion`: RL on every question as it comes (ARPO, AEPO, GRPO), in rounds that are passes over the questions: the
- * loop of `calibrate` without its selection.
+ * `everyQuestion`: RL on every question as it comes (ARPO, AEPO, GRPO), in rounds that are passes over the
+ * questions: the loop of `calibrate` without its selection.
  */
 import type { z } from 'zod';
 import { calibrate, calibrateSettings } from './calibrate.ts';
 import type { Method } from './method.ts';
 import { positiveInt, roundsSetting } from './policySettings.ts';
 
-/** The settings of `everyQuestion` as a zod schema: those of `calibrate` but for what chooses among questions. */
+/**
+ * The settings of `everyQuestion` as a zod schema: those of `calibrate` but for what chooses among questions.
+ */
 export const everyQuestionSettings = calibrateSettings
   .omit({
     select: true,
@@ -19,12 +21,10 @@ export const everyQuestionSettings = calibrateSettings
     exploreRollouts: true,
   })
   .extend({
-    rounds: roundsSetting
-      .default(3)
-      .describe('passes over the questions; forever = until it is stopped'),
+    rounds: roundsSetting.default(3).describe('passes over the questions; forever = until stopped'),
     explore: positiveInt
       .default(256)
-      .describe('questions of a pass, trained on in steps of batchGroups; at most all'),
+      .describe('questions per pass, trained on in steps of batchGroups; at most all'),
     reward: calibrateSettings.shape.reward
       .unwrap()
       .default('deep-research')

@@ -3,8 +3,8 @@
  *
  *     demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
  *
- * When the last question has given its demonstrations, they are shuffled and trained on for some epochs. Held-out questions
- * are rolled out and measured before and after.
+ * When the last question has given its demonstrations, they are shuffled and trained on for some epochs.
+ * Held-out questions are rolled out and measured before and after.
  */
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
@@ -20,14 +20,14 @@ import { rateSettings } from './rateSettings.ts';
 
 /** With what the quickstart takes as defaults. */
 export const finetuneSettings = z.object({
-  epochs: positiveInt.default(1).describe('how often each demonstration is trained on'),
-  size: positiveInt.default(16).describe('most demonstrations an optimiser step'),
-  perQuestionMax: positiveInt.default(1).describe('most demonstrations of a question'),
+  epochs: positiveInt.default(1).describe('times each demonstration is trained on'),
+  size: positiveInt.default(16).describe('maximum demonstrations per optimiser step'),
+  perQuestionMax: positiveInt.default(1).describe('maximum demonstrations per question'),
   ...rateSettings,
   results: z
     .enum(['masked', 'trained'])
     .default('masked')
-    .describe('whether what tools wrote is learnt too (docs/losses.md)'),
+    .describe('whether to learn tool results too (docs/losses.md)'),
 });
 
 /** The settings of `finetune`, with all defaults filled in. */
@@ -40,7 +40,7 @@ export function finetune(settings: FinetuneSettings): Method {
     if (questions === undefined) {
       throw new MillraceError(
         'METHOD',
-        'finetune needs a method before it that makes demonstrations, such as flywheel',
+        'finetune needs an earlier method that makes demonstrations, such as flywheel',
       );
     }
     const batching = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });

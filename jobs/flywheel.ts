@@ -4,8 +4,9 @@
  *     questions ─► evolve (rollout, judge, reflect or enhance; R rounds) ─► evolved ─► filter ─► demonstrations
  *         ▲ gate
  *
- * Each question gets a pool of trajectories: what the policy does by itself, and what becomes of that when wrong ones are
- * reflected upon and right ones enhanced. What is right, well-formed and worked goes on to fine-tuning (`finetune`).
+ * Each question gets a pool of trajectories: what the policy does by itself, and what becomes of that when
+ * wrong ones are reflected upon and right ones enhanced. What is right, well-formed and worked goes on to
+ * fine-tuning (`finetune`).
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
@@ -37,22 +38,22 @@ const orNone = z.number().int().nonnegative();
 
 /** The settings of `flywheel` as a zod schema (ET-Agent §4); calls and rounds are counts. */
 export const flywheelSettings = z.object({
-  questions: orNone.default(256).describe('questions that the flywheel evolves; 0 = no flywheel'),
-  rounds: orNone.default(3).describe('rounds of evolution (R); 0 = the first trajectories alone'),
-  initial: positiveInt.default(1).describe('first trajectories a question'),
-  parents: positiveInt.default(1).describe('most trajectories evolved a round, best first'),
-  callLimit: positiveInt.default(6).describe('most calls of each tool in a fresh trajectory'),
-  extraCalls: orNone.default(4).describe('more of each when a trajectory is continued'),
-  perQuestion: positiveInt.default(1).describe('most demonstrations kept of a question'),
+  questions: orNone.default(256).describe('questions to evolve; 0 = no flywheel'),
+  rounds: orNone.default(3).describe('rounds of evolution (R); 0 = only the first trajectories'),
+  initial: positiveInt.default(1).describe('first trajectories per question'),
+  parents: positiveInt.default(1).describe('maximum trajectories evolved per round, best first'),
+  callLimit: positiveInt.default(6).describe('maximum calls of each tool in a fresh trajectory'),
+  extraCalls: orNone.default(4).describe('extra calls of each tool when a trajectory is continued'),
+  perQuestion: positiveInt.default(1).describe('maximum demonstrations kept per question'),
   prefer: z
     .enum(['fewestCalls', 'latestRound', 'earliestRound', 'shortest'])
     .default('fewestCalls')
-    .describe('which demonstrations are kept, where there are more'),
-  callsMax: orNone.default(8).describe('most tool calls of a demonstration'),
+    .describe('which demonstrations to keep if there are more'),
+  callsMax: orNone.default(8).describe('maximum tool calls per demonstration'),
   promptsFolder: z
     .string()
     .default('')
-    .describe('folder of prompts to use instead of the package’s; empty = those'),
+    .describe('folder of prompts to use instead of the package’s; empty = the package’s'),
   mode: z
     .preprocess(
       (given) => (given === 'clean' ? 'repaired' : given), // as older versions called it
@@ -60,7 +61,7 @@ export const flywheelSettings = z.object({
     )
     .default('repaired')
     .describe('reference keeps the defects of the published flywheel'),
-  concurrency: positiveInt.default(24).describe('questions evolved at once'),
+  concurrency: positiveInt.default(24).describe('questions evolved concurrently'),
 });
 
 /** The settings of `flywheel`, with all defaults filled in. */

@@ -1,8 +1,9 @@
 /**
  * The files that a run reads each time it starts: its questions, corpus, tokenizer and chat template.
  *
- * Holds true: a run goes on with the bytes that it began with. Their digests are kept in its folder (`inputs.json`); when one has
- * changed, the run is refused, because its records would no longer say what it was made from.
+ * Holds true: a run goes on with the bytes that it began with. Their digests are kept in its folder
+ * (`inputs.json`); when one has changed, the run is refused, because its records would no longer say what it
+ * was made from.
  */
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
@@ -29,7 +30,8 @@ export function tokenizerFiles(folder: string): readonly string[] {
 }
 
 /**
- * Notes the digests of `files` when the run begins, and compares them when it goes on. '' among them stands for no file.
+ * Notes the digests of `files` when the run begins, and compares them when it goes on. '' among them stands
+ * for no file.
  *
  * @param folder Of the run.
  * @throws MillraceError `INPUT_CHANGED` with the file's path and what to do; `DAMAGED` when `inputs.json` cannot be read.
@@ -79,7 +81,7 @@ async function noted(path: string): Promise<Readonly<Record<string, string>>> {
   } catch (cause) {
     throw new MillraceError(
       'DAMAGED',
-      `${path} cannot be read: it says what the run was made from. Put it back, or delete it if you know that no input has changed`,
+      `cannot read ${path}, which records the run's inputs. Restore it, or delete it if you are sure that no input has changed`,
       { cause },
     );
   }
@@ -88,7 +90,7 @@ async function noted(path: string): Promise<Readonly<Record<string, string>>> {
 function changed(file: string, gone: boolean): MillraceError {
   return new MillraceError(
     'INPUT_CHANGED',
-    `${file} ${gone ? 'is gone' : 'has changed'} since the run began, which was made with it: put back what it was, or begin another run (--run NAME)`,
+    `${file}, an input of this run, ${gone ? 'no longer exists' : 'has changed since it started'}: restore it, or start another run (--run NAME)`,
     { context: { file } },
   );
 }

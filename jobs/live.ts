@@ -1,13 +1,15 @@
 /**
  * Settings that may change while a run goes on, at the version where they hold.
  *
- * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So what a question is asked, scored, chosen and
- * trained with is what the manifest of the version `lagMax` before the one that it is due says (`Weights.controls`): everybody who needs
- * it can know it before the question is asked, whatever process asks, and a replay that reads the same manifests
- * comes to the same. The trainer decides: each manifest that it writes counts the changes known by then, so a change holds from
- * the step `lagMax + 2` after the version that was newest when it came, and never within a step.
+ * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So what a question is
+ * asked, scored, chosen and trained with is what the manifest of the version `lagMax` before the one that it
+ * is due says (`Weights.controls`): everybody who needs it can know it before the question is asked, whatever
+ * process asks, and a replay that reads the same manifests comes to the same. The trainer decides: each
+ * manifest that it writes counts the changes known by then, so a change holds from the step `lagMax + 2`
+ * after the version that was newest when it came, and never within a step.
  *
- * Made in two steps, as a feedback is: methods take `of` when they are planned, the loop binds it when it is opened.
+ * Made in two steps, as a feedback is: methods take `of` when they are planned, the loop binds it when it is
+ * opened.
  */
 import { filter, firstValueFrom, map, type Observable, Subject, type Subscription } from 'rxjs';
 import type { z } from 'zod';
@@ -23,11 +25,15 @@ import {
   type Weights,
 } from '../topics/index.ts';
 
-/** With these settings of the run, why a change of one would do nothing, in words; null where it does something. */
+/**
+ * With these settings of the run, why a change of one would do nothing, in words; null where it does
+ * something.
+ */
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;
 
 /**
- * Marks a setting that may change while a run goes on: `millrace set` takes no other, and none that would do nothing as `idle` says.
+ * Marks a setting that may change while a run goes on: `millrace set` takes no other, and none that would do
+ * nothing as `idle` says.
  */
 export function mayChange<Schema extends z.ZodType>(schema: Schema, idle?: Idle): Schema {
   return schema.meta({ live: true, ...(idle && { idle }) }) as Schema;
@@ -110,11 +116,14 @@ export class LiveHandle implements LiveSettings {
   }
 
   #dueOf(question: Question): number | null {
-    if (this.#binding === null) throw new Error('live settings are asked before the loop is open');
+    if (this.#binding === null) throw new Error('live settings were read before the loop was open');
     return versionDue(question, this.#known, this.#binding);
   }
 
-  /** Changes that hold for what is due a version; null while its manifest is not known. Versions rise by one from 0. */
+  /**
+   * Changes that hold for what is due a version; null while its manifest is not known. Versions rise by one
+   * from 0.
+   */
   #countAt(version: number): number | null {
     const { lagMax } = this.#binding!;
     return this.#known[decidedBy(version, lagMax)]?.controls ?? null;
@@ -126,6 +135,6 @@ const NONE: Changes = {};
 function notYet(what: string): MillraceError {
   return new MillraceError(
     'NOT_READY',
-    `the settings of ${what} are not known yet: wait for live.ready(…) before they are asked for`,
+    `the settings of ${what} are not known yet: await live.ready(…) first`,
   );
 }

@@ -2,8 +2,9 @@
  * Settings of what RL learns from a batch: advantages, loss, correction for lag; and the loss that they say.
  * docs/losses.md has the formula of each and why one would choose it.
  *
- * A loss brings its own settings (model/losses). Those of `clipped`, the default, stand by themselves, and the ones that
- * others share with it (`kl`, say) are set for all at once; what else a loss has stands under its name: `gspo.clipHigh`.
+ * A loss brings its own settings (model/losses). Those of `clipped`, the default, stand by themselves, and
+ * the ones that others share with it (`kl`, say) are set for all at once; what else a loss has stands under
+ * its name: `gspo.clipHigh`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -49,31 +50,31 @@ const groups = Object.fromEntries(
 ) as unknown as Groups;
 
 /**
- * What is minimised over rollouts, for a job's schema: the advantage, the loss, and the settings of every loss
- * (docs/losses.md).
+ * What is minimised over rollouts, for a job's schema: the advantage, the loss, and the settings of every
+ * loss (docs/losses.md).
  */
 export const lossSettings = z.object({
   advantage: z
     .enum(advantageNames)
     .default('grpo')
-    .describe('how a rollout is judged against the others'),
+    .describe('how a rollout is compared with the others of its group'),
   searchActions: z
     .boolean()
     .default(false)
-    .describe('toolpo: searches for tools are actions, as calls and folds are'),
-  loss: z.enum(lossNames).default('clipped').describe('what is minimised over rollouts'),
+    .describe('toolpo: count tool searches as actions, like calls and folds'),
+  loss: z.enum(lossNames).default('clipped').describe('loss on rollouts'),
   ...losses.clipped.settings.shape,
   ...groups,
   lagCorrection: z
     .enum(['none', 'decoupled', 'truncated'])
     .default('none')
-    .describe('importance weights for rollouts of an older version (lagMax above 0)'),
+    .describe('importance weights for rollouts of an older version (with lagMax above 0)'),
   lagCap: z
     .number()
     .min(1)
     .default(2)
     .describe(
-      'largest importance weight; above it a token is left out (decoupled) or held (truncated)',
+      'maximum importance weight; a token above it is dropped (decoupled) or clipped (truncated)',
     ),
 });
 
@@ -92,7 +93,7 @@ export function policyLossOf(settings: LossSettings): Loss {
   if (idle !== undefined)
     throw new MillraceError(
       'NO_LOSS',
-      `${idle} is set, and the loss ${name} does not read it: its own settings are ${top.join(', ')}`,
+      `loss ${name} does not use ${idle}; its settings are ${top.join(', ')}`,
     );
   const given = name === 'clipped' ? values : { ...values, ...settings[name] };
   return { name, settings: Object.fromEntries(fields.map((key) => [key, given[key]])) };
@@ -102,7 +103,10 @@ export function policyLossOf(settings: LossSettings): Loss {
 const lossKeys = [...Object.keys(losses.clipped.settings.shape), ...Object.keys(groups)];
 const defaults: Readonly<Record<string, unknown>> = lossSettings.parse({});
 
-/** What the trainer takes of these settings. `score` takes the other half, `advantageEstimators[advantage].group`. */
+/**
+ * What the trainer takes of these settings. `score` takes the other half,
+ * `advantageEstimators[advantage].group`.
+ */
 export function policyTraining(
   settings: LossSettings,
 ): Pick<TrainerOptions, 'losses' | 'whiten' | 'searchActions' | 'lagCorrection'> {

@@ -1,9 +1,9 @@
 /**
  * Methods, and `trainPolicy`, which makes a training job of them.
  *
- * A method (`flywheel`, `finetune`, `calibrate`, `toolStar`, `toolLight`, …) is a value: how many rounds it takes, what it
- * decides of the loop, and its wiring. A job lists its methods; they train one policy, one after the other, each from the
- * weights of the one before:
+ * A method (`flywheel`, `finetune`, `calibrate`, `toolStar`, `toolLight`, …) is a value: how many rounds it
+ * takes, what it decides of the loop, and its wiring. A job lists its methods; they train one policy, one
+ * after the other, each from the weights of the one before:
  *
  *     trainPolicy(context, parts, rows, [flywheel(…), finetune(…), calibrate(…)])
  */
@@ -23,11 +23,17 @@ export interface MethodPlace {
   /** The rounds of the methods before it. */
   readonly before: readonly RoundPlan[];
   readonly seed: number;
-  /** Settings that have changed since the run began, as they hold for a question; nothing where it is left out. */
+  /**
+   * Settings that have changed since the run began, as they hold for a question; nothing where it is left
+   * out.
+   */
   readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;
 }
 
-/** What a method decides of the loop. Losses, rates and other options of the training are put together; else the last one counts. */
+/**
+ * What a method decides of the loop. Losses, rates and other options of the training are put together; else
+ * the last one counts.
+ */
 export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
   readonly training?: Partial<LoopOptions['training']>;
 };
@@ -41,11 +47,15 @@ export interface PlannedMethod {
   wire(loop: PolicyLoop): Flow;
 }
 
-/** A method of training as a value: given its place in the job, its rounds, its share of the loop and its wiring. */
+/**
+ * A method of training as a value: given its place in the job, its rounds, its share of the loop and its
+ * wiring.
+ */
 export type Method = (place: MethodPlace) => PlannedMethod;
 
 /**
- * The flow of a training job: plans the questions of all methods' rounds, opens the loop that they share, wires them.
+ * The flow of a training job: plans the questions of all methods' rounds, opens the loop that they share,
+ * wires them.
  *
  * @param rows the questions to train on and to evaluate on, each read once.
  * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
@@ -85,7 +95,7 @@ export function planMethods(
 function behindForever(): MillraceError {
   return new MillraceError(
     'METHOD',
-    'a method follows one that goes on for ever (rounds=forever), so its turn would never come: list it before, or give that one a number of rounds',
+    'a method is listed after one that never ends (rounds=forever): list it first, or give that one a number of rounds',
   );
 }
 
@@ -103,7 +113,7 @@ export function loopOptions(shares: readonly LoopShare[]): LoopOptions {
   if (!samples || !branching || !reward || !advantage) {
     throw new MillraceError(
       'METHOD',
-      'no method of this job says how questions are rolled out and rewarded; list one that does, such as calibrate',
+      'no method of this job defines rollouts and rewards; add one that does, such as calibrate',
     );
   }
   const { training, rates = {}, batchGroups = 1, window = 1, ...rest } = share;

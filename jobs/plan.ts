@@ -1,14 +1,15 @@
 /**
- * The plan of a job: which question comes when. Rows of question files and the rounds of the job's methods in, the `questions`
- * topic out.
+ * The plan of a job: which question comes when. Rows of question files and the rounds of the job's methods
+ * in, the `questions` topic out.
  *
- * A job has rounds. Round 0 is before any training; each later one ends when its last step is trained (a round of RL,
- * a fine-tuning, a round of preferences). Order of the topic: the held-out questions (round 0), then for each round its
- * own questions and the held-out ones again. An evaluation precedes the next round's questions, so it is in flight before
- * any of them. Deterministic in rows and seed: a resumed run plans the same.
+ * A job has rounds. Round 0 is before any training; each later one ends when its last step is trained (a
+ * round of RL, a fine-tuning, a round of preferences). Order of the topic: the held-out questions (round 0),
+ * then for each round its own questions and the held-out ones again. An evaluation precedes the next round's
+ * questions, so it is in flight before any of them. Deterministic in rows and seed: a resumed run plans the
+ * same.
  *
- * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and those to train on
- * come again from the first one on, pass after pass.
+ * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and
+ * those to train on come again from the first one on, pass after pass.
  */
 import { shuffled } from '../base/draws.ts';
 import { MillraceError } from '../base/errors.ts';
@@ -23,25 +24,33 @@ export interface RoundPlan {
   readonly name: string;
   /** Why its questions are asked; null where it takes none from the plan, because an operator asks them. */
   readonly phase: Exclude<Phase, 'evaluate' | 'practice'> | null;
-  /** Questions that it takes of those to train on, after so many others; past the last one it begins again. */
+  /**
+   * Questions that it takes of those to train on, after so many others; past the last one it begins again.
+   */
   readonly count: number;
   readonly skip: number;
   /**
-   * Where its questions come without an end: it takes none that comes more than so long after its first, so `count` is the most it may
-   * take. How many it took is a record of `windows`.
+   * Where its questions come without an end: it takes none that comes more than so long after its first, so
+   * `count` is the most it may take. How many it took is a record of `windows`.
    */
   readonly lengthMs?: number;
   /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
   readonly schedule?: (index: number) => Schedule;
   /** Whether the held-out questions are asked after it; they are unless it says no. */
   readonly evaluated?: boolean;
-  /** The round after it, of a job without an end: only the last round of a layout has one, and each one so given has again. */
+  /**
+   * The round after it, of a job without an end: only the last round of a layout has one, and each one so
+   * given has again.
+   */
   readonly next?: () => RoundPlan;
 }
 
 /** The questions of a job, in order. */
 export interface QuestionPlan {
-  /** What each round is called, round 0 included; of a job without an end those up to the first that is repeated. */
+  /**
+   * What each round is called, round 0 included; of a job without an end those up to the first that is
+   * repeated.
+   */
   readonly rounds: readonly string[];
   /** Whether there is a round after every round. */
   readonly endless: boolean;
@@ -66,13 +75,17 @@ export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>
 /**
  * The questions of a training job; each side is read once.
  *
- * Questions to train on may come without an end (`EndlessQuestions`: a file that grows, a folder, a web service, a Kafka
- * topic, a resumable source of one's own). Nothing is read through then: each place of the plan takes the next question that
- * comes, and waits for it (endlessPlan.ts); a job without an end takes them as long as it runs.
+ * Questions to train on may come without an end (`EndlessQuestions`: a file that grows, a folder, a web
+ * service, a Kafka topic, a resumable source of one's own). Nothing is read through then: each place of the
+ * plan takes the next question that comes, and waits for it (endlessPlan.ts); a job without an end takes them
+ * as long as it runs.
  */
 export interface JobQuestions {
   readonly train: QuestionItems | EndlessQuestions;
-  /** Absent: held-out questions are taken from `train`, at most three in ten; of an endless one, the first that come. */
+  /**
+   * Absent: held-out questions are taken from `train`, at most three in ten; of an endless one, the first
+   * that come.
+   */
   readonly heldOut?: QuestionItems;
 }
 
@@ -81,7 +94,10 @@ export interface ListedQuestions extends JobQuestions {
   readonly train: QuestionItems;
 }
 
-/** How the rounds divide the questions to train on, of which there are `train` (infinite where they come without an end). */
+/**
+ * How the rounds divide the questions to train on, of which there are `train` (infinite where they come
+ * without an end).
+ */
 export type Layout = (train: number) => readonly RoundPlan[];
 
 /** How `planRounds` divides the questions; the seed decides their order. */
@@ -108,14 +124,14 @@ export async function read(
 function firstFault([first]: readonly SourceItem<never>[]): string {
   if (first === undefined || !('deadLetter' in first)) return '';
   const { origin, place, field, reason } = first.deadLetter;
-  return `\nthe first bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
+  return `\nfirst bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
 }
 
 /** That nothing can be held out. */
 export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceError {
   return new MillraceError(
     'QUESTIONS_FILE',
-    `the file of held-out questions has no usable row; give another, or none to hold out some of the training questions${firstFault(deadLetters)}`,
+    `the file of held-out questions has no usable row; fix it, or leave it out to hold out some of the training questions${firstFault(deadLetters)}`,
   );
 }
 
@@ -139,7 +155,7 @@ export async function planRounds(
   if (train.length === 0 || held.length === 0) {
     throw new MillraceError(
       'QUESTIONS_FILE',
-      `the questions file has ${train.length + held.length} usable rows (${deadLetters.length} bad ones); at least 4 are needed to train on some and hold out others${firstFault(deadLetters)}`,
+      `the questions file has ${train.length + held.length} usable rows and ${deadLetters.length} bad ones; training and held-out questions need at least 4${firstFault(deadLetters)}`,
     );
   }
   const rounds = layout(train.length);

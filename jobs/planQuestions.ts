@@ -1,4 +1,7 @@
-/** The plan of a training job, whether its questions are all there or come without an end: the one place where a job takes them. */
+/**
+ * The plan of a training job, whether its questions are all there or come without an end: the one place where
+ * a job takes them.
+ */
 import { counted } from '../base/counted.ts';
 import { isEndless } from '../sources/endless/endlessQuestions.ts';
 import type { SourceItem } from '../streams/stage.ts';
@@ -19,7 +22,9 @@ export interface EndlessOptions
   extends RoundsOptions,
     Pick<EndlessPlan, 'log' | 'clock' | 'print'> {}
 
-/** The plan of a job, whether its questions are all there or come without an end. Fails as `planRounds` does. */
+/**
+ * The plan of a job, whether its questions are all there or come without an end. Fails as `planRounds` does.
+ */
 export async function planQuestions(
   { train, heldOut }: JobQuestions,
   layout: Layout,
@@ -39,7 +44,7 @@ export async function planQuestions(
   const given = rows ?? options.heldOut;
   const plan = { arriving: train, heldOut: given, deadLetters, rounds, log, clock, print };
   const asks = asksOf(plan) ?? 'all';
-  print(`questions come from ${train.name}: the job asks ${asks} of them as they come`);
+  print(`taking questions from ${train.name} as they arrive; the job needs ${asks}`);
   return {
     ...described(rounds, rows?.length ?? options.heldOut),
     items: endlessItems(plan),
@@ -53,6 +58,6 @@ function fewerHeldOut(
   file: Pick<JobQuestions, 'heldOut'>,
 ): string {
   const all = plan.heldOut + plan.train;
-  const why = file.heldOut === undefined ? `at most three in ten of ${all}` : 'all of their file';
-  return `heldOut=${heldOut} is more than there are: ${counted(plan.heldOut, 'question')} held out, ${why}`;
+  const why = file.heldOut === undefined ? `the maximum is 30 % of ${all}` : 'all in the file';
+  return `heldOut=${heldOut} is too many: holding out ${counted(plan.heldOut, 'question')} (${why})`;
 }

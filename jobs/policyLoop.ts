@@ -1,15 +1,16 @@
 /**
- * The loop that every training job turns in: questions are rolled out by the newest policy, scored, and whatever the
- * `batches` topic schedules is trained on; the new weights go back to the rollouts. Held-out questions take the same
- * way and are measured.
+ * The loop that every training job turns in: questions are rolled out by the newest policy, scored, and
+ * whatever the `batches` topic schedules is trained on; the new weights go back to the rollouts. Held-out
+ * questions take the same way and are measured.
  *
  *     questions ─► rolled ─► scored ─► … a method … ─► batches ─► trained ─► weights
  *         ▲ gate                │                                               │
  *         └─────────────────────│───────────────────────────────────────────────┘
  *                               └─► watched (metrics, files, the screen)
  *
- * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names the parts of
- * the loop it turns in. Several methods on one loop make one job (method.ts): `flow` counts a part that is named twice once.
+ * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names
+ * the parts of the loop it turns in. Several methods on one loop make one job (method.ts): `flow` counts a
+ * part that is named twice once.
  */
 import { type OperatorFunction, of } from 'rxjs';
 import { MillraceError } from '../base/errors.ts';
@@ -62,7 +63,10 @@ export interface PolicyParts {
   readonly tools: CallTool;
   /** How the policy is asked, calls and answers; its tools are those of `tools`. */
   readonly dialect: Dialect;
-  /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
+  /**
+   * The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays
+   * where it is.
+   */
   readonly base: string;
 }
 
@@ -80,27 +84,37 @@ type LoopOwned =
   | 'controls'
   | 'turn';
 
-/** What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is learnt. */
+/**
+ * What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is
+ * learnt.
+ */
 export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
   /** How a group is grown; segments, calls and branches unless given. */
   readonly grow?: RolloutOptions['grow'];
-  /** Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code `REWARD_PART`. */
+  /**
+   * Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code
+   * `REWARD_PART`.
+   */
   readonly reward: RewardFunction;
   /** Where rewards look for answers and form (default `own`: what the policy wrote). */
   readonly answers?: ScoreOptions['answers'];
   readonly advantage: ScoreOptions['advantage'];
   readonly actionAdvantage?: ScoreOptions['actionAdvantage'];
   readonly training: Omit<TrainerOptions, LoopOwned> & {
-    /** Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says why). */
+    /**
+     * Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says
+     * why).
+     */
     readonly results?: ResultTokens;
   };
   /** Learning rates by the kind of batch. */
   readonly rates: Readonly<Partial<Record<BatchKind, TrainerOptions['lr']>>>;
   /**
-   * Phases of the `questions` topic that the loop's own stage rolls out (default: all but `evolve` and `practice`). A method
-   * has stages of its own for the others: questions that wait for weights must not stand before those that make them.
+   * Phases of the `questions` topic that the loop's own stage rolls out (default: all but `evolve` and
+   * `practice`). A method has stages of its own for the others: questions that wait for weights must not
+   * stand before those that make them.
    */
   readonly phases?: readonly Phase[];
   /** Settings that change while the run goes on; a handle of its own where it is left out. */
@@ -108,8 +122,8 @@ export interface LoopOptions extends StepSizes {
 }
 
 /**
- * The parts of the loop, for a method to wire: stages of the flow, the gate that all rollouts share, and what they run
- * on.
+ * The parts of the loop, for a method to wire: stages of the flow, the gate that all rollouts share, and what
+ * they run on.
  */
 export interface PolicyLoop {
   readonly context: JobContext<PolicySettings>;
@@ -126,10 +140,16 @@ export interface PolicyLoop {
   readonly watched: Flow;
 }
 
-/** Questions of a job without an end, or of those that come without one, that may lie in the topic before they are read. */
+/**
+ * Questions of a job without an end, or of those that come without one, that may lie in the topic before they
+ * are read.
+ */
 const LEAD = 64;
 
-/** Opens the loop: adopts the base policy, builds its stages. On a replay, engine and tools are those of the record. */
+/**
+ * Opens the loop: adopts the base policy, builds its stages. On a replay, engine and tools are those of the
+ * record.
+ */
 export async function policyLoop(
   context: JobContext<PolicySettings>,
   given: PolicyParts,
@@ -238,10 +258,7 @@ export async function policyLoop(
 function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
   const rate = rates[batch.kind];
   if (rate === undefined) {
-    throw new MillraceError(
-      'NO_LOSS',
-      `there is no learning rate for batches of kind ${batch.kind}`,
-    );
+    throw new MillraceError('NO_LOSS', `no learning rate for batches of kind ${batch.kind}`);
   }
   return typeof rate === 'number' ? rate : rate(batch);
 }
@@ -283,7 +300,9 @@ function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
   return { ...parts, engine: replay.engine(parts.engine), tools: replay.tools(parts.tools) };
 }
 
-/** The parts with their tools called as the settings say, and the stage that answers calls where there is one. */
+/**
+ * The parts with their tools called as the settings say, and the stage that answers calls where there is one.
+ */
 function called(
   parts: PolicyParts,
   { settings, log, clock, own, print, replay }: JobContext<PolicySettings>,

@@ -1,6 +1,6 @@
 /**
- * The job's policy as a model of text: what the flywheel asks for trajectories, in the papers' tag form whatever the
- * policy's dialect.
+ * The job's policy as a model of text: what the flywheel asks for trajectories, in the papers' tag form
+ * whatever the policy's dialect.
  */
 import type { PolicyEngine } from '../model/engine.ts';
 import { samplingIn } from '../model/sampling.ts';

@@ -14,25 +14,25 @@ function changing<Shape extends Record<string, z.ZodType>>(shape: Shape): Shape 
 
 /** How many rounds a job has, or that it goes on until it is stopped. */
 export const roundsSetting = z.union([positiveInt, z.literal('forever')], {
-  error: 'expected a whole number from 1, or forever',
+  error: 'expected a whole number of at least 1, or forever',
 });
 
 /** The settings of every training job as a zod schema; a method extends it. Lengths are in tokens. */
 export const policySettings = z.object({
   ...changing(samplingSettings),
-  responseMax: positiveInt.default(320).describe('most response tokens, tool results included'),
-  callLimit: positiveInt.default(6).describe('most tool calls a rollout'),
+  responseMax: positiveInt.default(320).describe('maximum response tokens, tool results included'),
+  callLimit: positiveInt.default(6).describe('maximum tool calls per rollout'),
   lagMax: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('versions a rollout may be behind; 0 = on-policy'),
+    .describe('versions a rollout may lag behind; 0 = on-policy'),
   swap: z
     .enum(['rollout', 'token'])
     .default('rollout')
     .describe(
-      'where the embedded engine takes new weights while it generates (lagMax above 0): when generations under way have ended, or at a token',
+      'when the embedded engine loads new weights (with lagMax above 0): after the current generations, or at the next token',
     ),
   keepVersions: z
     .number()
@@ -40,44 +40,44 @@ export const policySettings = z.object({
     .nonnegative()
     .default(4)
     .describe(
-      'newest versions kept with their optimiser state, beside the first and the ends of rounds; 0 = all',
+      'newest versions to keep with their optimiser state, besides the first and the ends of rounds; 0 = all',
     ),
   keepRounds: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('ends of rounds kept: the newest so many; 0 = all'),
+    .describe('newest ends of rounds to keep; 0 = all'),
   keepEvery: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('keep every n-th version too; 0 = none'),
+    .describe('also keep every n-th version; 0 = none'),
   keepBest: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('keep so many that were most accurate on the held-out questions too'),
-  heldOut: positiveInt.default(150).describe('questions to evaluate on'),
-  concurrency: mayChange(positiveInt.default(24).describe('questions rolled out at once')),
+    .describe('also keep this many versions that were most accurate on the held-out questions'),
+  heldOut: positiveInt.default(150).describe('held-out questions to evaluate on'),
+  concurrency: mayChange(positiveInt.default(24).describe('questions rolled out concurrently')),
   toolCalls: z
     .enum(['direct', 'topics'])
     .default('direct')
     .describe(
-      'who runs tools: the process that rolls out (direct), or every process that runs the stage tools, asked through topics',
+      'where tools run: in the process that rolls out (direct), or in any process that runs the stage tools (topics)',
     ),
   announce: z
     .string()
     .default('')
     .describe(
-      'Kafka topics that are told of answers, metrics and weights, as JSON: kafka://host:port/NAME writes NAME.answers, NAME.metrics, NAME.weights (docs/sources.md); empty = none',
+      'Kafka topics for answers, metrics and weights as JSON: kafka://host:port/NAME writes to NAME.answers, NAME.metrics and NAME.weights (docs/sources.md); empty = none',
     ),
   toolsAtOnce: positiveInt
     .default(32)
     .describe(
-      'calls that a process of the stage tools has at once; each tool may have a lower bound of its own',
+      'concurrent calls per process of the stage tools; a tool may have its own lower limit',
     ),
 });
 

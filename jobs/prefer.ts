@@ -3,8 +3,8 @@
  *
  *     questions ─► rollout ─► score ─► pairs (by a criterion) ─► preferences (batch) ─► trainer (DPO) ─► weights
  *
- * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy is the one that
- * wrote the responses, frozen.
+ * When the last question has given its pairs, they are mixed, shuffled and trained on. The reference policy
+ * is the one that wrote the responses, frozen.
  */
 import { z } from 'zod';
 import type { NamedLoss } from '../model/losses/index.ts';
@@ -21,18 +21,24 @@ import { rateSettings } from './rateSettings.ts';
 
 /** The settings of a round of preferences as a zod schema: sampling, pairs, DPO. */
 export const preferSettings = z.object({
-  samples: positiveInt.default(10).describe('responses a question'),
-  pairsMax: positiveInt.default(1).describe('most pairs a question'),
-  beta: z.number().positive().default(0.1).describe('strength of the tie to the reference policy'),
-  epochs: positiveInt.default(1).describe('how often each pair is trained on'),
-  size: positiveInt.default(16).describe('most pairs an optimiser step'),
+  samples: positiveInt.default(10).describe('responses per question'),
+  pairsMax: positiveInt.default(1).describe('maximum pairs per question'),
+  beta: z
+    .number()
+    .positive()
+    .default(0.1)
+    .describe('strength of the pull towards the reference policy'),
+  epochs: positiveInt.default(1).describe('times each pair is trained on'),
+  size: positiveInt.default(16).describe('maximum pairs per optimiser step'),
   ...rateSettings,
 });
 
 /** The settings of `prefer`, with all defaults filled in. */
 export type PreferSettings = z.infer<typeof preferSettings>;
 
-/** What the method around `prefer` decides: how pairs are chosen and mixed, and how many questions there are. */
+/**
+ * What the method around `prefer` decides: how pairs are chosen and mixed, and how many questions there are.
+ */
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
   /** Most questions of a round. */

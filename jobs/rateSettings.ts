@@ -2,12 +2,12 @@
 import { z } from 'zod';
 
 export const rateSettings = {
-  lr: z.number().positive().default(1e-4).describe('the highest learning rate'),
+  lr: z.number().positive().default(1e-4).describe('peak learning rate'),
   schedule: z.enum(['cosine', 'constant']).default('cosine'),
   warmupRatio: z
     .number()
     .min(0)
     .max(1)
     .default(0.1)
-    .describe('share of the steps over which the rate rises'),
+    .describe('fraction of the steps over which the rate warms up'),
 };

@@ -1,4 +1,7 @@
-/** Text models as the roles of a method: the policy itself, a model on a server, or one of the job's own; each samples in its own way. */
+/**
+ * Text models as the roles of a method: the policy itself, a model on a server, or one of the job's own; each
+ * samples in its own way.
+ */
 import { join } from 'node:path';
 import { MillraceError } from '../base/errors.ts';
 import { sleepClock } from '../base/sleepClock.ts';
@@ -15,12 +18,18 @@ import type { JobContext } from './defineJob.ts';
 import type { PolicyParts } from './policyLoop.ts';
 import { policyModel } from './policyModel.ts';
 
-/** A text model with its sampling, in the form that the flywheel asks; what a request itself says counts first. */
+/**
+ * A text model with its sampling, in the form that the flywheel asks; what a request itself says counts
+ * first.
+ */
 export function completeWith(model: TextModel, sampling: TextSampling): Complete {
   return (request, signal) => model.complete({ ...sampling, ...request }, signal);
 }
 
-/** The policy that is trained as a role: its newest version, sampled as these settings say (those of rollouts, mostly). */
+/**
+ * The policy that is trained as a role: its newest version, sampled as these settings say (those of rollouts,
+ * mostly).
+ */
 export function policyRole(
   settings: Sampling & { readonly responseMax: number },
 ): (parts: PolicyParts) => Complete {
@@ -29,9 +38,9 @@ export function policyRole(
 }
 
 /**
- * The roles of a job whose models settings name: `roleOf(settings.critic, own)` is the model on the server that the
- * settings name, or `own` where they name none. What servers say is kept in the run's folder, so that a resumed run asks
- * nothing twice.
+ * The roles of a job whose models settings name: `roleOf(settings.critic, own)` is the model on the server
+ * that the settings name, or `own` where they name none. What servers say is kept in the run's folder, so
+ * that a resumed run asks nothing twice.
  */
 export function textRoles({
   folder,
@@ -56,5 +65,5 @@ export function textRoles({
 }
 
 function noModel(): never {
-  throw new MillraceError('USAGE', 'a role has no model: set its url and its model');
+  throw new MillraceError('USAGE', 'a role has no model: set its url and model');
 }

@@ -5,9 +5,10 @@
  *                                                                                            │
  *     weights ◄── trainer (DPO) ◄── batch (13:7, 2:1) ◄── pairs ◄── score ◄── rollout ◄──────┘
  *
- * The source set are the questions that the policy answers wrongly without tools. Round 1, pre-aligned: they are sampled,
- * some freely and some guided by entropy, and the pairs of both are mixed. Rounds 2 and on, self-evolved: the policy of
- * each loop samples them again. Held-out questions are measured before the first round and after each.
+ * The source set are the questions that the policy answers wrongly without tools. Round 1, pre-aligned: they
+ * are sampled, some freely and some guided by entropy, and the pairs of both are mixed. Rounds 2 and on,
+ * self-evolved: the policy of each loop samples them again. Held-out questions are measured before the first
+ * round and after each.
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
@@ -40,7 +41,10 @@ import { prefer, preferSettings } from './prefer.ts';
 
 const share = z.number().nonnegative();
 
-/** Proportions of Tool-Light's pairs as a zod schema: 13 : 7 vanilla to guided, 2 : 1 hard to easy. Only ratios count. */
+/**
+ * Proportions of Tool-Light's pairs as a zod schema: 13 : 7 vanilla to guided, 2 : 1 hard to easy. Only
+ * ratios count.
+ */
 export const mixSettings = z.object({
   vanilla: share.default(13),
   guided: share.default(7),
@@ -51,39 +55,39 @@ export const mixSettings = z.object({
     .min(0)
     .max(1)
     .default(0.25)
-    .describe('a class with less than this part of its due is taken whole and sets no measure'),
+    .describe(
+      'a class with less than this fraction of its share is used whole and does not limit the others',
+    ),
 });
 
 /** The settings of `toolLight` as a zod schema (Tool-Light §4.6). */
 export const toolLightSettings = policySettings.extend({
   callLimit: positiveInt
     .default(8)
-    .describe('most tool calls a rollout (the method: 4 of each tool)'),
-  candidates: positiveInt.default(400).describe('questions that direct inference tries'),
+    .describe('maximum tool calls per rollout (in the paper: 4 of each tool)'),
+  candidates: positiveInt.default(400).describe('questions to try by direct inference'),
   sourceMin: positiveInt
     .default(48)
     .describe(
-      'fewest questions of the source set, those that direct inference got right if need be',
+      'minimum questions in the source set, filled up with those that direct inference got right',
     ),
-  sourceMax: positiveInt.default(4000).describe('most questions of the source set'),
+  sourceMax: positiveInt.default(4000).describe('maximum questions in the source set'),
   loops: z.number().int().nonnegative().default(2).describe('self-evolution loops'),
-  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts per held-out question'),
   guidedShare: z
     .number()
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('share of the source set that the pre-aligned round samples guided by entropy'),
+    .describe('fraction of the source set that the pre-aligned round samples guided by entropy'),
   guided: z
     .object({
-      steps: positiveInt.default(3).describe('steps of a main chain to branch at'),
-      perStep: positiveInt.default(3).describe('branches at each of them'),
+      steps: positiveInt.default(3).describe('steps of a main chain at which to branch'),
+      perStep: positiveInt.default(3).describe('branches at each of these steps'),
     })
     .prefault({}),
-  mix: mixSettings
-    .prefault({})
-    .describe('proportions of the pairs: vanilla to guided, hard to easy'),
-  tokensMax: positiveInt.default(6000).describe('longest response of a pair, in tokens'),
+  mix: mixSettings.prefault({}).describe('proportions of pairs: vanilla to guided, hard to easy'),
+  tokensMax: positiveInt.default(6000).describe('maximum response tokens in a pair'),
   prefer: preferSettings.prefault({}),
 });
 
@@ -96,7 +100,10 @@ export interface ToolLightParts {
   readonly policy: (parts: PolicyParts) => Complete;
   /** How it is asked to answer without tools; left out = by the question itself. */
   readonly ask?: ColdStartOptions['ask'];
-  /** What a question was fine-tuned on, chosen where no guided chain is right; left out = then there is no pair. */
+  /**
+   * What a question was fine-tuned on, chosen where no guided chain is right; left out = then there is no
+   * pair.
+   */
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];
 }
 
@@ -167,7 +174,10 @@ function sampling(
   );
 }
 
-/** Direct inference and the pre-aligned round, then the loops of self-evolution, whose questions the curriculum asks. */
+/**
+ * Direct inference and the pre-aligned round, then the loops of self-evolution, whose questions the
+ * curriculum asks.
+ */
 function roundsOf({ loops }: ToolLightSettings, questions: number): RoundPlan[] {
   const evolved = Array.from({ length: loops }, (_, loop): RoundPlan => {
     return { name: `self-evolved ${loop + 1}`, phase: null, count: 0, skip: 0 };

@@ -8,9 +8,10 @@
  *     questions ─► rollout ─► score (hierarchical) ─► batch ─► trainer (GRPO)
  *     questions ─► rollout ─► score ─► pairs (self-critic) ─► batch ─► trainer (DPO)
  *
- * What the policy gets right without tools is kept without tools, what it gets right with them is kept with them, and what
- * it gets wrong either way is what RL trains on, easy → hard. After each round of RL the policy's own responses make
- * preference pairs. Held-out questions are measured before the first round and after each.
+ * What the policy gets right without tools is kept without tools, what it gets right with them is kept with
+ * them, and what it gets wrong either way is what RL trains on, easy → hard. After each round of RL the
+ * policy's own responses make preference pairs. Held-out questions are measured before the first round and
+ * after each.
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
@@ -41,56 +42,59 @@ const orNone = z.number().int().nonnegative();
 
 /** The settings of Tool-Star's cold start as a zod schema (§4.1). */
 export const coldStartSettings = z.object({
-  questions: positiveInt.default(256).describe('questions of the cold start'),
-  direct: positiveInt.default(1).describe('answers without tools of each'),
-  tools: positiveInt.default(3).describe('tool-integrated answers of each'),
-  hints: z.boolean().default(true).describe('continue direct answers with tools behind a hint'),
-  callLimit: positiveInt.default(4).describe('most calls of each tool in a trajectory'),
-  extraCalls: orNone.default(2).describe('more of each behind a hint'),
-  callsMax: positiveInt.default(5).describe('most tool calls of a demonstration (β)'),
-  perQuestion: positiveInt.default(1).describe('most demonstrations kept of a question'),
+  questions: positiveInt.default(256).describe('questions for the cold start'),
+  direct: positiveInt.default(1).describe('answers without tools per question'),
+  tools: positiveInt.default(3).describe('tool-integrated answers per question'),
+  hints: z.boolean().default(true).describe('continue direct answers with tools after a hint'),
+  callLimit: positiveInt.default(4).describe('maximum calls of each tool per trajectory'),
+  extraCalls: orNone.default(2).describe('extra calls of each tool after a hint'),
+  callsMax: positiveInt.default(5).describe('maximum tool calls per demonstration (β)'),
+  perQuestion: positiveInt.default(1).describe('maximum demonstrations kept per question'),
   prefer: z
     .enum(['fewestCalls', 'shortest'])
     .default('fewestCalls')
-    .describe('which demonstrations are kept, where there are more'),
-  concurrency: positiveInt.default(24).describe('questions tried at once'),
+    .describe('which demonstrations to keep if there are more'),
+  concurrency: positiveInt.default(24).describe('questions tried concurrently'),
 });
 
 /** The settings of `toolStar` as a zod schema (Tool-Star §4.1 to §4.4). */
 export const toolStarSettings = policySettings.extend({
   ...lossSettings.shape,
-  callLimit: positiveInt.default(3).describe('most tool calls a rollout'),
-  evaluationRollouts: positiveInt.default(2).describe('rollouts of each held-out question'),
+  callLimit: positiveInt.default(3).describe('maximum tool calls per rollout'),
+  evaluationRollouts: positiveInt.default(2).describe('rollouts per held-out question'),
   coldStart: coldStartSettings.prefault({}),
   finetune: finetuneSettings.prefault({}),
-  loops: positiveInt.default(1).describe('rounds of RL, each with its self-critic'),
+  loops: positiveInt.default(1).describe('rounds of RL, each followed by a self-critic'),
   hardMin: positiveInt
     .default(96)
-    .describe('fewest questions of a round of RL, the least right of the others if need be'),
-  hardMax: positiveInt.default(192).describe('most questions of a round of RL'),
-  rollouts: positiveInt.default(8).describe('rollouts a question (n)'),
-  batchGroups: positiveInt.default(12).describe('groups an optimiser step (B)'),
-  miniBatches: positiveInt.default(2).describe('optimiser steps a batch'),
+    .describe('minimum questions per round of RL, filled up with the hardest of the others'),
+  hardMax: positiveInt.default(192).describe('maximum questions per round of RL'),
+  rollouts: positiveInt.default(8).describe('rollouts per question (n)'),
+  batchGroups: positiveInt.default(12).describe('groups per optimiser step (B)'),
+  miniBatches: positiveInt.default(2).describe('optimiser steps per batch'),
   lr: z.number().positive().default(6e-5).describe('learning rate of RL'),
   bonus: z
     .number()
     .nonnegative()
     .default(0.1)
-    .describe('reward of a right answer that used search and Python (r_M)'),
+    .describe('reward for a right answer that used both search and Python (r_M)'),
   knowledge: z
     .enum(['f1', 'match'])
     .default('f1')
-    .describe('how answers to questions of knowledge are scored'),
+    .describe('how answers to knowledge questions are scored'),
   criticQuestions: orNone
     .default(128)
-    .describe('questions of the self-critic after each round of RL; 0 = no self-critic'),
+    .describe('questions for the self-critic after each round of RL; 0 = no self-critic'),
   critic: preferSettings.prefault({ samples: 8 }),
 });
 
 /** The settings of `toolStar`, with all defaults filled in. */
 export type ToolStarSettings = z.infer<typeof toolStarSettings>;
 
-/** How it is asked to answer without tools and with them, and what counts as right: as the cold start has them. */
+/**
+ * How it is asked to answer without tools and with them, and what counts as right: as the cold start has
+ * them.
+ */
 export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'> {
   /** The policy as a model of text, for the cold start. */
   readonly policy: (parts: PolicyParts) => Complete;
@@ -98,7 +102,10 @@ export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'>
   readonly hints?: ColdStartHints;
 }
 
-/** Tool-Star (§4.1 to §4.4): the cold start with fine-tuning, then `loops` rounds of RL, each with its self-critic. */
+/**
+ * Tool-Star (§4.1 to §4.4): the cold start with fine-tuning, then `loops` rounds of RL, each with its
+ * self-critic.
+ */
 export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Method {
   return ({ train, seed }) => {
     const plan = sizesOf(settings, train);
@@ -166,7 +173,10 @@ function synthesis(
   );
 }
 
-/** RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `rounds` are its own. */
+/**
+ * RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `rounds` are its
+ * own.
+ */
 function reinforcement(
   loop: PolicyLoop,
   { batchGroups: groups, lagMax, hardMin, hardMax }: ToolStarSettings,

@@ -9,11 +9,11 @@ const COUNT = 'count';
 export const windowSetting = z
   .string()
   .refine((text) => text === COUNT || (durationMs(text) ?? 0) > 0, {
-    error: 'expected count, or a length of time: 90s, 10m, 1h, 2d',
+    error: 'expected count or a duration such as 90s, 10m, 1h, 2d',
   })
   .default(COUNT)
   .describe(
-    'candidates of a round: as many as explore says (count), or those that come in so long after the first of them (10m), at most as many',
+    'candidates of a round: as many as explore says (count), or those that arrive within a duration after the first (such as 10m), at most explore',
   );
 
 /**
@@ -26,6 +26,6 @@ export function windowLengthMs(window: string, train: number): number | null {
   if (train === Number.POSITIVE_INFINITY) return durationMs(window);
   throw new MillraceError(
     'USAGE',
-    `window=${window} cuts questions that go on coming by the time at which they come (questions=follow:…, listen:… or kafka://…), and those of a file are all there at once; leave it out, explore says how many a round takes`,
+    `window=${window} divides questions by arrival time and needs an endless source (questions=follow:…, listen:… or kafka://…); with a file, explore alone sets the size of a round`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The tokenizer of a policy's folder with its chat template, whichever kind it is: a word vocabulary of ours takes its
- * template from `chat_template.jinja` beside it.
+ * The tokenizer of a policy's folder with its chat template, whichever kind it is: a word vocabulary of ours
+ * takes its template from `chat_template.jinja` beside it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export async function loadChatTokenizer(folder: string): Promise<LoadedTokenizer
   if (source === null) {
     throw new MillraceError(
       'CHAT_TEMPLATE',
-      `${folder} has a tokenizer without a chat template; put one into chat_template.jinja beside it (that of the chat model it was made from)`,
+      `the tokenizer in ${folder} has no chat template; add one as chat_template.jinja (that of the chat model it comes from)`,
       { context: { folder } },
     );
   }

@@ -1,4 +1,7 @@
-/** Whether a policy that works in this process fits into its own context and into this machine, before anything is loaded. */
+/**
+ * Whether a policy that works in this process fits into its own context and into this machine, before
+ * anything is loaded.
+ */
 import { MillraceError } from '../../base/errors.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
 import type { Provider } from '../../model/runtime/provider.ts';
@@ -16,8 +19,8 @@ export interface PolicyUse extends LocalUse {
 }
 
 /**
- * The size of its vocabulary; undefined where nothing is done with it here. Fails with code `USAGE` or `MEMORY`; prints a line where
- * memory will be close.
+ * The size of its vocabulary; undefined where nothing is done with it here. Fails with code `USAGE` or
+ * `MEMORY`; prints a line where memory will be close.
  */
 export async function checkPolicy(
   policy: Pick<PolicyPlace, 'path' | 'name'>,
@@ -31,7 +34,7 @@ export async function checkPolicy(
   if (maxPositions !== undefined && contextMax > maxPositions) {
     throw new MillraceError(
       'USAGE',
-      `the context of ${policy.name} has ${maxPositions} tokens, and ${limits} ${contextMax}: lower it`,
+      `${policy.name} has a context of ${maxPositions} tokens, but ${limits} ${contextMax}: reduce that`,
     );
   }
   const warning = provider === 'cpu' ? checkMemory({ name: policy.name, config }, use) : null;

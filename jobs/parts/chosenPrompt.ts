@@ -1,6 +1,6 @@
 /**
- * How a job asks its policy: as the run did that the policy is from, unless the settings say otherwise; what is different then is said
- * when the job starts, both texts beside each other.
+ * How a job asks its policy: as the run did that the policy is from, unless the settings say otherwise; what
+ * is different then is said when the job starts, both texts beside each other.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -19,7 +19,7 @@ export const dialectSetting = z
   .enum(['auto', ...dialectNames])
   .default('auto')
   .describe(
-    'how the policy writes: the papers’ tags, or its own function calling (native); auto = as it was asked in the run that it is from, else tags',
+    'how the policy calls tools: with the papers’ tags, or with its own function calling (native); auto = as in the run that it comes from, or tags',
   );
 
 /** The setting `system`. */
@@ -27,7 +27,7 @@ export const systemSetting = z
   .string()
   .default('')
   .describe(
-    'file with the system prompt; or default = one that says how to answer, and explains the tags and the tools where the dialect has tags; or none; empty = as the policy was asked in the run that it is from, else default',
+    'file with the system prompt; default = one that says how to answer and, for dialect tags, explains tags and tools; none = no system prompt; empty = that of the run that the policy comes from, or default',
   );
 
 /** What settings say of the prompt. */
@@ -68,7 +68,10 @@ export interface ChosenPrompt {
   readonly system: string;
 }
 
-/** `unset` = the system prompt of a policy of which nothing is known, where none is set. Fails with code `POLICY`. */
+/**
+ * `unset` = the system prompt of a policy of which nothing is known, where none is set. Fails with code
+ * `POLICY`.
+ */
 export async function chosenPrompt(
   { dialect, system }: PromptSettings,
   before: AskedBefore | null,
@@ -103,12 +106,15 @@ export async function chosenPrompt(
 function gone(run: string, file: string): MillraceError {
   return new MillraceError(
     'POLICY',
-    `${run} was asked with the system prompt in ${file}, which is not there any more: put it back, or say how to ask its policy (system=FILE, default or none)`,
+    `the system prompt of ${run} was in ${file}, which no longer exists: restore it, or choose another (system=FILE, default or none)`,
     { context: { file } },
   );
 }
 
-/** Says how the policy is asked, where that is known of before; where only the prompt is wanted, gives it and goes no further. */
+/**
+ * Says how the policy is asked, where that is known of before; where only the prompt is wanted, gives it and
+ * goes no further.
+ */
 export function sayPrompt(
   { print, prompted, replay }: Pick<JobContext<unknown>, 'print' | 'prompted' | 'replay'>,
   before: AskedBefore | null,
@@ -130,10 +136,10 @@ export function promptLines({ prompt, from }: AskedBefore, now: PromptRecord): r
   ];
   const parts = differences.length > 1 ? differences : [...differences, ...wholeLines(prompt, now)];
   if (parts.length === 0)
-    return from === null ? [] : [`the policy is asked as in ${from}: ${inWords(now)}`];
-  const where = from === null ? 'until now in this run' : `in ${from}`;
+    return from === null ? [] : [`using the prompt of ${from}: ${inWords(now)}`];
+  const where = from === null ? 'before in this run' : `in ${from}`;
   return [
-    `the policy is asked otherwise here than ${where} (--show-prompt prints the whole prompt):`,
+    `the policy's prompt differs from that ${where} (--show-prompt prints the whole prompt):`,
     ...parts,
   ];
 }
@@ -148,7 +154,7 @@ function toolLines(was: PromptRecord['tools'], now: PromptRecord['tools']): read
   if (was === null || now === null || sameTools(was, now)) return [];
   const names = (tools: readonly Declared[]): string =>
     tools.map(({ name }) => visible(name)).join(', ') || 'none';
-  const changed = names(was) === names(now) ? `${names(now)}, described otherwise` : names(now);
+  const changed = names(was) === names(now) ? `${names(now)}, with other descriptions` : names(now);
   return [`  tools: ${names(was)} there; ${changed} here`];
 }
 
@@ -158,8 +164,7 @@ function systemLines(
 ): readonly string[] {
   // An older run's text followed its tools.
   if (was === now || (was === null && usual)) return [];
-  if (was === null)
-    return [`  system prompt there: not known, or more than one; here: ${cut(now!)}`];
+  if (was === null) return [`  system prompt there: unknown or not unique; here: ${cut(now!)}`];
   // A prompt of a job's own is compared whole.
   return now === null ? [] : bothLines('system prompt', was, now);
 }

@@ -1,5 +1,6 @@
 /**
- * The passages of a corpus file: JSON Lines, a JSON array, Parquet or CSV, one after the other, so that it may be of any size.
+ * The passages of a corpus file: JSON Lines, a JSON array, Parquet or CSV, one after the other, so that it
+ * may be of any size.
  *
  *     {"id": "7", "contents": "Mill race\nA mill race drives a wheel.", "title"?: "Mill race"}      (FlashRAG's)
  *     {"id": "7", "title": "Mill race", "text": "A mill race drives a wheel."}                       (the search tool's)
@@ -10,7 +11,10 @@ import type { Passage } from '../../operators/tools/retrieval/retriever.ts';
 import { CorpusError } from '../../operators/tools/search/corpus.ts';
 import { openRows } from '../../sources/openRows.ts';
 
-/** Every row as a passage, or why it is none. Rejects with code `QUESTIONS_FILE` where the file cannot be read at all. */
+/**
+ * Every row as a passage, or why it is none. Rejects with code `QUESTIONS_FILE` where the file cannot be read
+ * at all.
+ */
 export async function* corpusRows(path: string): AsyncGenerator<CorpusRow> {
   for await (const row of (await openRows(path, 'corpus', () => null)).rows) {
     const { place } = row;

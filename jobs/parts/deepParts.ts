@@ -1,6 +1,7 @@
 /**
- * What the ready job deep-agent runs on by settings: a library of functions, who finds them, who answers their calls, and the dialect
- * of the policy's folder. Everything that can be wrong with a setting fails here, before the first rollout.
+ * What the ready job deep-agent runs on by settings: a library of functions, who finds them, who answers
+ * their calls, and the dialect of the policy's folder. Everything that can be wrong with a setting fails
+ * here, before the first rollout.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -30,16 +31,16 @@ import { retrieverAt } from './retrieverAt.ts';
 export const librarySettings = {
   library: z
     .string()
-    .min(1, 'is needed: a file of functions (JSON Lines, an OpenAI function a line)')
+    .min(1, 'is required: a file of functions (JSON Lines, one OpenAI function per line)')
     .prefault('')
     .describe(
-      'functions that can be called: JSON Lines, an OpenAI function a line (docs/deepagent.md)',
+      'functions that can be called: JSON Lines, one OpenAI function per line (docs/deepagent.md)',
     ),
   retriever: z
     .string()
     .default('')
     .describe(
-      'folder of an index over the functions (millrace retriever build); empty = they are found by their words',
+      'folder of an index of the functions (millrace retriever build); empty = search by words',
     ),
 };
 
@@ -64,7 +65,9 @@ export interface DeepParts {
   bind(role: RoleOf, live: PolicyParts): void;
 }
 
-/** Opens the parts; the job's context owns them. Fails with `TOOL_LIBRARY`, `USAGE` or what cannot be opened. */
+/**
+ * Opens the parts; the job's context owns them. Fails with `TOOL_LIBRARY`, `USAGE` or what cannot be opened.
+ */
 export async function deepParts(
   context: JobContext<DeepAgentSettings & LibrarySettings>,
 ): Promise<DeepParts> {
@@ -117,7 +120,7 @@ async function retrieverOf(
   await opened.close();
   throw new MillraceError(
     'USAGE',
-    `${index} has ${opened.passages} passages and ${library} ${docs.length} functions: the index is of another library; build it again from this one (docs/deepagent.md)`,
+    `${index} has ${opened.passages} passages but ${library} has ${docs.length} functions: rebuild the index from this library (docs/deepagent.md)`,
   );
 }
 

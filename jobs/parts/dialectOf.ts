@@ -45,10 +45,7 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
     return { ...dialect, asked: { ...asked, callFaults: faults } };
   }
   if (faults === 'ends') {
-    throw new MillraceError(
-      'USAGE',
-      'callFaults=ends is for function calling: set dialect=native, or leave it out',
-    );
+    throw new MillraceError('USAGE', 'callFaults=ends needs dialect=native');
   }
   const { tokenizer, prompt } = await loadChatPrompt(folder, system);
   const names = tools.map((tool) => tool.name);

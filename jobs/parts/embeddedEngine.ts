@@ -10,7 +10,7 @@ const settings = {
     .int()
     .positive()
     .default(128)
-    .describe('embedded: responses generated at once; fewer need less memory'),
+    .describe('embedded: responses generated concurrently; fewer need less memory'),
 };
 
 /** The embedded engine. What it generates does not depend on its settings. */

@@ -9,17 +9,17 @@ const settings = {
     .int()
     .nonnegative()
     .default(0)
-    .describe('embedded: rank of a low-rank adapter that is trained alone; 0 = all weights'),
+    .describe('embedded: rank of the low-rank adapter to train; 0 = train all weights'),
   adapterAlpha: z
     .number()
     .nonnegative()
     .default(0)
-    .describe('embedded: its scale times its rank; 0 = twice the rank'),
+    .describe('embedded: alpha of the adapter (its scale times its rank); 0 = twice the rank'),
   adapterAs: z
     .enum(['merged', 'adapter'])
     .default('merged')
     .describe(
-      'embedded: a version of it is written as a whole policy, or as the adapter alone: a small file, which engine.publish=adapter needs',
+      'embedded: write each version as a whole policy, or as the adapter only, a small file that engine.publish=adapter needs',
     ),
   weightDecay: z
     .number()
@@ -30,19 +30,17 @@ const settings = {
     .number()
     .positive()
     .default(trainerDefaults.gradNormMax)
-    .describe('joint norm above which gradients are scaled down'),
+    .describe('maximum global norm of the gradients; larger ones are scaled down'),
   packing: z
     .enum(['length', 'packed', 'karmarkar-karp'])
     .default('length')
     .describe(
-      'embedded: sequences of like length side by side; packed = short ones share a row (docs/data.md)',
+      'embedded: how sequences form rows: side by side with others of similar length, or packed, several short ones per row (docs/data.md)',
     ),
   recompute: z
     .boolean()
     .default(trainerDefaults.recompute)
-    .describe(
-      'embedded: compute the inside of a layer twice instead of keeping it: less memory, more time',
-    ),
+    .describe('embedded: recompute activations instead of keeping them: less memory, more time'),
 };
 
 /** The embedded trainer: all weights, or an adapter. */

@@ -1,6 +1,6 @@
 /**
- * Who generates, by `engine.server`: this process, or inference servers. A kind is one line of each table below and a file
- * of its own.
+ * Who generates, by `engine.server`: this process, or inference servers. A kind is one line of each table
+ * below and a file of its own.
  */
 import { z } from 'zod';
 import type { PolicyEngine } from '../../model/engine.ts';
@@ -23,7 +23,7 @@ export const engineSettings = z.object({
     .enum(['embedded', 'vllm', 'sglang', 'tinker'])
     .default('embedded')
     .describe(
-      'who generates: this process (embedded), the training service (tinker), or inference servers',
+      'where the policy generates: in this process (embedded), on the training service (tinker), or on inference servers',
     ),
   ...embeddedEngine.settings,
   ...vllmEngine.settings,

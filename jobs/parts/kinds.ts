@@ -1,9 +1,9 @@
 /**
- * Parts of a job that settings choose among: each kind is a value with settings of its own, and a registry is a table of
- * kinds by name (`engines.ts`, `trainers.ts`).
+ * Parts of a job that settings choose among: each kind is a value with settings of its own, and a registry is
+ * a table of kinds by name (`engines.ts`, `trainers.ts`).
  *
- * The settings of all kinds lie side by side under the part's name (`engine.urls`); what two kinds share, such as `urls`,
- * is one field. A setting that the chosen kind does not read is an error, never a silence.
+ * The settings of all kinds lie side by side under the part's name (`engine.urls`); what two kinds share,
+ * such as `urls`, is one field. A setting that the chosen kind does not read is an error, never a silence.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -26,8 +26,8 @@ export interface Choice {
 }
 
 /**
- * Makes the chosen kind of a part. Fails with code `USAGE` when something is set that this kind does not read: its message
- * names the kinds that do.
+ * Makes the chosen kind of a part. Fails with code `USAGE` when something is set that this kind does not
+ * read: its message names the kinds that do.
  */
 export async function openPart<Place, Part>(
   kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
@@ -43,7 +43,7 @@ export async function openPart<Place, Part>(
     const readers = Object.entries(kinds).filter(([, { settings }]) => idle in settings);
     throw new MillraceError(
       'USAGE',
-      `${part}.${idle} is set, and ${part}.${by}=${name} does not read it; it goes with ` +
+      `${part}.${by}=${name} does not use ${part}.${idle}; it needs ` +
         `${readers.map(([reader]) => `${part}.${by}=${reader}`).join(' or ')}`,
     );
   }

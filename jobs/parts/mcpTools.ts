@@ -1,8 +1,9 @@
 /**
  * The tools of MCP servers that a job's settings name (`tools.mcp.NAME`).
  *
- * What a policy is told of them is in every prompt, so a run keeps it (`mcp.json` in its folder) and goes on with it, whatever its
- * servers say later; then, and in a replay, no server is started before a tool is called.
+ * What a policy is told of them is in every prompt, so a run keeps it (`mcp.json` in its folder) and goes on
+ * with it, whatever its servers say later; then, and in a replay, no server is started before a tool is
+ * called.
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -28,25 +29,28 @@ const list = z.preprocess(
 );
 
 const whole = z.strictObject({
-  command: z.string().default('').describe('what starts the server, with arguments between blanks'),
-  args: z.array(z.string()).default([]).describe('more arguments, each as it is'),
+  command: z
+    .string()
+    .default('')
+    .describe('command that starts the server, with arguments separated by spaces'),
+  args: z.array(z.string()).default([]).describe('further arguments, taken literally'),
   url: z
     .string()
     .superRefine((address, context) => {
       const found = keyIn(address);
       if (found === null) return;
-      const message = `the url carries ${found}, which would be stored with the run: put a token into an environment variable and name it (token)`;
+      const message = `the url contains ${found}, which would be stored with the run: put it into an environment variable and name that in token`;
       context.addIssue({ code: 'custom', message });
     })
     .default('')
-    .describe('where the server is (streamable HTTP), in the place of a command'),
-  token: z.string().default('').describe('environment variable with the token for `url`'),
-  env: list.default([]).describe('environment variables that the server is given'),
-  tools: list.nullable().default(null).describe('the tools that are wanted; null = all'),
-  prefix: z.string().default('').describe('put before the names of its tools'),
-  timeoutMs: positiveInt.default(60_000).describe('of one call'),
-  charactersMax: positiveInt.default(4_000).describe('most characters of a result'),
-  concurrency: positiveInt.default(8).describe('calls at once'),
+    .describe('URL of the server (streamable HTTP), instead of a command'),
+  token: z.string().default('').describe('environment variable that holds the token for `url`'),
+  env: list.default([]).describe('environment variables to pass to the server'),
+  tools: list.nullable().default(null).describe('tools to offer; null = all'),
+  prefix: z.string().default('').describe('prefix for the names of its tools'),
+  timeoutMs: positiveInt.default(60_000).describe('time limit per call'),
+  charactersMax: positiveInt.default(4_000).describe('maximum characters per result'),
+  concurrency: positiveInt.default(8).describe('concurrent calls'),
 });
 type McpSettings = z.infer<typeof whole>;
 
@@ -66,7 +70,7 @@ export const mcpSettings = z
   .record(z.string(), server)
   .default({})
   .describe(
-    'servers of the Model Context Protocol whose tools the policy may call: tools.mcp.NAME=COMMAND, tools.mcp.NAME=URL, or an object (docs/mcp.md)',
+    'MCP servers whose tools the policy may call: tools.mcp.NAME=COMMAND, tools.mcp.NAME=URL, or an object (docs/mcp.md)',
   );
 
 export type McpServers = z.infer<typeof mcpSettings>;
@@ -123,7 +127,7 @@ async function kept(folder: string): Promise<readonly McpToolSpec[] | null> {
   } catch (cause) {
     throw new MillraceError(
       'DAMAGED',
-      `${path} cannot be read: it says what the run's policy is told of its tools. Put it back, or begin another run (--run NAME)`,
+      `cannot read ${path}, which records the tools of this run. Restore it, or start another run (--run NAME)`,
       { cause },
     );
   }
@@ -133,14 +137,14 @@ async function kept(folder: string): Promise<readonly McpToolSpec[] | null> {
 function unknown(folder: string): MillraceError {
   return new MillraceError(
     'INPUT_CHANGED',
-    `${join(folder, MCP_FILE)} is not there: it says what the run's policy is told of its tools, and a replay asks no tool server for it. Put it back`,
+    `${join(folder, MCP_FILE)}, which records the tools of this run, is missing, and a replay contacts no tool server. Restore it`,
   );
 }
 
 function gone(folder: string, server: string): MillraceError {
   return new MillraceError(
     'INPUT_CHANGED',
-    `the run began with tools of the MCP server ${server} (${join(folder, MCP_FILE)}), which the settings no longer name: set tools.mcp.${server} again, or begin another run (--run NAME)`,
+    `the run uses tools of the MCP server ${server} (${join(folder, MCP_FILE)}), which is no longer in the settings: set tools.mcp.${server} again, or start another run (--run NAME)`,
   );
 }
 
@@ -155,20 +159,20 @@ function placeOf(
     const value = environment[variable];
     if (value === undefined)
       throw usage(
-        `the environment has no variable ${variable}; set it in the shell that starts the run`,
+        `the environment variable ${variable} is not set; set it in the shell that starts the run`,
       );
     keepSecret(value);
     return value;
   };
-  if (!/^[\w-]+$/.test(name)) throw usage('a name has letters, digits, _ and -');
+  if (!/^[\w-]+$/.test(name)) throw usage('invalid name: use letters, digits, _ and -');
   if ((command === '') === (url === ''))
-    throw usage('give a command that starts the server, or the url of one');
+    throw usage('give either a command that starts the server or the url of one');
   if (url !== '') {
-    if (!URL.canParse(url)) throw usage(`${url} is no address`);
+    if (!URL.canParse(url)) throw usage(`${url} is not a valid URL`);
     return { kind: 'http', url, token: token === '' ? null : secret(token) };
   }
   if (/['"]/.test(command))
-    throw usage('quotes in a command mean nothing here; give each argument by itself (args)');
+    throw usage('quotes are not supported in command; put each argument into args');
   const [program, ...more] = command.trim().split(/\s+/);
   return {
     kind: 'process',

@@ -1,9 +1,10 @@
 /**
- * Whether a policy fits into this machine where it generates and trains in this process: arithmetic before anything is
- * loaded, from the policy's configuration.
+ * Whether a policy fits into this machine where it generates and trains in this process: arithmetic before
+ * anything is loaded, from the policy's configuration.
  *
- * Two numbers. What it takes at least: weights and what the optimiser keeps of each, as 32-bit floats. And what runs of 45 and
- * 106 million parameters took at their peak, with short sequences: copies of weights while they are loaded, graphs, caches.
+ * Two numbers. What it takes at least: weights and what the optimiser keeps of each, as 32-bit floats. And
+ * what runs of 45 and 106 million parameters took at their peak, with short sequences: copies of weights
+ * while they are loaded, graphs, caches.
  */
 import { totalmem } from 'node:os';
 import { MillraceError } from '../../base/errors.ts';
@@ -47,8 +48,8 @@ export function memoryHere(): number {
 }
 
 /**
- * Fails with code `MEMORY` when the policy cannot fit, with what to do instead; a line for the person who watches when it may
- * not, else null.
+ * Fails with code `MEMORY` when the policy cannot fit, with what to do instead; a line for the person who
+ * watches when it may not, else null.
  */
 export function checkMemory(
   { name, config }: { readonly name: string; readonly config: DecoderConfig },
@@ -60,13 +61,13 @@ export function checkMemory(
   const parameters = parameterCount(config);
   const what = [...(use.generates ? ['generate'] : []), ...(use.trains ? ['train'] : [])];
   const arithmetic =
-    `${name} has ${billions(parameters)} parameters; to ${what.join(' and ')} here takes at least ${gib(least)} ` +
-    `(${least / parameters} bytes each) and about ${gib(peak)} at the peak, and this machine has ${gib(available)}`;
-  if (least <= available) return `${arithmetic}: it may not fit`;
+    `${name} has ${billions(parameters)} parameters; to ${what.join(' and ')} in this process takes at least ${gib(least)} ` +
+    `(${least / parameters} bytes each) and about ${gib(peak)} at the peak; this machine has ${gib(available)}`;
+  if (least <= available) return `${arithmetic}, which may not be enough`;
   throw new MillraceError(
     'MEMORY',
-    `${arithmetic}. Let servers and a training service do it (--set engine.server=… --set engine.urls=…, ` +
-      `--set trainer.kind=… --set trainer.url=…; docs/jobs.md), or take a smaller policy`,
+    `${arithmetic}. Use inference servers and a training service (--set engine.server=… --set engine.urls=…, ` +
+      `--set trainer.kind=… --set trainer.url=…; docs/jobs.md), or a smaller policy`,
     { context: { least, peak, available } },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The chat template in a policy's folder, as the native dialect needs it. Everything that the template cannot do is found out
- * here, before the first rollout.
+ * The chat template in a policy's folder, as the native dialect needs it. Everything that the template cannot
+ * do is found out here, before the first rollout.
  */
 import { MillraceError, messageOf } from '../../base/errors.ts';
 import type { ChatMessage, ChatOptions } from '../../model/hf/chatTemplate.ts';
@@ -29,8 +29,8 @@ export interface NativeChatOptions {
 const PROBE = 'qvxzkj';
 
 /**
- * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` where the template shows no tools or
- * loses results, with `DIALECT` where it writes calls in a form that is not known.
+ * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` where the template
+ * shows no tools or loses results, with `DIALECT` where it writes calls in a form that is not known.
  */
 export function nativeChat(options: NativeChatOptions): { chat: NativeChat; form: NativeForm } {
   const { tools } = options;
@@ -119,7 +119,7 @@ function checkedTools(
     if (message.includes('dialect tags')) throw cause;
     throw new MillraceError(
       'CHAT_TEMPLATE',
-      `${message}: it is not made for calls of tools; use a template that is, or the dialect tags`,
+      `${message}: it does not support tool calls; use a template that does, or dialect tags`,
       { cause },
     );
   }
@@ -157,15 +157,18 @@ function formOf(chat: NativeChat, { tools, folder }: NativeChatOptions): NativeF
   if (found !== undefined) return found;
   throw new MillraceError(
     'DIALECT',
-    `the chat template in ${folder} writes a call as ${JSON.stringify(body.slice(0, 120))}: that is neither JSON in <tool_call>, as ` +
-      'Hermes and Qwen write it, nor the form of Llama 3. Use the dialect tags, or write one of your own (docs/dialects.md)',
+    `the chat template in ${folder} writes a call as ${JSON.stringify(body.slice(0, 120))}, which is neither JSON in <tool_call>, as ` +
+      'in Hermes and Qwen, nor the form of Llama 3. Use dialect tags, or write your own dialect (docs/dialects.md)',
     { context: { folder } },
   );
 }
 
 const isOwn = ({ author }: ChatSegment): boolean => author === 'policy';
 
-/** What differs where a turn with thinking, a call and a result grows, from what the template makes of it in the end. */
+/**
+ * What differs where a turn with thinking, a call and a result grows, from what the template makes of it in
+ * the end.
+ */
 function notesOf(
   { results, conversation }: Pick<NativeChat, 'results' | 'conversation'>,
   tokenizer: LoadedTokenizer,
@@ -202,17 +205,17 @@ function notesOf(
   const lost = tokenizer.decode(calls).includes('first I look')
     ? []
     : [
-        'the chat template leaves out what a turn thinks or says beside its call: rollouts keep it as the policy wrote it, examples to learn from lose it',
+        'the chat template drops what a turn thinks or says besides its call: rollouts keep it as the policy wrote it, but training examples lose it',
       ];
   if (found === null) return lost;
   const { kind, grown: ours, whole: theirs } = found;
   const what =
     kind === 'thinking'
-      ? 'leaves out what was thought in earlier turns'
-      : `writes earlier turns otherwise (${kind}: ${JSON.stringify(ours)} becomes ${JSON.stringify(theirs)})`;
+      ? 'drops the thinking of earlier turns'
+      : `rewrites earlier turns (${kind}: ${JSON.stringify(ours)} becomes ${JSON.stringify(theirs)})`;
   return [
     ...lost,
-    `the chat template ${what}; rollouts keep the policy's own tokens, and examples to learn from have the template's text`,
+    `the chat template ${what}; rollouts keep the policy's own tokens, but training examples get the template's text`,
   ];
 }
 
@@ -265,7 +268,7 @@ function endBehind(text: string, ends: readonly string[], from: number, to: numb
   throw new MillraceError(
     'CHAT_TEMPLATE',
     `the chat template does not end the policy's turn with one of ${ends.map((end) => JSON.stringify(end)).join(', ')}: ` +
-      'name the token that does in generation_config.json (eos_token_id)',
+      'set eos_token_id in generation_config.json to the token that does',
   );
 }
 

@@ -1,4 +1,7 @@
-/** The policy that a run of a ready job trained: its newest weights, or those of a version, with the tokenizer that it began with. */
+/**
+ * The policy that a run of a ready job trained: its newest weights, or those of a version, with the tokenizer
+ * that it began with.
+ */
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
@@ -19,7 +22,10 @@ const runFile = z.looseObject({
   cluster: z.string().optional(),
 });
 
-/** Weights of a run, and the policy that it began from, as its settings name that; or the folder of its tokenizer. */
+/**
+ * Weights of a run, and the policy that it began from, as its settings name that; or the folder of its
+ * tokenizer.
+ */
 export interface PolicyOfRun {
   /** Absolute. */
   readonly weights: string;
@@ -28,16 +34,20 @@ export interface PolicyOfRun {
   readonly noted: boolean;
 }
 
-/** `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they were changed. */
+/**
+ * `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they
+ * were changed.
+ */
 export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
   const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));
-  if (!found.success) throw noWeights(`${folder}/run.json says nothing of a run; see doctor`);
+  if (!found.success)
+    throw noWeights(`${folder}/run.json does not describe a run; check it with millrace doctor`);
   const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
   // A job of one's own may have its first policy elsewhere; its tokenizer is noted all the same.
   const began = settings.policy ?? (await notedTokenizer(folder));
   if (began === null) {
     throw noWeights(
-      `${folder} is a run of a job that names no tokenizer of its policy (no setting policy, no inputs.json); give its weights file`,
+      `the run ${folder} does not say where its tokenizer is (no setting policy, no inputs.json); give its weights file instead`,
     );
   }
   const store = checkpointsIn(folder);
@@ -48,12 +58,12 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   }
   if (newest === null) {
     throw noWeights(
-      `the run ${folder} has no weights${version === null ? ' yet' : ` of version ${version}; kept are the ends of its rounds and the newest`}`,
+      `the run ${folder} has no weights${version === null ? ' yet' : ` of version ${version}; it keeps the newest and the ends of its rounds`}`,
     );
   }
   const { weights } = checkpointsOf(newest);
   const run = basename(folder);
-  const wayBack = `name another version (${run}@N); millrace doctor ${run} says which are whole`;
+  const wayBack = `choose another version (${run}@N); millrace doctor ${run} says which are intact`;
   await mustBeWhole(store, weights, { run, wayBack });
   return {
     weights: localPath(store.resolve(weights)),

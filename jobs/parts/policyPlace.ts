@@ -1,6 +1,6 @@
 /**
- * Where a policy lies that a setting names: a Hugging Face folder, a policy file, the folder of a run (what it trained), or
- * the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
+ * Where a policy lies that a setting names: a Hugging Face folder, a policy file, the folder of a run (what
+ * it trained), or the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
@@ -24,8 +24,8 @@ export interface PolicyPlace {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The policy of a path (from the working folder; a run's with `@` a version of it) or a name (`Qwen/Qwen2.5-3B-Instruct`,
- * `name@revision`). Fails with code `POLICY`; the message says how to get one.
+ * The policy of a path (from the working folder; a run's with `@` a version of it) or a name
+ * (`Qwen/Qwen2.5-3B-Instruct`, `name@revision`). Fails with code `POLICY`; the message says how to get one.
  */
 export async function findPolicy(name: string, env: Env = process.env): Promise<PolicyPlace> {
   const path = resolve(name);
@@ -47,7 +47,7 @@ function ofFile(path: string, name: string): PolicyPlace {
   }
   throw new MillraceError(
     'POLICY',
-    `${path} is no policy; give a Hugging Face folder, or a .safetensors file that millrace wrote`,
+    `${path} is not a policy; give a Hugging Face folder, or a .safetensors file written by millrace`,
   );
 }
 
@@ -103,11 +103,11 @@ async function inCache(name: string, cache: string): Promise<string | null> {
 function missing(name: string, path: string, cache: string): string {
   const [, model, revision] = NAMED.exec(name) ?? [];
   if (model === undefined || !model.includes('/') || /^[./~]/.test(name)) {
-    return `there is no policy at ${path}; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
+    return `no policy at ${path}; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
   }
   const at = revision === undefined ? '' : ` --revision ${revision}`;
   return (
-    `there is no folder ${path}, and the model ${model} is not in the Hugging Face cache (${cache}).\n` +
+    `no folder ${path}, and no model ${model} in the Hugging Face cache (${cache}).\n` +
     `Download it (pip install huggingface_hub), or give its folder:\n  hf download ${model}${at}`
   );
 }

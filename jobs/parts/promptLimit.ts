@@ -1,6 +1,6 @@
 /**
- * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters before anything is rolled
- * out; where none could be asked, the job is refused.
+ * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters
+ * before anything is rolled out; where none could be asked, the job is refused.
  */
 import { MillraceError } from '../../base/errors.ts';
 import type { PolicyEngine } from '../../model/engine.ts';
@@ -15,8 +15,8 @@ export interface PromptLimit {
 }
 
 /**
- * Fails with code `TOKENIZER` when what stands in every prompt has a token that the policy lacks, so that no rollout could begin. What
- * a tokenizer has beyond that, and no prompt uses, does no harm.
+ * Fails with code `TOKENIZER` when what stands in every prompt has a token that the policy lacks, so that no
+ * rollout could begin. What a tokenizer has beyond that, and no prompt uses, does no harm.
  */
 export function checkVocabulary(
   { prompt, tokenizer }: Pick<Dialect, 'prompt' | 'tokenizer'>,
@@ -27,7 +27,7 @@ export function checkVocabulary(
   const text = JSON.stringify(tokenizer.decode([beyond]));
   throw new MillraceError(
     'TOKENIZER',
-    `every prompt has token ${beyond} (${text}), and the policy's vocabulary ends at ${vocabSize}: the tokenizer is another model's, or tokens were added to it alone; take the policy's own, or give the policy rows for them (resize_token_embeddings in transformers)`,
+    `every prompt contains token ${beyond} (${text}), but the policy's vocabulary ends at ${vocabSize}: the tokenizer belongs to another model, or has added tokens. Use the policy's own, or resize its embeddings (resize_token_embeddings in transformers)`,
     { context: { token: beyond, vocabSize } },
   );
 }
@@ -37,7 +37,7 @@ export function checkEngineFits(promptLength: number, { contextMax }: PolicyEngi
   if (promptLength < contextMax) return;
   throw new MillraceError(
     'USAGE',
-    `a prompt takes ${promptLength} tokens, and who generates allows contexts of ${contextMax}: start the servers with a longer one (vLLM --max-model-len, SGLang --context-length), or give a shorter system prompt`,
+    `a prompt has ${promptLength} tokens, but the engine allows contexts of ${contextMax}: start the servers with a longer context (vLLM --max-model-len, SGLang --context-length), or shorten the system prompt`,
   );
 }
 
@@ -47,7 +47,7 @@ export function checkPromptFits({ prompt, promptMax }: PromptLimit): void {
   if (around < promptMax) return;
   throw new MillraceError(
     'USAGE',
-    `the prompt around a question (system prompt and chat template) takes ${around} tokens, and promptMax is ${promptMax}: raise promptMax, or give a shorter system prompt`,
+    `the prompt without its question (system prompt and chat template) has ${around} tokens, but promptMax is ${promptMax}: raise promptMax, or shorten the system prompt`,
   );
 }
 
@@ -60,7 +60,7 @@ export function promptFault(
   if (tokens <= promptMax) return null;
   return {
     field: 'question',
-    reason: `its prompt has ${tokens} tokens, and promptMax is ${promptMax}`,
+    reason: `makes a prompt of ${tokens} tokens, but promptMax is ${promptMax}`,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * How a policy is asked, as a run writes it down (`millrace-prompt.json` in its folder): whatever starts from the run asks its policy
- * the same way. `millrace model convert` puts the file beside the weights that it writes.
+ * How a policy is asked, as a run writes it down (`millrace-prompt.json` in its folder): whatever starts from
+ * the run asks its policy the same way. `millrace model convert` puts the file beside the weights that it
+ * writes.
  *
  * Runs of versions that had no such file are read by their settings.
  */
@@ -57,7 +58,10 @@ export function promptRecord(dialect: Dialect): PromptRecord {
   return { dialect: name, ...asked, prompt: renderedPrompt(dialect) };
 }
 
-/** The text of a question's prompt; null where a dialect of one's own has none for a question that is not there. */
+/**
+ * The text of a question's prompt; null where a dialect of one's own has none for a question that is not
+ * there.
+ */
 export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
   try {
     return tokenizer.decode(prompt(QUESTION));
@@ -85,7 +89,7 @@ export async function recordedPrompt(folder: string): Promise<KnownPrompt | null
   } catch (cause) {
     throw new MillraceError(
       'DAMAGED',
-      `${path} cannot be read: it says how the policy is asked. Put it back, or delete it and set dialect and system`,
+      `cannot read ${path}, which records the policy's prompt. Restore it, or delete it and set dialect and system`,
       { cause },
     );
   }

@@ -3,7 +3,10 @@ import { MillraceError } from '../../base/errors.ts';
 import type { EngineSettings } from './engines.ts';
 import type { TrainerSettings } from './trainers.ts';
 
-/** Fails with code `USAGE` where servers are to get adapters, and the trainer in this process writes whole policies. */
+/**
+ * Fails with code `USAGE` where servers are to get adapters, and the trainer in this process writes whole
+ * policies.
+ */
 export function checkPublished(trainer: TrainerSettings, engine: EngineSettings): void {
   if (trainer.kind !== 'embedded' || engine.server === 'embedded') return;
   if (engine.publish !== 'adapter') return;

@@ -18,36 +18,36 @@ export const pythonSettings = z.object({
   timeoutMs: positiveInt
     .max(3_600_000)
     .default(10_000)
-    .describe('time of one program; the papers allow 30 to 120 seconds'),
+    .describe('time limit per program; the papers allow 30 to 120 seconds'),
   memoryMaxMiB: z
     .union([z.literal(0), positiveInt.min(64).max(4096)])
     .default(0)
     .describe(
-      'most memory of one program in MiB, from 64 to 4096; 0 = 256 here, and on a server what it has',
+      'memory limit per program in MiB, 64 to 4096; 0 = 256 here, or the server’s own limit',
     ),
   characters: positiveInt
     .max(1_000_000)
     .default(1000)
-    .describe('most characters of what a program gives'),
+    .describe('maximum characters of a program’s output'),
   processes: positiveInt
     .max(64)
     .default(1)
-    .describe('programs that may run at once, here each in a process of about 250 MiB'),
+    .describe('concurrent programs; here each takes a process of about 250 MiB'),
   spares: z
     .number()
     .int()
     .min(0)
     .max(64)
     .default(1)
-    .describe('more such processes, kept ready for when a program breaks its own'),
+    .describe('spare processes, ready for when a program crashes its own'),
   url: addressSetting(PYTHON_SERVER)
     .default('')
     .describe(
-      'server with SandboxFusion’s interface (POST /run_code) that runs the programs; empty = this machine, in a sandbox',
+      'server with SandboxFusion’s API (POST /run_code) that runs the programs; empty = a sandbox on this machine',
     ),
-  keyEnv: z.string().default('').describe('environment variable with that server’s API key'),
-  tries: positiveInt.default(3).describe('tries of a program, where that server does not answer'),
-  retryDelayMs: z.number().nonnegative().default(1000).describe('wait between tries'),
+  keyEnv: z.string().default('').describe('environment variable that holds that server’s API key'),
+  tries: positiveInt.default(3).describe('attempts per program if that server does not answer'),
+  retryDelayMs: z.number().nonnegative().default(1000).describe('wait between attempts'),
 });
 
 /** `pythonSettings` with all defaults filled in. */
@@ -70,18 +70,19 @@ export async function pythonOf(
   const { clock, print } = situation;
   if (url === '') {
     const added = await pythonPackages(packages);
-    if (added.length > 0) print(`the Python tool has ${added.map(({ name }) => name).join(', ')}`);
+    if (added.length > 0)
+      print(`packages of the Python tool: ${added.map(({ name }) => name).join(', ')}`);
     return pythonTool({ ...limits, spares, packages: added });
   }
   if (packages !== 'all' && packages.length > 0) {
     throw new MillraceError(
       'USAGE',
-      'tools.packages says nothing where tools.python.url names a server: it has packages of its own',
+      'tools.packages has no effect with tools.python.url: the server has its own packages',
     );
   }
   const { keyEnv, tries: triesMax, retryDelayMs } = settings;
   const key = keyOf(situation, keyEnv, 'the Python server’s');
-  print(`Python programs run on ${url}`);
+  print(`running Python programs on ${url}`);
   const server = { url: serverAddress(url, PYTHON_SERVER), key, clock, triesMax, retryDelayMs };
   return pythonTool({ ...limits, server });
 }

@@ -1,4 +1,7 @@
-/** The packages of a job's Python tool: those that the user has added (`millrace tools python add`), or some of them. */
+/**
+ * The packages of a job's Python tool: those that the user has added (`millrace tools python add`), or some
+ * of them.
+ */
 import { join } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
 import { normalName, pyodideLock } from '../../operators/tools/python/packages/lock.ts';
@@ -9,7 +12,10 @@ import {
 } from '../../operators/tools/python/packages/store.ts';
 import type { NamedPackage } from '../../operators/tools/python/pythonTool.ts';
 
-/** With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added, and `DAMAGED`. */
+/**
+ * With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added, and
+ * `DAMAGED`.
+ */
 export async function pythonPackages(
   wanted: 'all' | readonly string[],
 ): Promise<readonly NamedPackage[]> {
@@ -22,7 +28,7 @@ export async function pythonPackages(
     if (one === undefined) {
       throw new MillraceError(
         'USAGE',
-        `tools.packages: ${given} was not added; add it with: millrace tools python add ${given}`,
+        `tools.packages: ${given} is not installed; add it with: millrace tools python add ${given}`,
       );
     }
     if (chosen.has(one.name)) return;

@@ -1,6 +1,6 @@
 /**
- * The retriever that settings or a command line name: an index's folder or a collection of Qdrant, a corpus file by its words alone, or
- * an index and words as one.
+ * The retriever that settings or a command line name: an index's folder or a collection of Qdrant, a corpus
+ * file by its words alone, or an index and words as one.
  *
  * What is wrong with it fails here.
  */
@@ -61,13 +61,13 @@ export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): P
     if (fusion === 'none') return bm25Retriever(corpusPassages(index), signal);
     throw new MillraceError(
       'USAGE',
-      `${index} is a corpus, which is searched by its words already: there is no index to fuse them with (millrace retriever build)`,
+      `${index} is a corpus and already searched by words: fusion needs an index (millrace retriever build)`,
     );
   }
   if (inQdrant && fusion !== 'none' && corpus === '') {
     throw new MillraceError(
       'USAGE',
-      `the words beside ${index} need its corpus here: give the file that the collection was filled from`,
+      `to search ${index} by words too, give the corpus file that the collection was filled from`,
     );
   }
   const dense = inQdrant ? await qdrantAt(place, signal) : await folderAt(place);
@@ -108,7 +108,7 @@ async function qdrantAt(
   if (folder === '') {
     throw new MillraceError(
       'USAGE',
-      `${index} says nothing of where its encoder lies: name the folder of the encoder that it was filled with`,
+      `${index} does not record its encoder: give the folder of the encoder that it was filled with`,
     );
   }
   const client = new QdrantClient({ ...qdrantPlace(index)!, key, clock });
@@ -126,7 +126,7 @@ function isFile(path: string): boolean {
   if (there === undefined) {
     throw new MillraceError(
       'USAGE',
-      `there is no ${path}: give the folder of an index (millrace retriever build), or a corpus file of JSON Lines`,
+      `${path} does not exist: give the folder of an index (millrace retriever build), or a corpus file (JSON Lines)`,
     );
   }
   return there.isFile();

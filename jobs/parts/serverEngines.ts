@@ -19,7 +19,7 @@ function onServers(server: ServerName): EngineKind<typeof settings> {
       if (chosen.urls === '') {
         throw new MillraceError(
           'USAGE',
-          `engine.server=${server} needs engine.urls: http://127.0.0.1:8000, say`,
+          `engine.server=${server} needs engine.urls, such as http://127.0.0.1:8000`,
         );
       }
       return serverEngine(server, chosen, place);

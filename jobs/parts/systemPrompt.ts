@@ -1,5 +1,6 @@
 /**
- * The system prompt of a dialect where a job gives none. For the papers' tags: what the tags mean, and which tools there are.
+ * The system prompt of a dialect where a job gives none. For the papers' tags: what the tags mean, and which
+ * tools there are.
  *
  * The papers' own texts come with their data; this one says the same in few words.
  */

@@ -15,7 +15,7 @@ export const tinkerEngine: EngineKind<typeof settings> = {
     }
     throw new MillraceError(
       'USAGE',
-      'engine.server=tinker samples on the service that trains: set trainer.kind=tinker and trainer.publish=state',
+      'engine.server=tinker samples on the training service: set trainer.kind=tinker and trainer.publish=state',
     );
   },
 };

@@ -11,7 +11,7 @@ const settings = {
   url: placeSetting(
     addressSetting(TRAINING_SERVICE)
       .default('')
-      .describe('tinker: address of the service, http://host:8000'),
+      .describe('tinker: URL of the service, such as http://host:8000'),
   ),
   keyEnv: placeSetting(
     z
@@ -23,26 +23,30 @@ const settings = {
     z
       .string()
       .default('')
-      .describe('tinker: what the service calls the policy; empty = as `policy` names it'),
+      .describe('tinker: name of the policy on the service; empty = that of `policy`'),
   ),
   rank: z.number().int().nonnegative().default(8).describe('tinker: rank of the low-rank adapter'),
   waitSeconds: placeSetting(
-    z.number().nonnegative().default(600).describe('tinker: how long the service may be away'),
+    z
+      .number()
+      .nonnegative()
+      .default(600)
+      .describe('tinker: how long to wait for the service if it is away'),
   ),
   reduction: z
     .enum(['try', 'sum', 'sequence-mean'])
     .default('try')
-    .describe('tinker: how the service adds losses up; try = it is tried out at the start'),
+    .describe('tinker: how the service sums losses; try = find out at the start'),
   gradClipNorm: z
     .number()
     .nonnegative()
     .default(0)
-    .describe('tinker: norm that the service is to scale gradients down to; 0 = none'),
+    .describe('tinker: norm that the service clips gradients to; 0 = no clipping'),
   publish: z
     .enum(['adapter', 'state'])
     .default('adapter')
     .describe(
-      'tinker: what engines load: the adapter, in a file of the run, or the state in the service (engine.server=tinker)',
+      'tinker: what engines load: the adapter, from a file of the run, or the state in the service (engine.server=tinker)',
     ),
   weightDecay: embeddedTrainer.settings.weightDecay,
 };
@@ -55,10 +59,10 @@ export const tinkerTrainer: TrainerKind<typeof settings> = {
     if (url === '') {
       throw new MillraceError(
         'USAGE',
-        'trainer.kind=tinker needs the address of the service: --set trainer.url=http://host:8000',
+        'trainer.kind=tinker needs the URL of the service: --set trainer.url=http://host:8000',
       );
     }
-    print(`trying out how ${url} trains; a service that loads or compiles takes minutes for it`);
+    print(`testing how ${url} trains; this takes minutes if the service has to load or compile`);
     return TinkerTrainer.create({
       ...{ url, keyEnv, policy, rank, seed, publish, clock, print },
       baseModels: baseModel === '' ? [policyName, policy] : [baseModel],

@@ -1,8 +1,9 @@
 /**
- * The tools of a ready job as settings: which the policy may call, who searches the web, who reads pages, who summarises, and
- * what is kept of all that.
+ * The tools of a ready job as settings: which the policy may call, who searches the web, who reads pages, who
+ * summarises, and what is kept of all that.
  *
- * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set tools.use=python,search`.
+ * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set
+ * tools.use=python,search`.
  */
 
 import { z } from 'zod';
@@ -21,14 +22,14 @@ type Refinement = z.RefinementCtx;
 function noKeyIn(address: string, context: Refinement): void {
   const found = keyIn(address);
   if (found === null) return;
-  const message = `the address carries ${found}, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
+  const message = `the URL contains ${found}, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
   context.addIssue({ code: 'custom', message });
 }
 
 function noLoginIn(header: string, context: Refinement): void {
   if (!isWrittenLogin(header)) return;
   const name = header.slice(0, header.indexOf(':'));
-  const message = `the header ${name} carries a key, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
+  const message = `the header ${name} contains a key, which would be stored with the run: put the key into an environment variable, name it in keyEnv, and write {key} in its place`;
   context.addIssue({ code: 'custom', message });
 }
 
@@ -62,111 +63,116 @@ const searchSettings = z.object({
     .enum(providers)
     .default('corpus')
     .describe(
-      'who searches: the documents of `corpus`; a retriever (docs/retrieval.md); Google by Serper, Bing, Bing by BrightData, a SearXNG, any JSON service; cache = what was kept or imported alone',
+      'what to search: the documents of `corpus`; a retriever (docs/retrieval.md); the web by serper (Google), bing, brightdata (Bing), searxng or any json service; cache = only cached results',
     ),
   url: z
     .string()
     .superRefine(noKeyIn)
     .default('')
     .describe(
-      'address of the provider: needed for searxng and json ({query} stands for the query), else its own; of a retriever’s server',
+      'URL of the provider (required for searxng and json, where {query} stands for the query) or of a retriever’s server; empty = the provider’s own',
     ),
   index: z
     .string()
     .default('')
     .describe(
-      'retriever in this process: the folder of an index (millrace retriever build), or qdrant://host:6333/collection',
+      'with retriever: index to search in this process, a folder (millrace retriever build) or qdrant://host:6333/collection',
     ),
   encoder: z
     .string()
     .default('')
-    .describe('folder of its encoder, where the index does not know it or it lies elsewhere'),
+    .describe('folder of its encoder, if the index does not record it or it has moved'),
   fusion: z
     .enum(['none', ...fusionMethods])
     .default('none')
     .describe(
-      'what is found by words beside the index: nothing, or both fused by reciprocal ranks or by weighted scores',
+      'whether to search by words too, and fuse both results by reciprocal ranks or weighted scores',
     ),
   denseWeight: z
     .number()
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('of the index in weighted scores; words have the rest'),
+    .describe('weight of the index in weighted scores; the search by words has the rest'),
   form: z
     .enum(passageForms)
     .default('documents')
     .describe(
-      'how passages of a retriever are shown: one after the other, as the papers’ local search does, or as pages with numbers',
+      'how a retriever’s passages are shown: one after the other, as in the papers’ local search, or as numbered pages',
     ),
   keyEnv: z
     .string()
     .default('')
     .describe(
-      'environment variables with API keys, comma-separated; empty = SERPER_API_KEY, BING_API_KEY, BRIGHTDATA_API_KEY',
+      'environment variables that hold API keys, comma-separated; empty = SERPER_API_KEY, BING_API_KEY or BRIGHTDATA_API_KEY',
     ),
-  zone: z.string().default('serp_api1').describe('zone of a BrightData account'),
-  region: z.string().default('').describe('country to search in, two letters: us, cn'),
+  zone: z.string().default('serp_api1').describe('brightdata: zone of the account'),
+  region: z.string().default('').describe('country to search in, such as us or cn'),
   language: z
     .string()
     .default('')
-    .describe('language of a search: en-US; empty = Chinese or English, as the query is'),
-  top: positiveInt.default(10).describe('most results'),
-  characters: positiveInt.default(1000).describe('most characters of a snippet'),
-  tries: positiveInt.default(3).describe('tries of a search, with each key'),
-  retryDelayMs: atLeastZero.default(5000).describe('wait between tries'),
-  requestsPerSecond: atLeastZero.default(0).describe('most searches a second; 0 = no limit'),
+    .describe(
+      'language of a search, such as en-US; empty = Chinese or English, depending on the query',
+    ),
+  top: positiveInt.default(10).describe('maximum results'),
+  characters: positiveInt.default(1000).describe('maximum characters per snippet'),
+  tries: positiveInt.default(3).describe('attempts per search with each key'),
+  retryDelayMs: atLeastZero.default(5000).describe('wait between attempts'),
+  requestsPerSecond: atLeastZero.default(0).describe('maximum searches per second; 0 = no limit'),
   timeoutMs: positiveInt.default(60_000).describe('for one request'),
-  concurrency: positiveInt.default(32).describe('searches at once'),
+  concurrency: positiveInt.default(32).describe('concurrent searches'),
   pages: z
     .boolean()
     .default(false)
-    .describe('read the pages that are found, and show what stands around each snippet'),
+    .describe('read the pages found, and show the text around each snippet'),
   contextCharacters: positiveInt
     .default(3000)
-    .describe('most characters on each side of a snippet in its page'),
+    .describe('maximum characters on each side of a snippet in its page'),
   recordsCharacters: positiveInt
     .default(20_000)
-    .describe('most characters of all pages of a search together'),
+    .describe('maximum characters of all pages of a search together'),
   headers: z
     .preprocess(
       (given) => (typeof given === 'string' ? [given] : given),
       z.array(z.string().superRefine(noLoginIn)),
     )
     .prefault([])
-    .describe('json: headers, such as "Authorization: Bearer {key}"'),
-  body: z.string().default('').describe('json: what is posted, with {query}; empty = a GET'),
-  results: z.string().default('results').describe('json: where the results lie in a reply'),
-  titleField: z.string().default('title').describe('json: where a result has its title'),
-  urlField: z.string().default('url').describe('json: its address'),
-  snippetField: z.string().default('snippet').describe('json: its snippet'),
+    .describe('json: request headers, such as "Authorization: Bearer {key}"'),
+  body: z.string().default('').describe('json: body to post, with {query}; empty = GET'),
+  results: z.string().default('results').describe('json: path of the results in a reply'),
+  titleField: z.string().default('title').describe('json: path of a result’s title'),
+  urlField: z.string().default('url').describe('json: path of a result’s URL'),
+  snippetField: z.string().default('snippet').describe('json: path of a result’s snippet'),
 });
 
 const pagesSettings = z.object({
   provider: z
     .enum(['web', 'reader'])
     .default('web')
-    .describe('who reads pages: this process, or a reader service (Jina’s form)'),
+    .describe('how pages are read: by this process, or by a reader service (Jina’s API)'),
   url: z
     .string()
     .superRefine(noKeyIn)
     .default('')
-    .describe('address of the reader service; empty = Jina’s'),
-  keyEnv: z.string().default('').describe('environment variable with the reader service’s API key'),
-  characters: positiveInt.default(20_000).describe('most characters that are taken of a page'),
+    .describe('URL of the reader service; empty = Jina’s'),
+  keyEnv: z
+    .string()
+    .default('')
+    .describe('environment variable that holds the reader service’s API key'),
+  characters: positiveInt.default(20_000).describe('maximum characters read from a page'),
   shownCharacters: positiveInt
     .default(4000)
     .describe(
-      'most characters of a page that `browse` shows; with a summariser its summary is shown',
+      'maximum characters of a page that `browse` shows; with a summariser it shows the summary',
     ),
   extract: z
     .enum(extracts)
     .default('readable')
-    .describe('what of HTML is taken: the main text, or all that can be seen'),
+    .describe('what to keep of HTML: the main text, or all visible text'),
   timeoutMs: positiveInt.default(20_000).describe('for one request'),
-  bytesMax: positiveInt.default(8 * 1024 * 1024).describe('most bytes of a page'),
-  requestsPerSecond: atLeastZero.default(0).describe('most requests a second; 0 = no limit'),
-  robots: z.boolean().default(true).describe('keep to what a site’s robots.txt allows'),
+  bytesMax: positiveInt.default(8 * 1024 * 1024).describe('maximum bytes of a page'),
+  requestsPerSecond: atLeastZero.default(0).describe('maximum requests per second; 0 = no limit'),
+  robots: z.boolean().default(true).describe('respect robots.txt'),
   privateAddresses: z
     .boolean()
     .default(false)
@@ -182,14 +188,14 @@ export const toolSettings = z
         .preprocess(listed, z.array(z.enum(toolNames)))
         .prefault('python')
         .describe(
-          'what the policy may call: python, search, browse, or none; a search provider brings search with it',
+          'tools that the policy may call: python, search, browse, or none; setting a search provider adds search',
         ),
       python: pythonSettings.prefault({}),
       search: searchSettings.prefault({}),
       pages: pagesSettings.prefault({}),
       summariser: textModelSettings
         .prefault({ temperature: 0.6, topP: 0.95, maxTokens: 4096 })
-        .describe('the model that sums up what search and browse read; none without a url'),
+        .describe('model that summarises what search and browse read; no url = no summaries'),
       packages: z
         .preprocess(
           (given) => (given === 'all' ? given : listed(given)),
@@ -197,17 +203,17 @@ export const toolSettings = z
         )
         .prefault('all')
         .describe(
-          'packages that Python programs can import: all that were added (millrace tools python add), some of them, or none',
+          'packages that Python programs can import: all added ones (millrace tools python add), some of them, or none',
         ),
       mcp: mcpSettings,
       cache: z
         .string()
         .default('')
         .describe(
-          'file that keeps what tools brought in, for all runs; empty = the user’s (millrace cache ls); none = nothing is kept',
+          'file that caches tool results for all runs; empty = the user’s cache (millrace cache ls); none = no cache',
         ),
-      cacheDays: atLeastZero.default(0).describe('days that what is kept counts; 0 = for ever'),
-      cachePython: z.boolean().default(false).describe('keep outputs of Python programs too'),
+      cacheDays: atLeastZero.default(0).describe('days that cached results are valid; 0 = forever'),
+      cachePython: z.boolean().default(false).describe('also cache outputs of Python programs'),
     }),
   )
   .prefault({});

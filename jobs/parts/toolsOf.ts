@@ -1,6 +1,6 @@
 /**
- * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus) fails here, before the
- * first rollout.
+ * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus)
+ * fails here, before the first rollout.
  */
 import { resolve } from 'node:path';
 import { MillraceError } from '../../base/errors.ts';
@@ -55,7 +55,10 @@ type Context = Pick<
   'settings' | 'folder' | 'seed' | 'clock' | 'print' | 'replay' | 'own'
 >;
 
-/** The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE` or what cannot be opened. */
+/**
+ * The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE`
+ * or what cannot be opened.
+ */
 export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   const { settings } = context;
   const { use, search } = settings.tools;
@@ -134,7 +137,7 @@ function summariserOf(
 
 /** Only a model on a server comes here. */
 function neverAsked(): never {
-  throw new Error('the summariser has no url');
+  throw new Error('the summariser needs a url');
 }
 
 async function pythonTool(context: Context, shared: Shared): Promise<Tool> {
@@ -143,7 +146,7 @@ async function pythonTool(context: Context, shared: Shared): Promise<Tool> {
   if (cachePython && !tool.pure) {
     throw new MillraceError(
       'USAGE',
-      'tools.cachePython=true says nothing where tools.python.url names a server: a program may give another result there each time',
+      'tools.cachePython=true cannot be used with tools.python.url: on a server a program may give a different result each time',
     );
   }
   const cache = cachePython ? shared.cache() : null;
@@ -159,7 +162,7 @@ async function corpusSearch(settings: ToolsSettings): Promise<Tool> {
   }
   throw new MillraceError(
     'USAGE',
-    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), an index of them (--set tools.search.provider=retriever, docs/retrieval.md), or somebody who searches the web (--set tools.search.provider=searxng, docs/tools.md)',
+    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), an index of them (--set tools.search.provider=retriever, docs/retrieval.md), or a provider that searches the web (--set tools.search.provider=searxng, docs/tools.md)',
   );
 }
 
@@ -176,7 +179,7 @@ async function retrieverOf(context: Context): Promise<Asks> {
   if ((url === '') === (index === '')) {
     throw new MillraceError(
       'USAGE',
-      'tools.search.provider=retriever needs the folder of an index (--set tools.search.index=FOLDER, millrace retriever build) or the address of a server (--set tools.search.url=http://127.0.0.1:1243), one of the two (docs/retrieval.md)',
+      'tools.search.provider=retriever needs either the folder of an index (--set tools.search.index=FOLDER, millrace retriever build) or the URL of a server (--set tools.search.url=http://127.0.0.1:1243); see docs/retrieval.md',
     );
   }
   const clock = sleepClock(context.clock);
@@ -196,7 +199,7 @@ async function retrieverOf(context: Context): Promise<Asks> {
 }
 
 const nobody: Asks = {
-  retrieve: () => Promise.reject(new Error('a replay asks no retriever')),
+  retrieve: () => Promise.reject(new Error('a replay does not use the retriever')),
   close: async () => undefined,
 };
 
@@ -206,7 +209,7 @@ function searchOf(context: Context, shared: Shared): Tool {
   if (search.provider === 'cache' && shared.cache() === null && context.replay === undefined) {
     throw new MillraceError(
       'USAGE',
-      'tools.search.provider=cache needs a cache: tools.cache is none',
+      'tools.search.provider=cache needs a cache, but tools.cache is none',
     );
   }
   return webSearchTool({
@@ -281,14 +284,14 @@ function addressOf({ provider, url }: SearchSettings): string {
     if (URL.canParse(filled) && /^https?:/.test(filled)) return url;
     throw new MillraceError(
       'USAGE',
-      'tools.search.provider=json needs the address of the service: --set tools.search.url=https://host/search?q={query}',
+      'tools.search.provider=json needs the URL of the service: --set tools.search.url=https://host/search?q={query}',
     );
   }
   if (provider === 'searxng') {
     if (url !== '') return serverAddress(url, { what: 'a SearXNG', suffix: '/search' });
     throw new MillraceError(
       'USAGE',
-      'tools.search.provider=searxng needs its address: --set tools.search.url=http://127.0.0.1:8888',
+      'tools.search.provider=searxng needs its URL: --set tools.search.url=http://127.0.0.1:8888',
     );
   }
   return url === '' ? '' : serverAddress(url, { what: `the ${provider} provider`, suffix: '/' });

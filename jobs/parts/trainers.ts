@@ -1,6 +1,6 @@
 /**
- * Who trains, by `trainer.kind`: this process, or a training service. A kind is one line of each table below and a file of
- * its own.
+ * Who trains, by `trainer.kind`: this process, or a training service. A kind is one line of each table below
+ * and a file of its own.
  */
 import { z } from 'zod';
 import type { TrainerEngine } from '../../model/engine.ts';
@@ -19,7 +19,9 @@ export const trainerSettings = z.object({
   kind: z
     .enum(['embedded', 'tinker'])
     .default('embedded')
-    .describe('who trains: this process (embedded), or a training service (tinker)'),
+    .describe(
+      'where the policy is trained: in this process (embedded), or by a training service (tinker)',
+    ),
   ...embeddedTrainer.settings,
   ...tinkerTrainer.settings,
 });

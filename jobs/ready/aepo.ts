@@ -1,6 +1,7 @@
 /**
- * AEPO on a policy and questions of yours: ARPO with a budget that is split by how unsure the policy is, a price on branching
- * again and again, and clipping and advantages that spare unsure tokens. `millrace run aepo --set policy=… --set questions=…`
+ * AEPO on a policy and questions of yours: ARPO with a budget that is split by how unsure the policy is, a
+ * price on branching again and again, and clipping and advantages that spare unsure tokens. `millrace run
+ * aepo --set policy=… --set questions=…`
  */
 import { z } from 'zod';
 import {
@@ -19,7 +20,7 @@ const { aepo, branching } = everyQuestionSettings.shape;
 
 export const aepoJob = defineJob({
   name: 'aepo',
-  about: 'AEPO: ARPO with a balance of entropy in rollouts, clipping and advantages.',
+  about: 'AEPO: ARPO with entropy-balanced rollouts, clipping and advantages.',
   settings: z
     .object(readySettings)
     .extend(everyQuestionSettings.shape)

@@ -1,6 +1,7 @@
 /**
- * ARPO on a policy and questions of yours: every question is rolled out with branching where the policy becomes unsure around
- * a tool call, and its group is trained on. `millrace run arpo --set policy=… --set questions=…`
+ * ARPO on a policy and questions of yours: every question is rolled out with branching where the policy
+ * becomes unsure around a tool call, and its group is trained on. `millrace run arpo --set policy=… --set
+ * questions=…`
  *
  * `--set branching=none` is GRPO with the same budget.
  */
@@ -19,7 +20,7 @@ import {
 
 export const arpoJob = defineJob({
   name: 'arpo',
-  about: 'ARPO: RL with rollouts that branch where the policy becomes unsure around a tool call.',
+  about: 'ARPO: RL with rollouts that branch where a tool call makes the policy unsure.',
   settings: z
     .object(readySettings)
     .extend(everyQuestionSettings.shape)

@@ -1,10 +1,12 @@
 /**
- * DeepAgent on a policy, questions and a library of functions of yours: in one continued thought the policy searches the library,
- * calls what it found, and folds its memory; ToolPO trains it. A text model answers the calls.
- * `millrace run deep-agent --set policy=… --set questions=… --set library=functions.jsonl --set simulator.url=… --set simulator.model=…`
+ * DeepAgent on a policy, questions and a library of functions of yours: in one continued thought the policy
+ * searches the library, calls what it found, and folds its memory; ToolPO trains it. A text model answers the
+ * calls. `millrace run deep-agent --set policy=… --set questions=… --set library=functions.jsonl --set
+ * simulator.url=… --set simulator.model=…`
  *
- * The auxiliary model (memories, long results) and the simulator are the policy itself unless they have a server; a policy that is
- * not a strong model is poor at both. Functions that are called for real take a job file: examples/deepAgent/job.ts.
+ * The auxiliary model (memories, long results) and the simulator are the policy itself unless they have a
+ * server; a policy that is not a strong model is poor at both. Functions that are called for real take a job
+ * file: examples/deepAgent/job.ts.
  */
 import { z } from 'zod';
 import {
@@ -22,7 +24,7 @@ import {
 
 export const deepAgentJob = defineJob({
   name: 'deep-agent',
-  about: 'DeepAgent: tools that have to be found, memory that folds, ToolPO.',
+  about: 'DeepAgent: tool search, memory folding, ToolPO.',
   settings: z
     .object(readySettings)
     .omit(notRead)

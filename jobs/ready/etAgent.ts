@@ -1,10 +1,11 @@
 /**
- * ET-Agent on a policy and questions of yours: the flywheel makes demonstrations out of the policy's own attempts, it is
- * fine-tuned on them, and rounds of calibration follow. `millrace run et-agent --set policy=… --set questions=…`
+ * ET-Agent on a policy and questions of yours: the flywheel makes demonstrations out of the policy's own
+ * attempts, it is fine-tuned on them, and rounds of calibration follow. `millrace run et-agent --set policy=…
+ * --set questions=…`
  *
- * `--set sft.data=FILE` fine-tunes on conversations of yours in the flywheel's place (docs/data.md);
- * `--set flywheel.questions=0` begins with the calibration. Analyst and critic of the flywheel are the policy itself unless
- * `critic.url` and `analyst.url` name servers; a policy that is not a strong model is a poor critic.
+ * `--set sft.data=FILE` fine-tunes on conversations of yours in the flywheel's place (docs/data.md); `--set
+ * flywheel.questions=0` begins with the calibration. Analyst and critic of the flywheel are the policy itself
+ * unless `critic.url` and `analyst.url` name servers; a policy that is not a strong model is a poor critic.
  */
 import { z } from 'zod';
 import {
@@ -29,7 +30,7 @@ import {
 
 export const etAgentJob = defineJob({
   name: 'et-agent',
-  about: 'ET-Agent: flywheel, fine-tuning on what comes of it, rounds of calibration.',
+  about: 'ET-Agent: flywheel, fine-tuning on its results, rounds of calibration.',
   settings: z
     .object(readySettings)
     .extend(etAgentSettings.shape)

@@ -60,39 +60,41 @@ const needed = (message: string) => z.string().min(1, message).prefault('');
 
 /** Settings that all ready jobs have, to be spread into those of a method. */
 export const readySettings = {
-  policy: needed('is needed: a Hugging Face folder, or the name of a model in its cache').describe(
-    'the first policy: a Hugging Face folder, a policy file, the folder of a run (with @ a version of it), or the name of a model in the Hugging Face cache',
+  policy: needed(
+    'is required: a Hugging Face folder, or the name of a model in the Hugging Face cache',
+  ).describe(
+    'initial policy: a Hugging Face folder, a policy file, the folder of a run (add @VERSION for a version), or the name of a model in the Hugging Face cache',
   ),
-  questions: needed('is needed: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
-    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; or a benchmark’s file; or those that come without an end: follow:FILE.jsonl, follow:FOLDER/, listen:PORT, kafka://host:port/topic (docs/sources.md)',
+  questions: needed('is required: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
+    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; a benchmark’s file; or an endless source: follow:FILE.jsonl, follow:FOLDER/, listen:PORT, kafka://host:port/topic (docs/sources.md)',
   ),
   repeats: z
     .enum(repeatsAre)
     .default('once')
-    .describe(
-      'whether a question that comes again, by its id, is asked again; of those without an end',
-    ),
+    .describe('whether an endless source may repeat a question (by its id)'),
   heldOutFile: z
     .string()
     .default('')
-    .describe('questions to evaluate on; empty = some of `questions` are held out'),
+    .describe('file of questions to evaluate on; empty = hold out some of `questions`'),
   dialect: dialectSetting,
   callFaults: z
     .enum(callFaults)
     .default('answered')
-    .describe('native: on invalid calls: it is answered with what is wrong, or ends the rollout'),
+    .describe(
+      'with dialect=native: whether an invalid call is answered with an error or ends the rollout',
+    ),
   system: systemSetting,
   tools: toolSettings,
   corpus: z
     .string()
     .default('')
-    .describe('documents of the search tool: JSON Lines with id, title, text'),
-  searchTop: positiveInt.default(4).describe('documents in a result of the search tool'),
-  searchCharacters: positiveInt.default(1200).describe('most characters of each of them'),
+    .describe('documents for the search tool: JSON Lines with id, title, text'),
+  searchTop: positiveInt.default(4).describe('documents per search result'),
+  searchCharacters: positiveInt.default(1200).describe('maximum characters of each document'),
   promptMax: positiveInt
     .default(1024)
-    .describe('longest prompt, in tokens; a question with a longer one becomes a dead letter'),
-  responseMax: positiveInt.default(1024).describe('most response tokens, tool results included'),
+    .describe('maximum prompt tokens; a question with a longer prompt becomes a dead letter'),
+  responseMax: positiveInt.default(1024).describe('maximum response tokens, tool results included'),
   engine: engineSettings.prefault({}),
   trainer: trainerSettings.prefault({}),
   threads: z
@@ -100,13 +102,11 @@ export const readySettings = {
     .int()
     .nonnegative()
     .default(0)
-    .describe(
-      'threads of an engine and a trainer in this process, which take turns; 0 = all cores',
-    ),
+    .describe('threads for engine and trainer in this process, which take turns; 0 = all cores'),
   provider: z
     .enum(providers)
     .default('cpu')
-    .describe('what those compute on; tried out first (docs/gpu.md)'),
+    .describe('device they compute on; tested at the start (docs/gpu.md)'),
 };
 
 /** A role's model: the policy itself unless a server is named. */
@@ -147,7 +147,10 @@ export interface ReadyParts<D extends Dialect = Dialect> {
   /** That of `parts`, as it was given. */
   readonly dialect: D;
   readonly questions: JobQuestions;
-  /** The model of a role: the one on the server that its settings name, or else the policy itself, asked without tools. */
+  /**
+   * The model of a role: the one on the server that its settings name, or else the policy itself, asked
+   * without tools.
+   */
   readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
 }
 
@@ -160,8 +163,8 @@ export interface OwnParts<D extends Dialect = Dialect> {
 }
 
 /**
- * The parts that the settings of a ready job choose, but for those that are given; the job's context owns them. Fails with
- * `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
+ * The parts that the settings of a ready job choose, but for those that are given; the job's context owns
+ * them. Fails with `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
 export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<OwnSettings>,
@@ -186,7 +189,7 @@ export async function readyParts<D extends Dialect>(
     generates: settings.engine.server === 'embedded',
     trains: settings.trainer.kind === 'embedded',
     contextMax: contextOf(settings),
-    limits: 'promptMax + responseMax come to',
+    limits: 'promptMax + responseMax is',
     provider: settings.provider,
     print: context.print,
   });
@@ -254,7 +257,7 @@ function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
   if (trainer.kind !== 'embedded' || tokens < BATCH_TOKENS) return;
   print(
     `a batch has up to ${(tokens / 1e6).toFixed(1)} million tokens (${batchGroups} questions × ${rollouts} rollouts × ${contextOf(settings)} tokens), ` +
-      'the work of several GPUs a step, and this process is to train on it: set trainer.kind to a training service (docs/jobs.md), or lower batchGroups, rollouts or responseMax',
+      'which takes several GPUs per step, but this process is set to train on it: set trainer.kind to a training service (docs/jobs.md), or lower batchGroups, rollouts or responseMax',
   );
 }
 

@@ -1,9 +1,10 @@
 /**
- * Presets of the ready jobs: the numbers that the papers' scripts run with. Where they come from stands at each number: the
- * paper (P), the released scripts and configurations (S), or, where neither says, what we take instead (ours).
+ * Presets of the ready jobs: the numbers that the papers' scripts run with. Where they come from stands at
+ * each number: the paper (P), the released scripts and configurations (S), or, where neither says, what we
+ * take instead (ours).
  *
- * What no setting of ours has a place for is told in docs/presets.md. `policy` is the model that training began from in
- * the paper, by its name; its weights are looked up in the Hugging Face cache.
+ * What no setting of ours has a place for is told in docs/presets.md. `policy` is the model that training
+ * began from in the paper, by its name; its weights are looked up in the Hugging Face cache.
  */
 import type { Preset } from '../defineJob.ts';
 
@@ -110,11 +111,11 @@ function etAgentPreset(policy: string, about: string): Preset {
 export const etAgentPresets: Readonly<Record<string, Preset>> = {
   'et-agent-3b': etAgentPreset(
     'Qwen/Qwen2.5-3B-Instruct',
-    'the paper’s numbers for 7B, on Qwen2.5-3B-Instruct (the paper trained 7B alone)',
+    'the paper’s numbers for 7B, with Qwen2.5-3B-Instruct (the paper trained only 7B)',
   ),
   'et-agent-7b': etAgentPreset(
     'Qwen/Qwen2.5-7B-Instruct',
-    'the paper: Qwen2.5-7B-Instruct, trained on 4 GPUs of 80 GB; critic Qwen2.5-72B-Instruct on servers of its own',
+    'the paper: Qwen2.5-7B-Instruct, trained on 4 GPUs of 80 GB; critic Qwen2.5-72B-Instruct on its own servers',
   ),
 };
 
@@ -320,7 +321,10 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** What the papers' fine-tunings have in common: LLaMA-Factory's full fine-tuning (ET-Agent §5, Tool-Star §4.2; S). */
+/**
+ * What the papers' fine-tunings have in common: LLaMA-Factory's full fine-tuning (ET-Agent §5, Tool-Star
+ * §4.2; S).
+ */
 const llamaFactory = {
   prompt: 'data', // template qwen
   learn: 'answers', // train_on_prompt and mask_history are off

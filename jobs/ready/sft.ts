@@ -1,6 +1,6 @@
 /**
- * Supervised fine-tuning of a policy of yours on conversations of yours (LLaMA-Factory's forms, OpenAI messages).
- * `millrace run sft --set policy=… --set data=…` (docs/data.md)
+ * Supervised fine-tuning of a policy of yours on conversations of yours (LLaMA-Factory's forms, OpenAI
+ * messages). `millrace run sft --set policy=… --set data=…` (docs/data.md)
  */
 import { z } from 'zod';
 import {
@@ -22,12 +22,12 @@ export const sftJob = defineJob({
   settings: z.object({ policy, ...sftSettings.shape }).extend({
     data: data
       .unwrap()
-      .min(1, 'is needed: a file of conversations (JSON, JSON Lines, Parquet)')
+      .min(1, 'is required: a file of conversations (JSON, JSON Lines, Parquet)')
       .prefault('')
       .describe(data.description ?? ''),
     dialect,
     system: system.describe(
-      'for prompt=policy: file with the system prompt, default or none; empty = as the policy was asked in the run that it is from, else none',
+      'with prompt=policy: file with the system prompt, default or none; empty = that of the run that the policy comes from, or none',
     ),
     trainer,
     threads,

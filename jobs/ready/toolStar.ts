@@ -1,7 +1,7 @@
 /**
- * Tool-Star on a policy and questions of yours: a cold start from the policy's own tries, RL on what it gets wrong with and
- * without tools, and preference pairs that it makes of its own responses.
- * `millrace run tool-star --set policy=… --set questions=…`
+ * Tool-Star on a policy and questions of yours: a cold start from the policy's own tries, RL on what it gets
+ * wrong with and without tools, and preference pairs that it makes of its own responses. `millrace run
+ * tool-star --set policy=… --set questions=…`
  */
 import { z } from 'zod';
 import {
@@ -19,7 +19,7 @@ import {
 
 export const toolStarJob = defineJob({
   name: 'tool-star',
-  about: 'Tool-Star: cold start, RL with a hierarchical reward on what is hard, self-critic DPO.',
+  about: 'Tool-Star: cold start, RL with a hierarchical reward on hard questions, self-critic DPO.',
   settings: z
     .object(readySettings)
     .extend(toolStarSettings.shape)

@@ -1,12 +1,13 @@
 /**
- * `heldEngine`: an engine in which every generation is made by the version that made it in the recorded run, whatever
- * the newest version is.
+ * `heldEngine`: an engine in which every generation is made by the version that made it in the recorded run,
+ * whatever the newest version is.
  *
- * A generation that several versions made is made span by span: a draw is tied to its place, so the tokens are the same.
+ * A generation that several versions made is made span by span: a draw is tied to its place, so the tokens
+ * are the same.
  *
- * Generations of one version run together; when none of it is left, the lowest version that somebody waits for is
- * loaded. One that waits for a version which does not exist yet waits for it. Asking it to load does nothing but tell
- * which version a generation is due that the record does not know.
+ * Generations of one version run together; when none of it is left, the lowest version that somebody waits
+ * for is loaded. One that waits for a version which does not exist yet waits for it. Asking it to load does
+ * nothing but tell which version a generation is due that the record does not know.
  */
 import type { Observable, Subscription } from 'rxjs';
 import { MillraceError } from '../../base/errors.ts';

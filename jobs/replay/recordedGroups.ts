@@ -1,6 +1,6 @@
 /**
- * Groups of recorded rollouts, by the question as it was asked, and the recorded weights: what another reward, another
- * selection or another loss is computed from.
+ * Groups of recorded rollouts, by the question as it was asked, and the recorded weights: what another
+ * reward, another selection or another loss is computed from.
  */
 import { defineTopic } from '../../streams/contracts/defineTopic.ts';
 import { record, text } from '../../streams/contracts/shapes.ts';
@@ -22,7 +22,10 @@ export interface RecordedGroup {
   readonly toolCalls: readonly ToolCall[];
 }
 
-/** The same topics with only the fields that find a record: decoding all of it for the index would cost as much as using it. */
+/**
+ * The same topics with only the fields that find a record: decoding all of it for the index would cost as
+ * much as using it.
+ */
 const rolloutIds = defineTopic<Pick<Rollout, 'id'>>({
   name: topics.rollouts.name,
   about: topics.rollouts.about,

@@ -1,11 +1,11 @@
 /**
- * `recordedRollouts`: replaces a stage that rolls out by the recorded rollouts. What the record does not have is
- * rolled out now, or, where that is not wanted, left out: a group that is trained on gets failed rollouts, which teach nothing,
- * and a question that is only measured is dropped. A measurement is taken from the record only while the weights are
- * the recorded ones; after that it would be of another policy.
+ * `recordedRollouts`: replaces a stage that rolls out by the recorded rollouts. What the record does not have
+ * is rolled out now, or, where that is not wanted, left out: a group that is trained on gets failed rollouts,
+ * which teach nothing, and a question that is only measured is dropped. A measurement is taken from the
+ * record only while the weights are the recorded ones; after that it would be of another policy.
  *
- * The versions of recorded rollouts are renumbered for this run: they move by as many as the beginning of their round has
- * moved. They were still made by the policies of the other run.
+ * The versions of recorded rollouts are renumbered for this run: they move by as many as the beginning of
+ * their round has moved. They were still made by the policies of the other run.
  */
 import {
   connect,
@@ -46,7 +46,10 @@ export interface RecordedRolloutsOptions {
 /** Groups that are fetched, or wait for their round, at once. */
 const CONCURRENCY = 64;
 
-/** The stage with its rollouts taken from the record; null when it does not roll out what we know to be questions. */
+/**
+ * The stage with its rollouts taken from the record; null when it does not roll out what we know to be
+ * questions.
+ */
 export function recordedRollouts(stage: Stage, options: RecordedRolloutsOptions): Stage | null {
   const askedBy = asking[stage.from.name];
   if (stage.to?.name !== topics.rollouts.name || askedBy === undefined) return null;
@@ -137,6 +140,6 @@ function notRolledOut(question: Question, { version }: Weights): Rollout {
     startedMs: 0,
     endedMs: 0,
     episode: null,
-    reason: 'not in the record, and nothing is rolled out',
+    reason: 'not in the record, and a replay rolls nothing out',
   };
 }

@@ -1,9 +1,9 @@
 /**
  * Tools that answer from the record: the recorded output of a call, without running the tool.
  *
- * `recorded` = from the record or not at all; `recorded-else-live` = what was never called runs; `live` = everything
- * runs. A call is looked up by its rollout and turn, and, where rollouts may differ from those recorded, by the tool and
- * its input. Places of calls are held in memory, outputs are not.
+ * `recorded` = from the record or not at all; `recorded-else-live` = what was never called runs; `live` =
+ * everything runs. A call is looked up by its rollout and turn, and, where rollouts may differ from those
+ * recorded, by the tool and its input. Places of calls are held in memory, outputs are not.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -55,11 +55,13 @@ export interface RecordedToolsOptions {
   readonly calls: RecordedCalls;
   readonly mode: ToolMode;
   /**
-   * Given, a call must be the very one that is recorded for its rollout and turn: another call is reported here and fails.
-   * Left out, the same tool and input will do.
+   * Given, a call must be the very one that is recorded for its rollout and turn: another call is reported
+   * here and fails. Left out, the same tool and input will do.
    */
   readonly onStray?: (strayed: Strayed) => void;
-  /** Why a rollout failed then: a call of it that is not recorded is the one that the tool could not answer. */
+  /**
+   * Why a rollout failed then: a call of it that is not recorded is the one that the tool could not answer.
+   */
   readonly failureOf?: (rolloutId: string) => string | null;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Which policy version made which tokens of a recorded run, so that a replay can hold every generation to the version
- * that it was made with. Read from the spans of the rollouts; a few numbers a rollout are held in memory.
+ * Which policy version made which tokens of a recorded run, so that a replay can hold every generation to the
+ * version that it was made with. Read from the spans of the rollouts; a few numbers a rollout are held in
+ * memory.
  */
 import type { DrawKey } from '../../base/draws.ts';
 import type { GenerateRequest } from '../../model/engine.ts';
@@ -19,8 +20,8 @@ interface Spans {
 }
 
 /**
- * A version, and how many tokens it made where another one went on after them in the same generation; or why the
- * generation failed then.
+ * A version, and how many tokens it made where another one went on after them in the same generation; or why
+ * the generation failed then.
  */
 export type RecordedGeneration =
   | { readonly version: number; readonly tokens?: number }
@@ -68,8 +69,8 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
 }
 
 /**
- * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name before its index, and
- * those behind a fold by the number of the round after it.
+ * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name
+ * before its index, and those behind a fold by the number of the round after it.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
   const [, id, phase, round, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];

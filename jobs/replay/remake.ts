@@ -1,9 +1,9 @@
 /**
- * `remake`: a run made again from one of its topics on, with other settings: another reward, another selection, another
- * loss, down to new weights. What lies above that topic is as it is recorded.
+ * `remake`: a run made again from one of its topics on, with other settings: another reward, another
+ * selection, another loss, down to new weights. What lies above that topic is as it is recorded.
  *
- * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at which the two
- * runs differ; the end of the run reports how far (`Lag`).
+ * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at
+ * which the two runs differ; the end of the run reports how far (`Lag`).
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -56,7 +56,10 @@ export interface RemakeOptions {
   readonly graceMs: number;
 }
 
-/** How far the trained policy is from the one that sampled, in optimiser steps since the last weights both runs have. */
+/**
+ * How far the trained policy is from the one that sampled, in optimiser steps since the last weights both
+ * runs have.
+ */
 export interface Lag {
   /** Steps whose weights are those of the other run. */
   readonly sameSteps: number;
@@ -75,7 +78,7 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
   const { recorded, job, log, clock, signal, graceMs } = options;
   const standing = await recorded.standing?.();
   if (standing === undefined) {
-    throw new MillraceError('NO_HISTORY', 'this log cannot be replayed; use one in a run folder');
+    throw new MillraceError('NO_HISTORY', 'cannot replay this log; use one in a run folder');
   }
   const calls = new RecordedCalls();
   const groups = await RecordedGroups.of(recorded, standing);
@@ -177,7 +180,7 @@ function scheduled(question: Question, planned: Schedules): Question {
   if (schedule !== undefined) return { ...question, schedule };
   throw new MillraceError(
     'REPLAY_PLAN',
-    `with these settings the job does not ask ${asked(question)}, which is recorded: a replay keeps the questions; leave out the settings that choose them (rounds, explore, heldOut, questions, …)`,
+    `with these settings the job would not ask ${asked(question)}, which is recorded, but a replay keeps the questions: do not change the settings that choose them (rounds, explore, heldOut, questions, …)`,
   );
 }
 

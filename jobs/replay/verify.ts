@@ -1,9 +1,11 @@
 /**
- * `verify`: a run is made again from its records, and every record that comes out is compared with the recorded one.
+ * `verify`: a run is made again from its records, and every record that comes out is compared with the
+ * recorded one.
  *
- * The job is wired as usual, in a scratch folder: its questions are those recorded, its tools answer from the record,
- * every generation is made by the version that is recorded for it, and commits keep their recorded order (streams/replay).
- * What the run had not finished is left out, so a run that still goes on, was stopped or was killed can be verified too.
+ * The job is wired as usual, in a scratch folder: its questions are those recorded, its tools answer from the
+ * record, every generation is made by the version that is recorded for it, and commits keep their recorded
+ * order (streams/replay). What the run had not finished is left out, so a run that still goes on, was stopped
+ * or was killed can be verified too.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -78,7 +80,7 @@ async function read(log: Log): Promise<Recorded> {
   if (log.standing === undefined) {
     throw new MillraceError(
       'NO_HISTORY',
-      'this log cannot tell what a run had finished; replay runs of the embedded log',
+      'this log does not record what a run had finished; only runs with the embedded log can be replayed',
     );
   }
   const standing = await log.standing();
@@ -199,7 +201,7 @@ class Verification {
     if (this.#toolsHeld || (this.#record.standing.ends[topics.toolCalls.name] ?? 0) === 0) return;
     throw new MillraceError(
       'REPLAY_TOOLS',
-      `job ${this.#options.job.name} does not pass its tools through context.replay, so a replay would call them; wire it with policyLoop, or call context.replay?.tools(…) and context.replay?.engine(…)`,
+      `job ${this.#options.job.name} does not pass its tools through context.replay, so a replay would call them; use policyLoop, or call context.replay?.tools(…) and context.replay?.engine(…)`,
     );
   }
 
@@ -220,7 +222,8 @@ class Verification {
     const stages = built.stages.filter(
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
-    // What the run was told lies in the log before anything obeys it; where its windows were cut is decided by nobody again.
+    // What the run was told lies in the log before anything obeys it; where its windows were cut is decided
+    // by nobody again.
     const given = [topics.control, topics.windows] as readonly Topic<unknown>[];
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [

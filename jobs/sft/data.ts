@@ -1,9 +1,10 @@
 /**
- * The data of a fine-tuning: looked through once at the beginning of a run, so that the number of its rows and of its steps is
- * known, and every row that cannot be used is known by its place, before the first step.
+ * The data of a fine-tuning: looked through once at the beginning of a run, so that the number of its rows
+ * and of its steps is known, and every row that cannot be used is known by its place, before the first step.
  *
- * What was found is kept in the run's folder (`data.json`) with the digests of the files: a run that is started again goes on
- * with it, and refuses files that have changed since, of which it could not say which rows it has learnt.
+ * What was found is kept in the run's folder (`data.json`) with the digests of the files: a run that is
+ * started again goes on with it, and refuses files that have changed since, of which it could not say which
+ * rows it has learnt.
  */
 
 import { mkdir, readFile, stat } from 'node:fs/promises';
@@ -53,7 +54,9 @@ export interface SftData {
   readonly asked: Found['asked'];
   /** Whether they are learnt as they are; else in the policy's own prompt. */
   readonly asTheyAre: boolean;
-  /** The first `heldOutMax` usable rows of the held-out file, read when they are asked for; none without one. */
+  /**
+   * The first `heldOutMax` usable rows of the held-out file, read when they are asked for; none without one.
+   */
   heldOut(encode: EncodeExample): Promise<readonly TrainSequence[]>;
 }
 
@@ -67,7 +70,10 @@ const found = z.object({
   /** Rows that are none, and the first of them. */
   unusable: z.number(),
   first: z.string(),
-  /** The system prompt and the functions of the rows; null = they differ from row to row. Older runs have not noted it. */
+  /**
+   * The system prompt and the functions of the rows; null = they differ from row to row. Older runs have not
+   * noted it.
+   */
   asked: z
     .object({ system: z.string().nullable(), functions: z.string().nullable() })
     .nullable()
@@ -80,19 +86,17 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
   const { tokenizer, round, print } = place;
   const chat = chatOf(tokenizer, settings);
   const files = await usable(conversationFiles(settings.data, settings.form));
-  if (files.length === 0) throw dataError('there is no data to learn: set data=FILE');
+  if (files.length === 0) throw dataError('no data to learn from: set data=FILE');
   const encodeGiven = encoder(chat, settings);
   const check = checker(chat);
   const known = await surveyed(files, check, settings, place);
   if (known.rows === 0) {
-    throw dataError(
-      `${settings.data} has no row that can be learnt; the first: ${known.first || 'there are none'}`,
-    );
+    throw dataError(`no usable row in ${settings.data}; first row: ${known.first || 'none'}`);
   }
   const steps = Math.ceil(known.rows / settings.size);
   const left = known.unusable + Object.keys(known.refused).length;
   print(
-    `data: ${known.rows} conversations${left === 0 ? '' : ` (rows that cannot be used, see the dead letters: ${left})`}, ` +
+    `data: ${known.rows} conversations${left === 0 ? '' : ` (and ${left} unusable rows, see the dead letters)`}, ` +
       `${settings.epochs} epochs of ${steps} steps`,
   );
   return {
@@ -114,7 +118,7 @@ function chatOf(tokenizer: DataTokenizer, { prompt }: SftSettings): ChatTokenize
   if (prompt === 'data' && chat === null) {
     throw new MillraceError(
       'CHAT_TEMPLATE',
-      'the policy has no chat template to write conversations with: put one into chat_template.jinja beside its tokenizer, or set prompt=policy',
+      'the policy has no chat template for conversations: put one into chat_template.jinja beside its tokenizer, or set prompt=policy',
     );
   }
   return prompt === 'policy' ? null : chat;
@@ -152,7 +156,9 @@ function turnsOf(given: Demonstration, { question }: Question): readonly ChatTur
   ];
 }
 
-/** For the policy's own prompt: the one question and the one answer; the data's own system text is not used. */
+/**
+ * For the policy's own prompt: the one question and the one answer; the data's own system text is not used.
+ */
 function oneAnswer(given: Demonstration, question: Question): { asked: string; answered: string } {
   const turns = turnsOf(given, question).filter(({ role }) => role !== 'system');
   const [asked, answered, ...more] = turns;
@@ -160,7 +166,7 @@ function oneAnswer(given: Demonstration, question: Question): { asked: string; a
     asked?.role === 'user' && answered?.role === 'assistant' && answered.calls.length === 0;
   if (!isPlain || more.length > 0) {
     throw dataError(
-      'is more than one question and one answer, which is all that the policy’s prompt has room for; set prompt=data',
+      'has more than one question and answer, which prompt=policy does not support; set prompt=data',
     );
   }
   return { asked: asked.text, answered: answered.text };
@@ -189,7 +195,7 @@ async function surveyed(
     const changed = digests.find(({ digest }, i) => digest !== before.files[i]?.digest);
     if (changed !== undefined || digests.length !== before.files.length) {
       throw dataError(
-        `${changed?.path ?? 'the list of data files'} has changed since the run began, which has learnt some of its rows; put back what it was, or begin another run`,
+        `${changed?.path ?? 'the list of data files'} has changed since the run began to learn from it; restore it, or start another run`,
       );
     }
     if (isDeepStrictEqual(before.settings, settings)) return before;
@@ -293,7 +299,9 @@ async function heldOutOf(
     }
   }
   if (sequences.length > 0) return sequences;
-  throw dataError(`${heldOut} has no row of at most ${tokensMax} tokens to measure the loss on`);
+  throw dataError(
+    `no row of ${heldOut} has at most ${tokensMax} tokens, so there is no held-out loss to measure`,
+  );
 }
 
 async function* opened(

@@ -1,4 +1,7 @@
-/** How conversations of a file ask, beside how the policy is asked: learnt in one prompt and asked in another, it has learnt for nothing. */
+/**
+ * How conversations of a file ask, beside how the policy is asked: learnt in one prompt and asked in another,
+ * it has learnt for nothing.
+ */
 import { bothLines } from '../parts/chosenPrompt.ts';
 import type { PromptRecord } from '../parts/promptRecord.ts';
 import type { SftData } from './data.ts';
@@ -12,8 +15,8 @@ export function dataPromptLines(
   if (own === undefined || own === '' || prompt.system === null) return [];
   if (own?.trim() === prompt.system.trim()) return [];
   const first = asTheyAre
-    ? 'the conversations of the data are learnt with another system prompt than the policy is asked with (set system to theirs, or sft.prompt=policy):'
-    : 'the system prompts in the data are left out (prompt=policy):';
+    ? 'the data has a different system prompt from the policy (set system to the data’s, or sft.prompt=policy):'
+    : 'ignoring the system prompts in the data (prompt=policy):';
   if (own === null) return [first, '  in the data: more than one'];
   return [
     first,

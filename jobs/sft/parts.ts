@@ -29,7 +29,10 @@ export interface SftJobSettings extends SftSettings, PromptSettings {
   readonly provider: Provider;
 }
 
-/** Fails with `POLICY`, `MEMORY`, `USAGE`, `DATA_FILE` or the code of what cannot be read, before anything is trained. */
+/**
+ * Fails with `POLICY`, `MEMORY`, `USAGE`, `DATA_FILE` or the code of what cannot be read, before anything is
+ * trained.
+ */
 export async function sftParts(context: JobContext<SftJobSettings>): Promise<SftParts> {
   const { settings, own, run, folder, seed, clock, print } = context;
   const { tokensMax: contextMax, provider } = settings;
@@ -55,7 +58,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   sayPrompt(context, before, prompt);
   if (data.asTheyAre && settings.system !== '') {
     print(
-      'system is not used: conversations are learnt with their own (prompt=policy would use it)',
+      'system is not used: conversations keep their own system prompts (prompt=policy would use it)',
     );
   }
   if (!data.asTheyAre) for (const line of dataPromptLines(data, prompt)) print(line);
@@ -88,7 +91,10 @@ interface Conversations {
   readonly folder: string;
 }
 
-/** How conversations ask that are learnt as they are; with functions, the policy learns to call them in its own way. */
+/**
+ * How conversations ask that are learnt as they are; with functions, the policy learns to call them in its
+ * own way.
+ */
 async function ofConversations(
   { asked: known }: SftData,
   { settings, before, folder }: Conversations,

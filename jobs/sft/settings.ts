@@ -4,7 +4,10 @@ import { conversationForms } from '../../sources/conversationForms.ts';
 import { positiveInt } from '../policySettings.ts';
 import { rateSettings } from '../rateSettings.ts';
 
-/** With the defaults of LLaMA-Factory's supervised stage, but for results, which are masked, and long rows, which are dropped. */
+/**
+ * With the defaults of LLaMA-Factory's supervised stage, but for results, which are masked, and long rows,
+ * which are dropped.
+ */
 export const sftSettings = z.object({
   data: z
     .string()
@@ -15,50 +18,50 @@ export const sftSettings = z.object({
   form: z
     .enum(conversationForms)
     .default('auto')
-    .describe('what rows look like; auto = told from their fields'),
-  heldOut: z.string().default('').describe('file of conversations to measure the loss on'),
-  heldOutMax: positiveInt.default(200).describe('most of them'),
+    .describe('format of the rows; auto = detected from their fields'),
+  heldOut: z.string().default('').describe('file of held-out conversations to measure the loss on'),
+  heldOutMax: positiveInt.default(200).describe('maximum held-out conversations'),
   evaluateEvery: z
     .number()
     .int()
     .nonnegative()
     .default(0)
-    .describe('steps between two measurements of the held-out loss; 0 = once an epoch'),
+    .describe('steps between measurements of the held-out loss; 0 = once per epoch'),
   prompt: z
     .enum(['auto', 'data', 'policy'])
     .default('auto')
     .describe(
-      'data = conversations as they are, by the chat template; policy = the question in the prompt that rollouts have; auto = data where there is a chat template',
+      'data = conversations as they are, with the chat template; policy = the question in the prompt of rollouts; auto = data if there is a chat template',
     ),
   learn: z
     .enum(['answers', 'last', 'all'])
     .default('answers')
     .describe(
-      'what is learnt: every answer, the last one (mask_history), or all (train_on_prompt)',
+      'what to learn: every answer, only the last one (mask_history), or everything (train_on_prompt)',
     ),
   results: z
     .enum(['masked', 'trained'])
     .default('masked')
-    .describe('whether the result blocks in answers are learnt too, as the papers’ recipe does'),
+    .describe('whether to learn the result blocks in answers too, as in the papers’ recipe'),
   afterEnd: z
     .enum(['masked', 'trained'])
     .default('masked')
-    .describe('whether the line end that a template puts after an answer is learnt too'),
-  tokensMax: positiveInt.default(4096).describe('longest sequence, in tokens (cutoff_len)'),
+    .describe('whether to learn the line end that a template puts after an answer too'),
+  tokensMax: positiveInt.default(4096).describe('maximum sequence length in tokens (cutoff_len)'),
   tooLong: z
     .enum(['drop', 'cut'])
     .default('drop')
-    .describe('a longer one is left out, or its first tokens are trained on'),
-  epochs: positiveInt.default(3).describe('how often each conversation is trained on'),
-  size: positiveInt.default(32).describe('most conversations an optimiser step'),
+    .describe('whether a longer sequence is dropped or truncated'),
+  epochs: positiveInt.default(3).describe('times each conversation is trained on'),
+  size: positiveInt.default(32).describe('maximum conversations per optimiser step'),
   ...rateSettings,
   lr: rateSettings.lr.default(5e-6),
-  minRatio: z.number().min(0).max(1).default(0).describe('of cosine: the factor that it falls to'),
+  minRatio: z.number().min(0).max(1).default(0).describe('with cosine: fraction of lr at the end'),
   rateAt: z
     .enum(['middle', 'start'])
     .default('middle')
     .describe(
-      'where in a step its learning rate is taken; start = as transformers, whose first step has rate 0',
+      'where in a step the learning rate is evaluated; start = as in transformers, whose first step has rate 0',
     ),
 });
 

@@ -1,9 +1,11 @@
 /**
- * Supervised fine-tuning on conversations of a file: a job of its own (`sft`), or the first method of one (`learnData`).
+ * Supervised fine-tuning on conversations of a file: a job of its own (`sft`), or the first method of one
+ * (`learnData`).
  *
  *     data files ─► demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
  *
- * All rows are shuffled once more for each epoch by the run's seed; the learning rate follows the place of a step among all of them.
+ * All rows are shuffled once more for each epoch by the run's seed; the learning rate follows the place of a
+ * step among all of them.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -28,7 +30,10 @@ import type { SftSettings } from './settings.ts';
 /** What a fine-tuning runs on. */
 export interface SftParts {
   readonly trainer: TrainerEngine;
-  /** The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays where it is. */
+  /**
+   * The first policy: a policy file, which is copied into the run, or a Hugging Face folder, which stays
+   * where it is.
+   */
   readonly base: string;
   readonly data: SftData;
   /** How the policy is asked in what it learns; left out = it is not noted. */
@@ -88,10 +93,7 @@ const ROUND_NAME = 'fine-tuning on data';
 export function learnData(settings: SftSettings, data: SftData): Method {
   return ({ before, seed }) => {
     if (before.length > 0) {
-      throw new MillraceError(
-        'METHOD',
-        'learnData is the first method of a job: list it before the others',
-      );
+      throw new MillraceError('METHOD', 'learnData must be the first method of a job');
     }
     return {
       rounds: [{ name: ROUND_NAME, phase: null, count: 0, skip: 0 }],
@@ -153,7 +155,9 @@ function trainingOf(settings: SftSettings, data: SftData): Training {
 /** Sequences that are scored at once: bounds what a scorer holds. */
 const SCORED_AT_ONCE = 16;
 
-/** Mean cross-entropy of the held-out targets (nats a token), before the first step and then every so often. */
+/**
+ * Mean cross-entropy of the held-out targets (nats a token), before the first step and then every so often.
+ */
 function heldOutLoss(
   settings: SftSettings,
   data: SftData,

@@ -4,7 +4,7 @@ import { changedSettings } from '../../cli/changedSettings.ts';
 import { checkSettings, parseSetting, settingsOf } from '../../cli/settings.ts';
 
 const schema = z.object({
-  policy: z.string().min(1, 'is needed: a folder').prefault(''),
+  policy: z.string().min(1, 'is required: a folder').prefault(''),
   lr: z.number().default(0.1),
   loss: z.object({ clip: z.number().default(0.2), kind: z.string().default('a') }).prefault({}),
 });

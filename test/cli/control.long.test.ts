@@ -151,8 +151,8 @@ describe('what a run cannot be told', () => {
       'run done is not running: it is done',
     );
     for (const [given, why] of [
-      [['lr=0.1', 'lrSteps=[[0,0.1]]'], 'lr would have no effect: lrSteps has it by step'],
-      [['sigmas=[1]', 'sigmaSteps=[[0,1]]'], 'sigmas would have no effect: sigmaSteps has it by'],
+      [['lr=0.1', 'lrSteps=[[0,0.1]]'], 'lr would have no effect: lrSteps sets it by step'],
+      [['sigmas=[1]', 'sigmaSteps=[[0,1]]'], 'sigmas would have no effect: sigmaSteps sets it by'],
     ] as const) {
       expect(await millrace('set', 'done', ...given)).toMatchObject({
         code: 2,
@@ -165,12 +165,12 @@ describe('what a run cannot be told', () => {
   }, 60_000);
 
   test.each([
-    ['keep', { select: 'groups' }, 'with select=groups it shapes the windows'],
+    ['keep', { select: 'groups' }, 'with select=groups it sizes the windows'],
     ['keep', { select: 'groups', window: '10m' }, null],
     ['keep', {}, null],
-    ['sigmas', { reward: 'accuracy' }, 'it is of reward=efficiency, and the run has reward='],
-    ['sigmaSteps', { reward: 'accuracy' }, 'it is of reward=efficiency'],
-    ['lengthWeight', { reward: 'accuracy' }, 'it is of reward=efficiency'],
+    ['sigmas', { reward: 'accuracy' }, 'it applies to reward=efficiency, but the run has reward='],
+    ['sigmaSteps', { reward: 'accuracy' }, 'it applies to reward=efficiency'],
+    ['lengthWeight', { reward: 'accuracy' }, 'it applies to reward=efficiency'],
     ['lengthWeight', {}, null],
   ] as const)('is %s where it would do nothing, with %j', (key, over, why) => {
     const settings = calibrateSettings.parse(over);

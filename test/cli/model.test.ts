@@ -263,7 +263,7 @@ test('convert and inspect take a run of a job that names its first policy in its
   await log.close();
   expect(await model('convert', 'runs/mine', 'tuned')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('names no tokenizer of its policy'),
+    err: expect.stringContaining('does not say where its tokenizer is'),
   });
   await sameInputs(run, tokenizerFiles(tokenizer));
   expect(await model('convert', 'runs/mine', 'tuned')).toMatchObject({ code: 0, err: '' });

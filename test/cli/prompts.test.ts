@@ -98,13 +98,13 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     const { err } = await evaluation('measured', '--policy', 'cold');
     expect(await prompts('measured')).toEqual([promptWith(SYSTEM)]);
     expect(err).toContain(
-      'the policy is asked as in cold@1: dialect tags, system prompt "You add small numbers."',
+      'using the prompt of cold@1: dialect tags, system prompt "You add small numbers."',
     );
   });
 
   test('is asked with it by RL that begins from it, and whatever begins from that', async () => {
     const first = await arpo('second', { policy: at('runs/cold') });
-    expect(first.err).toContain(`the policy is asked as in ${at('runs/cold')}: dialect tags`);
+    expect(first.err).toContain(`using the prompt of ${at('runs/cold')}: dialect tags`);
     expect(await prompts('second')).toEqual([promptWith(SYSTEM)]);
     await rm(at('system.txt'));
     await arpo('third', { policy: `${at('runs/second')}@0` });
@@ -121,7 +121,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(await prompts('other')).toEqual([promptWith('You add small numbers.\nThink first.')]);
     expect(err).toContain(
       [
-        'the policy is asked otherwise here than in cold@1 (--show-prompt prints the whole prompt):',
+        "the policy's prompt differs from that in cold@1 (--show-prompt prints the whole prompt):",
         '  system prompt there, line 2: "Answer in a box."',
         '  system prompt here, line 2: "Think first."',
       ].join('\n'),
@@ -185,7 +185,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(await prompts('old')).toEqual([promptWith(SYSTEM)]);
     await rm(at('system.txt'));
     await expect(evaluation('lost', '--policy', 'cold')).rejects.toThrow(
-      /cold@1 was asked with the system prompt in .*system\.txt, which is not there any more/,
+      /the system prompt of cold@1 was in .*system\.txt, which no longer exists/,
     );
     await evaluation('given', '--policy', 'cold', '--system', 'none');
     await writeFile(at('system.txt'), `${SYSTEM}\n`);
@@ -206,9 +206,7 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
   test('is said to have learnt more than one where they differ', async () => {
     await sft('mixed', { data: at('mixed.jsonl') });
     const { err } = await evaluation('as-mixed', '--policy', 'mixed');
-    expect(err).toMatch(
-      /system prompt there: not known, or more than one; here: "Solve the question/,
-    );
+    expect(err).toMatch(/system prompt there: unknown or not unique; here: "Solve the question/);
     await expect(millrace('run', '--run', 'mixed', '--show-prompt')).rejects.toThrow(
       /there is no single prompt to show: the data has more than one system prompt/,
     );
@@ -216,10 +214,10 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
 
   test('is told which system prompt it does not use', async () => {
     const unused = await sft('unused', { data: at('told.jsonl'), system: at('system.txt') });
-    expect(unused.err).toMatch(/system is not used: conversations are learnt with their own/);
+    expect(unused.err).toMatch(/system is not used: conversations keep their own/);
     const { err } = await sft('left-out', { data: at('told.jsonl'), prompt: 'policy' });
     expect(err).toMatch(
-      /the system prompts in the data are left out \(prompt=policy\):\n.*in the data: "You add small numbers\."\n.*of the policy: none/,
+      /ignoring the system prompts in the data \(prompt=policy\):\n.*in the data: "You add small numbers\."\n.*of the policy: none/,
     );
   });
 });

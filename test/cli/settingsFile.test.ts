@@ -6,7 +6,7 @@ import { parseSettings } from '../../cli/settingsFile.ts';
 import { showSettings } from '../../cli/showSettings.ts';
 
 const schema = z.object({
-  policy: z.string().min(1, 'is needed: a folder').prefault(''),
+  policy: z.string().min(1, 'is required: a folder').prefault(''),
   lr: z.number().positive().default(0.1).describe('learning rate'),
   sigmas: z.array(z.number()).default([1, 2]),
   on: z.boolean().default(true),
@@ -59,7 +59,7 @@ describe('a settings file', () => {
     ['policy: "q\n', /my\.yaml:\d: not valid YAML/],
     ['- policy\n', /my\.yaml:1: a settings file consists of key: value lines/],
     ['policy: q\n__proto__:\n  x: 1\n', /my\.yaml:2: __proto__.* is not a setting/],
-    ['lr: 1\n', /policy: is needed: a folder/],
+    ['lr: 1\n', /policy: is required: a folder/],
   ])('is refused with its line and field: %j', (text, message) => {
     expect(() => check(text)).toThrow(message);
     expect({}).not.toHaveProperty('x');
@@ -94,15 +94,12 @@ describe('settings that are shown', () => {
 
   test('fit the width, say what a value may be, and make what was changed stand out', () => {
     const long = z.object({
-      loss: z
-        .enum(['clipped', 'gspo'])
-        .default('clipped')
-        .describe('what is minimised over rollouts'),
+      loss: z.enum(['clipped', 'gspo']).default('clipped').describe('loss on rollouts'),
     });
     const show = (sets: readonly string[], colour: boolean) =>
       showSettings(long, sets.map(parseSetting), { title: 't', as: 'yaml', columns: 60, colour });
     expect(show([], false).split('\n').slice(1)).toEqual([
-      'loss: clipped  # default · what is minimised over rollouts ·',
+      'loss: clipped  # default · loss on rollouts ·',
       '               # one of clipped, gspo',
       '',
     ]);
@@ -116,7 +113,7 @@ describe('settings that are shown', () => {
     const text = showSettings(schema, [], { title: 'settings', as: 'yaml' });
     expect(text).toMatch(/^# policy:/m);
     expect(text).toMatch(/^lr: 0\.1 /m);
-    expect(() => check(text)).toThrow(/policy: is needed/);
+    expect(() => check(text)).toThrow(/policy: is required/);
   });
 
   test('are refused when one that was given is wrong', () => {

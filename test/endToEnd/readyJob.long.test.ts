@@ -97,7 +97,7 @@ describe('a ready job on a Hugging Face folder', () => {
       millrace('top', 'first', '--once'),
     ]);
     expect(told.map(({ code }) => code)).toEqual([0, 0, 0]);
-    expect(told[1].out).toMatch(/its prompt has \d+ tokens, and promptMax is 512/);
+    expect(told[1].out).toMatch(/makes a prompt of \d+ tokens, but promptMax is 512/);
     const verified = await millrace('replay', 'first', '--verify');
     expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
     const evaluated = await millrace(
@@ -132,11 +132,7 @@ describe('a ready job on a Hugging Face folder', () => {
 
   test.each<[string, readonly string[], RegExp]>([
     ['a tool without documents', ['--set', 'corpus='], /the search tool needs documents/],
-    [
-      'a prompt that fills the context',
-      ['--set', 'promptMax=20'],
-      /takes \d+ tokens, and promptMax/,
-    ],
+    ['a prompt that fills the context', ['--set', 'promptMax=20'], /has \d+ tokens, but promptMax/],
     ['a context that the policy has not', ['--set', 'responseMax=4000'], /has 2048 tokens/],
     ['no policy', ['--set', 'policy=Qwen/Qwen2.5-3B-Instruct'], /hf download Qwen/],
     ['no such version', ['--set', 'policy=runs/first@99'], /has no weights of version 99/],

@@ -16,16 +16,16 @@ function printed(given: object, train: number): string[] {
 
 test('that more are to be kept than there are candidates is said', () => {
   expect(printed({ keep: 99_999, explore: 8, batchGroups: 4 }, 100)).toEqual([
-    'keep=99999 is more than the 8 candidates of a round: all that may be kept are kept',
+    'keep=99999 exceeds the 8 candidates of a round, so all that qualify are kept',
   ]);
   expect(printed({ keep: 8, explore: 8, batchGroups: 4 }, 100)).toEqual([]);
 });
 
 test('that a setting asks for more than the questions that there are is said', () => {
   expect(printed({ keep: 64, explore: 256, batchGroups: 50 }, 40)).toEqual([
-    'explore=256 is more than the 40 questions that there are to train on: a round has all of them',
-    'keep=64 is more than the 40 candidates of a round: all that may be kept are kept',
-    'batchGroups=50 is more than the 40 groups of a round: a step has all of them',
+    'explore=256 exceeds the 40 training questions, so each round uses all of them',
+    'keep=64 exceeds the 40 candidates of a round, so all that qualify are kept',
+    'batchGroups=50 exceeds the 40 groups of a round, so each step uses all of them',
   ]);
   // Kept questions that are rolled out twice are twice as many groups.
   expect(printed({ keep: 30, explore: 40, batchGroups: 50, epochs: 2 }, 40)).toEqual([]);

@@ -98,10 +98,10 @@ test('questions that are all there: fewer held-out ones than asked for are told,
     return said;
   };
   expect(await told({ train: rows(20) })).toEqual([
-    'heldOut=10 is more than there are: 6 questions held out, at most three in ten of 20',
+    'heldOut=10 is too many: holding out 6 questions (the maximum is 30 % of 20)',
   ]);
   expect(await told({ train: rows(20), heldOut: rows(4) })).toEqual([
-    'heldOut=10 is more than there are: 4 questions held out, all of their file',
+    'heldOut=10 is too many: holding out 4 questions (all in the file)',
   ]);
   expect(await told({ train: rows(40) })).toEqual([]);
 });
@@ -120,7 +120,7 @@ describe('the plan of questions that come without an end', () => {
       ...[`${a} evaluate 2`, `${b} evaluate 2`],
     ]);
     expect(plan).toMatchObject({ heldOut: 2, sizes: [2, 5, 5] });
-    expect(said[0]).toBe('questions come from somewhere: the job asks 8 of them as they come');
+    expect(said[0]).toBe('taking questions from somewhere as they arrive; the job needs 8');
   });
 
   test('is the same when the process dies after any commit', async () => {
@@ -188,7 +188,7 @@ describe('the plan of questions that come without an end', () => {
     const plan = await planQuestions({ train: few }, () => roundsOf(3), options());
     const run = runFlow(flow(source('questions', topics.questions, plan.items)), { log });
     await expect(run).rejects.toThrow(
-      'three rows ended after 3 of the 8 that the job asks; start the run again when there are more',
+      'three rows ended after 3 of 8 needed questions; resume the run when there are more',
     );
   });
 
@@ -211,9 +211,7 @@ describe('the plan of questions that come without an end', () => {
     };
     const plan = await planQuestions({ train: slow }, () => roundsOf(3), options({ clock, print }));
     await runFlow(flow(source('questions', topics.questions, plan.items)), { log });
-    expect(said).toContain(
-      'waiting for questions from the post: 1 of the 8 that the job asks have come',
-    );
+    expect(said).toContain('waiting for questions from the post: received 1 of 8 needed');
   });
 });
 
@@ -283,8 +281,6 @@ describe('rounds that are cut by time', () => {
     expect(await shown()).toEqual([
       ...['h evaluate 0', 'q0 explore 1', 'q1 explore 1', 'h evaluate 1'],
     ]);
-    expect(said[0]).toBe(
-      'questions come from a queue: the job asks at most 9 of them as they come',
-    );
+    expect(said[0]).toBe('taking questions from a queue as they arrive; the job needs at most 9');
   });
 });

@@ -194,7 +194,7 @@ describe('the plan of an evaluation', () => {
 
   test('of nothing is refused with what was wrong', async () => {
     await expect(ids(500, 'bad.jsonl')).rejects.toThrow(
-      /bad\.jsonl has no usable question; the first row: question is missing\. A benchmark is known/,
+      /no usable question in .*bad\.jsonl; first row: question is missing\. A benchmark is recognised/,
     );
   });
 });

@@ -82,7 +82,7 @@ describe('settings of the loss', () => {
     ['loss=clipped', 'cispo.clipHigh=2'],
   ])('refuse what the loss does not read: %s, %s', (loss, other) => {
     const key = other.split(/[=.]/)[0]!;
-    expect(() => policyTraining(set(loss, other))).toThrow(`${key} is set, and the loss`);
+    expect(() => policyTraining(set(loss, other))).toThrow(`does not use ${key}`);
   });
 
   test('are known by name, the groups’ too', () => {

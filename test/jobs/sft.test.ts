@@ -128,7 +128,7 @@ describe('fine-tuning on a file', () => {
     const dead = await all(topics.deadLetters);
     expect(dead.map(({ place, field, reason }) => [place, field, reason])).toEqual([
       [12, 'output', 'is missing'],
-      [13, '', expect.stringMatching(/^is more than one question and one answer/)],
+      [13, '', expect.stringMatching(/^has more than one question and answer/)],
     ]);
   });
 
@@ -194,7 +194,7 @@ describe('fine-tuning on a file', () => {
     const nothing = join(folder.path, 'nothing.jsonl');
     await writeFile(nothing, '{"text": 1}\n');
     await expect(run({ data: nothing })).rejects.toThrow(
-      /nothing\.jsonl has no row that can be learnt; the first: .*nothing\.jsonl 1: has none of messages/,
+      /no usable row in .*nothing\.jsonl; first row: .*nothing\.jsonl 1: has none of messages/,
     );
     await expect(run({ data: 'nosuch.jsonl' })).rejects.toThrow(
       /data file nosuch\.jsonl does not exist/,
@@ -214,7 +214,7 @@ test('as the first method of a job it is a round of its own that asks no questio
   expect(planned.loop.training).toMatchObject({ tokensMax: 9, tooLong: 'cut' });
   expect(Object.keys(planned.loop.rates ?? {})).toEqual(['sft']);
   const late = () => method({ train: 5, before: planned.rounds, seed: 1 });
-  expect(late).toThrow(/learnData is the first method of a job/);
+  expect(late).toThrow(/learnData must be the first method of a job/);
 });
 
 /** Forgets the run, keeps the files that it was given. */

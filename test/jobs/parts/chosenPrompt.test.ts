@@ -85,11 +85,11 @@ describe('what is said of a prompt', () => {
     const lines = async (...tools: (typeof python)[]) =>
       promptLines(from(before), await noted('native', tools, 'Be brief.'));
     expect(await lines(python)).toEqual([
-      'the policy is asked as in runs/cold: dialect native, system prompt "Be brief."',
+      'using the prompt of runs/cold: dialect native, system prompt "Be brief."',
     ]);
     expect(await lines(python, search)).toContain('  tools: python there; python, search here');
     expect(await lines({ ...python, about: 'Calculates.' })).toContain(
-      '  tools: python there; python, described otherwise here',
+      '  tools: python there; python, with other descriptions here',
     );
   });
 
@@ -97,7 +97,7 @@ describe('what is said of a prompt', () => {
     const before = await noted('tags', [], '');
     const now = { ...before, prompt: before.prompt!.replace('user', 'human') };
     expect(promptLines(from(before), now)).toEqual([
-      expect.stringMatching(/^the policy is asked otherwise here than in runs\/cold/),
+      expect.stringMatching(/^the policy's prompt differs from that in runs\/cold/),
       '  prompt there: "<|im_start|>user"',
       '  prompt here: "<|im_start|>human"',
     ]);
@@ -118,7 +118,7 @@ describe('what is said of a prompt', () => {
     expect(dataPromptLines(data('Be brief.\n'), prompt)).toEqual([]);
     expect(dataPromptLines({ asked: null, asTheyAre: true }, prompt)).toEqual([]);
     expect(dataPromptLines(data('Be long.'), prompt)).toEqual([
-      expect.stringMatching(/learnt with another system prompt than the policy is asked with/),
+      expect.stringMatching(/^the data has a different system prompt from the policy/),
       '  system prompt in the data: "Be long."',
       '  system prompt of the policy: "Be brief."',
     ]);
@@ -153,9 +153,7 @@ describe('a run that has not noted its prompt', () => {
     const tools = [python];
     await expect(chosenPrompt(unset, from(gone), { tools })).rejects.toMatchObject({
       code: 'POLICY',
-      message: expect.stringMatching(
-        /^runs\/cold was asked with the system prompt in .*system\.txt/,
-      ),
+      message: expect.stringMatching(/^the system prompt of runs\/cold was in .*system\.txt/),
     });
     await writeFile(file, 'Be brief.\n');
     const found = await old('arpo', { promptMax: 9, dialect: 'tags', system: file });

@@ -36,7 +36,7 @@ describe('a part by its kind', () => {
     await expect(opened(settings)).rejects.toMatchObject({
       code: 'USAGE',
       message: expect.stringContaining(
-        'engine.urls is set, and engine.server=near does not read it; it goes with engine.server=far or engine.server=other',
+        'engine.server=near does not use engine.urls; it needs engine.server=far or engine.server=other',
       ),
     });
   });

@@ -70,7 +70,7 @@ describe('a server by its command', () => {
     const replay = {} as NonNullable<Parameters<typeof mcpTools>[1]['replay']>;
     await expect(mcpTools(spy, { ...given, replay })).rejects.toMatchObject({
       code: 'INPUT_CHANGED',
-      message: expect.stringContaining('a replay asks no tool server'),
+      message: expect.stringContaining('a replay contacts no tool server'),
     });
     expect(existsSync(trace)).toBe(false);
   });
@@ -90,14 +90,20 @@ describe('a server by its command', () => {
 });
 
 test.each([
-  ['mcp.a=', 'tools.mcp.a: give a command that starts the server, or the url of one'],
-  ['mcp.a={"command":"x","url":"http://h/"}', 'tools.mcp.a: give a command that starts the server'],
-  ['mcp.a=x "y z"', 'tools.mcp.a: quotes in a command mean nothing here'],
-  ['mcp.a=http://user:pa55@host/mcp', 'the url carries a password'],
-  ['mcp.a=http://host/mcp?api_key=word', 'the url carries a key (api_key)'],
-  ['mcp.a b=x', 'tools.mcp.a b: a name has letters, digits, _ and -'],
+  ['mcp.a=', 'tools.mcp.a: give either a command that starts the server or the url of one'],
+  [
+    'mcp.a={"command":"x","url":"http://h/"}',
+    'tools.mcp.a: give either a command that starts the server',
+  ],
+  ['mcp.a=x "y z"', 'tools.mcp.a: quotes are not supported in command'],
+  ['mcp.a=http://user:pa55@host/mcp', 'the url contains a password'],
+  ['mcp.a=http://host/mcp?api_key=word', 'the url contains a key (api_key)'],
+  ['mcp.a b=x', 'tools.mcp.a b: invalid name: use letters, digits, _ and -'],
   ['mcp.a=http://', 'tools.mcp.a: http:// is no address'],
-  ['mcp.a={"command":"x","env":"ABSENT"}', 'tools.mcp.a: the environment has no variable ABSENT'],
+  [
+    'mcp.a={"command":"x","env":"ABSENT"}',
+    'tools.mcp.a: the environment variable ABSENT is not set',
+  ],
 ])('%s is refused', async (given, message) => {
   const made = async () => mcpTools(settings(given), context(), {});
   await expect(made()).rejects.toThrow(message);

@@ -246,7 +246,7 @@ describe('Hermes and Qwen', () => {
   test('say where the template writes the past otherwise; the policy’s tokens stay', async () => {
     const dialect = await native(folderWith(hermesTemplate({ keeps: false })));
     expect(dialect.notes).toEqual([
-      expect.stringMatching(/leaves out what was thought in earlier turns.*own tokens/),
+      expect.stringMatching(/drops the thinking of earlier turns.*own tokens/),
     ]);
     const first = `${thinking('I look')}${call('search', { query: 'one' })}${END}`;
     const { requests, rollout } = await grown(dialect, [first, `\\boxed{2}${END}`]);
@@ -349,19 +349,19 @@ describe('Llama 3', () => {
   });
 
   test('say that the template drops what stands beside a call', async () => {
-    expect((await made()).notes).toEqual([expect.stringContaining('beside its call')]);
+    expect((await made()).notes).toEqual([expect.stringContaining('besides its call')]);
   });
 });
 
 describe('what cannot be done is said before the first rollout', () => {
   test.each([
-    ['no template', null, /has no chat template|without a chat template/],
-    ['a template without tools', '{{ messages[0].content }}<|im_end|>', /the dialect tags/],
+    ['no template', null, /has no chat template/],
+    ['a template without tools', '{{ messages[0].content }}<|im_end|>', /dialect tags/],
     ['a template that loses results', hermesTemplate({ results: false }), /result of a tool/],
     [
       'a form that nobody knows',
       hermesTemplate().replaceAll('tool_call>', 'calling>'),
-      /DIALECT|<calling>.*Use the dialect tags/,
+      /DIALECT|<calling>.*Use dialect tags/,
     ],
   ])('%s', async (_, template, message) => {
     await expect(native(folderWith(template))).rejects.toThrow(message);

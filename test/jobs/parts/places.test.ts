@@ -106,9 +106,9 @@ describe('memory', () => {
 
   test('that does not suffice is an error with the arithmetic and what to do', () => {
     expect(() => checkMemory(policy, both, 8 * 2 ** 30)).toThrow(
-      /a policy has 494\.0 million parameters; to generate and train here takes at least 9\.2 GiB \(20 bytes each\) and about 21\.2 GiB.* has 8\.0 GiB.*engine\.server/s,
+      /a policy has 494\.0 million parameters; to generate and train in this process takes at least 9\.2 GiB \(20 bytes each\) and about 21\.2 GiB.* has 8\.0 GiB.*engine\.server/s,
     );
-    expect(checkMemory(policy, both, 16 * 2 ** 30)).toMatch(/it may not fit$/);
+    expect(checkMemory(policy, both, 16 * 2 ** 30)).toMatch(/which may not be enough$/);
     expect(checkMemory(policy, both, 24 * 2 ** 30)).toBeNull();
   });
 });
@@ -130,7 +130,7 @@ describe('prompts', () => {
           origin: 'q.csv',
           key: '1',
           field: 'question',
-          reason: 'its prompt has 22 tokens, and promptMax is 16',
+          reason: 'makes a prompt of 22 tokens, but promptMax is 16',
         },
       },
     ]);

@@ -91,7 +91,7 @@ test('an index, the same in Qdrant, and words beside both', async () => {
 });
 
 test.each<[string, () => RetrieverPlace, RegExp]>([
-  ['words beside words', () => ({ index: corpus, fusion: 'rrf' }), /searched by its words already/],
+  ['words beside words', () => ({ index: corpus, fusion: 'rrf' }), /already searched by words/],
   [
     'nothing there',
     () => ({ index: at('none') }),
@@ -101,12 +101,12 @@ test.each<[string, () => RetrieverPlace, RegExp]>([
   [
     'a collection without an encoder',
     () => ({ index: collection }),
-    /name the folder of the encoder/,
+    /give the folder of the encoder/,
   ],
   [
     'a collection without its words',
     () => ({ index: collection, encoder, fusion: 'rrf' }),
-    /need its corpus here/,
+    /give the corpus file/,
   ],
 ])('%s is refused', async (_, place, message) => {
   await expect(retrieverAt(place(), signal)).rejects.toThrow(message);
