@@ -1,7 +1,8 @@
 # The training service: SkyRL's Tinker server on JAX, which trains adapters. EXTRAS: `tinker,jax,gpu` brings CUDA, and works on a
 # processor alone too; `tinker,jax` is 3 GB less and never uses a GPU. SkyRL's FSDP and Megatron backends need packages that the
 # Python registry does not have: they are run from SkyRL's own sources (docs/tinker.md).
-FROM python:3.12-slim-bookworm
+ARG PYTHON_IMAGE=python:3.12-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254
+FROM ${PYTHON_IMAGE}
 ARG EXTRAS=tinker,jax,gpu
 ARG SKYRL=0.3.0
 # Of packages that SkyRL leaves open, the newest of this day.

@@ -13,6 +13,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 interface Locked {
   readonly hasInstallScript?: boolean;
+  readonly integrity?: string;
+  readonly link?: boolean;
 }
 
 const { allowScripts } = json('package.json') as {
@@ -28,6 +30,14 @@ const announced = Object.entries(packages)
 test('package.json says of every install script whether it may run, so that npm 11 does not warn', () => {
   expect(announced).not.toEqual([]);
   expect(announced.filter((name) => !(name in allowScripts))).toEqual([]);
+});
+
+test('the lock file has the integrity of every package, those of other platforms too', () => {
+  // Where npm leaves one out: `npm view NAME@VERSION dist.integrity`.
+  const without = Object.entries(packages)
+    .filter(([path, { integrity, link }]) => path !== '' && !link && integrity === undefined)
+    .map(([path]) => path);
+  expect(without).toEqual([]);
 });
 
 test('the lock file does not announce the script of onnxruntime-node, so that npm 10 does not run it', () => {
