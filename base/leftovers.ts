@@ -8,8 +8,8 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { counted } from './counted.ts';
 import { isRunning } from './platform.ts';
+import { counted } from './text/counted.ts';
 
 const host = hostname().replace(/[^A-Za-z0-9._-]/g, '-');
 const began = Math.round(performance.timeOrigin);

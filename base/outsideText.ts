@@ -3,7 +3,7 @@
  * or a record: without secrets first, then on one line with nothing that a terminal obeys, and only then cut.
  */
 import { withoutSecrets } from './secrets.ts';
-import { visible } from './visible.ts';
+import { visible } from './text/visible.ts';
 
 const CHARACTERS_MAX = 400;
 

@@ -8,7 +8,7 @@
  * Every `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what
  * servers and tools say.
  */
-import { literal } from './literal.ts';
+import { literal } from './text/literal.ts';
 
 const MARK = '[secret]';
 /**

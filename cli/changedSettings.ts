@@ -1,7 +1,7 @@
 /** Which settings of a run are not what its job takes by default, and where they were given. */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { ChangedSetting } from '../summary/facts.ts';
+import type { ChangedSetting } from '../summary/index.ts';
 import { knownSettings, lastGiven, type Setting, type Settings } from './settings.ts';
 import { defaultsOf } from './showSettings.ts';
 

@@ -8,25 +8,26 @@
  */
 
 import { hostname } from 'node:os';
-import { counted } from '../base/counted.ts';
-import { messageOf } from '../base/errors.ts';
-import { leftoversText, removeLeftovers } from '../base/leftovers.ts';
-import { makeFolder } from '../base/makeFolder.ts';
-import { orAborted } from '../base/orAborted.ts';
-import { ownBytes } from '../base/platform.ts';
-import { raceAbort } from '../base/raceAbort.ts';
-import type { Job } from '../jobs/defineJob.ts';
-import type { Control } from '../streams/control.ts';
-import { type Flow, partOf, restOf } from '../streams/flow.ts';
-import type { Log } from '../streams/log.ts';
-import { recordsOf } from '../streams/recordsOf.ts';
+import {
+  leftoversText,
+  makeFolder,
+  messageOf,
+  orAborted,
+  ownBytes,
+  raceAbort,
+  removeLeftovers,
+} from '../base/index.ts';
+import { counted } from '../base/text/index.ts';
+import type { Job } from '../jobs/index.ts';
+import { type Control, type Flow, type Log, partOf, recordsOf, restOf } from '../streams/index.ts';
 import {
   type FlowEnd,
   type FlowStats,
   type RunOptions as RunFlowOptions,
+  reportStatus,
   runFlow,
-} from '../streams/run/runFlow.ts';
-import { reportStatus, STATUS_MS } from '../streams/run/workerStatus.ts';
+  STATUS_MS,
+} from '../streams/run/index.ts';
 import { Learning, topics } from '../topics/index.ts';
 import { changesOf, lagMaxOf } from './control/changes.ts';
 import { obey } from './control/obey.ts';

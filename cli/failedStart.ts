@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { hasCode } from '../base/errors.ts';
+import { hasCode } from '../base/index.ts';
 import { readRunRecord } from './runRecord.ts';
 import type { Run } from './runs.ts';
 import { workIn } from './startOver.ts';

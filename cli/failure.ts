@@ -7,10 +7,13 @@
  */
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
-import { hasCode, MillraceError } from '../base/errors.ts';
-import { withoutSecrets } from '../base/secrets.ts';
-import { systemMessage } from '../base/systemError.ts';
-import { thrownByUser } from '../base/thrownBy.ts';
+import {
+  hasCode,
+  MillraceError,
+  systemMessage,
+  thrownByUser,
+  withoutSecrets,
+} from '../base/index.ts';
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 

@@ -7,7 +7,7 @@
  */
 import { get } from 'node:http';
 import { pathToFileURL } from 'node:url';
-import { commandLineOf } from '../base/platform.ts';
+import { commandLineOf } from '../base/index.ts';
 
 const ANSWER_MS = 8_000;
 

@@ -1,7 +1,6 @@
 /** The commands that look back at a run, with their options and examples. */
 import { type Command, Option } from 'commander';
-import { toolModes } from '../jobs/replay/recordedTools.ts';
-import { beginnings } from '../jobs/replay/remake.ts';
+import { beginnings, toolModes } from '../jobs/replay/index.ts';
 import { collect, command, type Done, onRun, whole } from './command.ts';
 import { diffCommand } from './diff.ts';
 import { type DlqOptions, dlqList, dlqRetry, dlqShow } from './dlq/dlq.ts';

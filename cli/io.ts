@@ -4,7 +4,7 @@
  * Results go to `out` (stdout, for machines and pipes), everything that is said on the way to `err`
  * (stderr, for the person). Only `processIo.ts` touches the process; tests pass their own.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/index.ts';
 
 export interface Screen {
   readonly columns: number;

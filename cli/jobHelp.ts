@@ -2,7 +2,7 @@
  * `millrace run JOB --help`: below the options, the settings of a ready job with their defaults, and its
  * presets.
  */
-import type { Job } from '../jobs/defineJob.ts';
+import type { Job } from '../jobs/index.ts';
 import { readyJob } from './readyJobs.ts';
 import { groupsOf, type SettingField } from './settings.ts';
 

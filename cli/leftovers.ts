@@ -3,9 +3,9 @@
  * worked in.
  */
 import { dirname, join } from 'node:path';
-import { type Leftover, leftoversIn } from '../base/leftovers.ts';
-import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';
-import { PUBLISHED_FOLDER } from '../model/remote/serverEngine.ts';
+import { type Leftover, leftoversIn } from '../base/index.ts';
+import { LOCAL_FOLDER } from '../model/checkpoints/index.ts';
+import { PUBLISHED_FOLDER } from '../model/remote/index.ts';
 import type { Run } from './runs.ts';
 
 /** `alone` = nobody but this process can be writing the run. */

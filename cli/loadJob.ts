@@ -5,9 +5,8 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { copies } from '../base/copies.ts';
-import { MillraceError, messageOf } from '../base/errors.ts';
-import type { Job } from '../jobs/defineJob.ts';
+import { copies, MillraceError, messageOf } from '../base/index.ts';
+import type { Job } from '../jobs/index.ts';
 import { loadingError } from './loadingError.ts';
 import { nearest } from './nearest.ts';
 import { packageFolder, readyJob, readyJobs } from './readyJobs.ts';

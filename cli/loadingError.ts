@@ -5,8 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '../base/errors.ts';
-import { thrownBy } from '../base/thrownBy.ts';
+import { messageOf, thrownBy } from '../base/index.ts';
 
 /** Errors shown per file. */
 const SHOWN_MAX = 3;

@@ -2,11 +2,13 @@
  * The log of a run on this machine, open to read. For a run on Kafka it is a copy, made beside the run and
  * removed when no longer needed: unlike a broker, a copy shows the run at one moment.
  */
+
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { scratchName } from '../base/leftovers.ts';
-import { openLog } from '../streams/embedded/openLog.ts';
-import type { Log } from '../streams/log.ts';
+import { scratchName } from '../base/index.ts';
+import { openLog } from '../streams/embedded/index.ts';
+import { environmentFor } from '../streams/foreign/index.ts';
+import type { Log } from '../streams/index.ts';
 import { allTopics } from '../topics/index.ts';
 import type { Io } from './io.ts';
 import { logFolder, type Run } from './runs.ts';
@@ -34,8 +36,7 @@ export async function withLocalLog<T>(
     await mkdir(folder, { mode: 0o700 });
     io.err(`copying the records of run ${run.name} from Kafka`);
     // Loaded when it is needed: most runs need no Kafka.
-    const { copyRun } = await import('../streams/kafka/copyRun.ts');
-    const { environmentFor } = await import('../streams/kafka/kafkaUrl.ts');
+    const { copyRun } = await import('../streams/kafka/index.ts');
     const notice = (line: string): void => io.err(line);
     const { ahead } = await copyRun({
       topics: allTopics,

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The `millrace` command. The exit codes are in `failure.ts`. */
-import { openFilesMax } from '../base/platform.ts';
-import { outOfFiles } from '../base/systemError.ts';
+import { openFilesMax, outOfFiles } from '../base/index.ts';
 import { failure } from './failure.ts';
 
 /** Many modules are read at once; with fewer files, some would seem not to exist. */

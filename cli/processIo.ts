@@ -4,10 +4,8 @@
  * says.
  */
 import { constants, setPriority } from 'node:os';
-import { systemClock } from '../base/clock.ts';
-import { endByInterrupt, stopSignals } from '../base/platform.ts';
-import { about } from '../base/systemError.ts';
-import { terminalText } from '../summary/text/terminalText.ts';
+import { about, endByInterrupt, stopSignals, systemClock } from '../base/index.ts';
+import { terminalText } from '../summary/text/index.ts';
 import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';

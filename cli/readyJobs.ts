@@ -3,14 +3,16 @@
  * copies out.
  */
 import { fileURLToPath } from 'node:url';
-import type { Job } from '../jobs/defineJob.ts';
-import { aepoJob } from '../jobs/ready/aepo.ts';
-import { arpoJob } from '../jobs/ready/arpo.ts';
-import { deepAgentJob } from '../jobs/ready/deepAgent.ts';
-import { etAgentJob } from '../jobs/ready/etAgent.ts';
-import { sftJob } from '../jobs/ready/sft.ts';
-import { toolLightJob } from '../jobs/ready/toolLight.ts';
-import { toolStarJob } from '../jobs/ready/toolStar.ts';
+import type { Job } from '../jobs/index.ts';
+import {
+  aepoJob,
+  arpoJob,
+  deepAgentJob,
+  etAgentJob,
+  sftJob,
+  toolLightJob,
+  toolStarJob,
+} from '../jobs/ready/index.ts';
 
 /** The folder of the package, with `examples/` and the sources of the ready jobs. */
 export const packageFolder = fileURLToPath(

@@ -4,10 +4,9 @@
  */
 
 import { join } from 'node:path';
-import { reportFile } from '../page/server/frozen/reportFile.ts';
-import { summarise } from '../summary/summary.ts';
-import { jsonText } from '../summary/text/plain.ts';
-import { reportText } from '../summary/text/reportText.ts';
+import { reportFile } from '../page/server/frozen/index.ts';
+import { summarise } from '../summary/index.ts';
+import { jsonText, reportText } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';

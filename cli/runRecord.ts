@@ -10,9 +10,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError, messageOf } from '../base/errors.ts';
-import { replaceFile } from '../base/replaceFile.ts';
-import { type RunStatus, runStatuses } from '../summary/facts.ts';
+import { MillraceError, messageOf, replaceFile } from '../base/index.ts';
+import { type RunStatus, runStatuses } from '../summary/index.ts';
 
 const schema = z.object({
   /** Version of millrace that started it. */

@@ -1,9 +1,9 @@
 /** The tokenizer of a run's policy: where it may lie, and the text of tokens. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { findPolicy as placeOfPolicy } from '../jobs/parts/policyPlace.ts';
-import type { Tokenizer } from '../model/engine.ts';
-import { loadTokenizer } from '../model/hf/loadTokenizer.ts';
+import { findPolicy as placeOfPolicy } from '../jobs/parts/index.ts';
+import { loadTokenizer } from '../model/hf/index.ts';
+import type { Tokenizer } from '../model/index.ts';
 import type { Io } from './io.ts';
 import { jobPath } from './loadJob.ts';
 import type { Run } from './runs.ts';

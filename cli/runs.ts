@@ -4,12 +4,8 @@
  */
 import { mkdir, readdir, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { MillraceError, messageOf } from '../base/errors.ts';
-import { makeFolder } from '../base/makeFolder.ts';
-import { systemCode } from '../base/systemError.ts';
-import type { PartNames } from '../streams/flow.ts';
-import type { Log } from '../streams/log.ts';
-import { type AnyLogOptions, openAnyLog } from '../streams/openAnyLog.ts';
+import { MillraceError, makeFolder, messageOf, systemCode } from '../base/index.ts';
+import { type AnyLogOptions, type Log, openAnyLog, type PartNames } from '../streams/index.ts';
 import { allTopics } from '../topics/index.ts';
 import { usageError } from './failure.ts';
 import type { Io } from './io.ts';

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { leftoversIn, removeLeftovers } from '../base/leftovers.ts';
+import { leftoversIn, removeLeftovers } from '../base/index.ts';
 
 /** Those that there are now. */
 export type Scratch = Set<string>;

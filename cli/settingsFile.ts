@@ -18,7 +18,7 @@ import {
   parseDocument,
 } from 'yaml';
 import type { z } from 'zod';
-import { withinDeadline } from '../base/deadline.ts';
+import { withinDeadline } from '../base/index.ts';
 import { usageError } from './failure.ts';
 import { type Setting, type Settings, settingsOf } from './settings.ts';
 

@@ -6,10 +6,10 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { visibleLines } from '../base/visible.ts';
-import type { Job } from '../jobs/defineJob.ts';
-import { type PromptRecord, QUESTION, recordedPrompt } from '../jobs/parts/promptRecord.ts';
-import { openLog } from '../streams/embedded/openLog.ts';
+import { visibleLines } from '../base/text/index.ts';
+import type { Job } from '../jobs/index.ts';
+import { type PromptRecord, QUESTION, recordedPrompt } from '../jobs/parts/index.ts';
+import { openLog } from '../streams/embedded/index.ts';
 import { exitCodes, usageError } from './failure.ts';
 import { stoppable } from './interruption.ts';
 import type { Io } from './io.ts';

@@ -5,9 +5,8 @@
  * A required setting that was not given appears as a comment.
  */
 import type { z } from 'zod';
-import { hasCode } from '../base/errors.ts';
-import { colours } from '../summary/text/colours.ts';
-import { wrapped } from '../summary/text/wrapped.ts';
+import { hasCode } from '../base/index.ts';
+import { colours, wrapped } from '../summary/text/index.ts';
 import { checkSettings, groupsOf, lastGiven, type Setting, type Settings } from './settings.ts';
 
 /** How it is written. `sketch` = as YAML in which nothing is set: every line is a comment, to be taken up. */

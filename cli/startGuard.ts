@@ -7,11 +7,9 @@
  * second do not see each other.
  */
 import { hostname } from 'node:os';
-import { hasCode, MillraceError } from '../base/errors.ts';
-import { isRunning } from '../base/platform.ts';
-import type { Flow } from '../streams/flow.ts';
-import type { Log } from '../streams/log.ts';
-import type { WorkerStatus } from '../streams/run/workerStatus.ts';
+import { hasCode, isRunning, MillraceError } from '../base/index.ts';
+import type { Flow, Log } from '../streams/index.ts';
+import type { WorkerStatus } from '../streams/run/index.ts';
 import { openRunLog, type Run } from './runs.ts';
 
 /** Processes report their status once a second: who says nothing new in so many looks is not alive. */

@@ -4,8 +4,8 @@
  */
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../base/errors.ts';
-import { LOCAL_FOLDER } from '../model/checkpoints/local.ts';
+import { MillraceError } from '../base/index.ts';
+import { LOCAL_FOLDER } from '../model/checkpoints/index.ts';
 
 /** What steps have left in a run's folder, in words; null if nothing of value. Version 0 is a copy. */
 export async function workIn(folder: string): Promise<string | null> {

@@ -8,8 +8,8 @@
  * that says nothing of settings, with what it was started with.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { hasCode } from '../base/errors.ts';
-import type { Job } from '../jobs/defineJob.ts';
+import { hasCode } from '../base/index.ts';
+import type { Job } from '../jobs/index.ts';
 import { changedSettings } from './changedSettings.ts';
 import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';

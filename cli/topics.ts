@@ -1,9 +1,8 @@
 /** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
 
-import type { TopicStat } from '../streams/log.ts';
-import { size } from '../summary/numbers.ts';
-import { jsonText } from '../summary/text/plain.ts';
-import { table } from '../summary/text/table.ts';
+import type { TopicStat } from '../streams/index.ts';
+import { size } from '../summary/format/index.ts';
+import { jsonText, table } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';

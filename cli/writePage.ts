@@ -4,7 +4,7 @@
  * Gives whether it is written.
  */
 import { rename, writeFile } from 'node:fs/promises';
-import { systemMessage } from '../base/systemError.ts';
+import { systemMessage } from '../base/index.ts';
 import type { Io } from './io.ts';
 
 export async function writePage(path: string, page: string, io: Io): Promise<boolean> {

@@ -2,11 +2,10 @@
  * What a run tells other programs as it goes (setting `announce`): its answers, metrics and weights as JSON
  * in three Kafka topics of theirs. Each has a stage of its own that holds nobody back.
  */
-import { sleepClock } from '../base/sleepClock.ts';
-import { foreignSink } from '../sinks/foreignTopic.ts';
-import { foreignTopic } from '../streams/kafka/foreignTopic.ts';
-import { type Stage, sink } from '../streams/stage.ts';
-import type { Topic } from '../streams/topic.ts';
+import { sleepClock } from '../base/index.ts';
+import { foreignSink } from '../sinks/index.ts';
+import { foreignTopic } from '../streams/foreign/index.ts';
+import { type Stage, sink, type Topic } from '../streams/index.ts';
 import { type Metric, type Rollout, topics, type Weights } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 

@@ -12,25 +12,20 @@
  */
 import { first, firstValueFrom, pipe } from 'rxjs';
 import { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { raceAbort } from '../base/raceAbort.ts';
-import { type AdvantageEstimator, advantageEstimators } from '../model/credit/estimators.ts';
-import { batch, batchSelected } from '../operators/batch.ts';
-import { byStep } from '../operators/batching/bySteps.ts';
-import { paretoSample } from '../operators/paretoSample.ts';
-import { practice } from '../operators/practice.ts';
-import { accuracy } from '../operators/rewards/accuracy.ts';
-import { deepResearch } from '../operators/rewards/deepResearch.ts';
-import { efficiency, sigmaFactor } from '../operators/rewards/efficiency.ts';
-import { hierarchical } from '../operators/rewards/hierarchical.ts';
-import type { RewardFunction } from '../operators/rewards/reward.ts';
-import { aepo } from '../operators/sampling/aepo.ts';
-import { arpo } from '../operators/sampling/arpo.ts';
-import type { RunningFront } from '../operators/sampling/runningFront.ts';
-import { type Feedback, feedback } from '../streams/feedback.ts';
-import { flow } from '../streams/flow.ts';
-import { recordsOf } from '../streams/recordsOf.ts';
-import { stage } from '../streams/stage.ts';
+import { MillraceError, raceAbort } from '../base/index.ts';
+import { type AdvantageEstimator, advantageEstimators } from '../model/credit/index.ts';
+import { byStep } from '../operators/batching/index.ts';
+import { batch, batchSelected, paretoSample, practice } from '../operators/index.ts';
+import {
+  accuracy,
+  deepResearch,
+  efficiency,
+  hierarchical,
+  type RewardFunction,
+  sigmaFactor,
+} from '../operators/rewards/index.ts';
+import { aepo, arpo, type RunningFront } from '../operators/sampling/index.ts';
+import { type Feedback, feedback, flow, recordsOf, stage } from '../streams/index.ts';
 import {
   AFTER_LAST_ROUND,
   type Batch,

@@ -10,16 +10,19 @@
  * ET-Agent.
  */
 import { z } from 'zod';
-import type { DeepDialect } from '../operators/deepAgent/deepDialect.ts';
-import { type AskAuxiliary, episodeTools } from '../operators/deepAgent/episodeTools.ts';
-import { growEpisodes } from '../operators/deepAgent/growEpisodes.ts';
-import { promptForms } from '../operators/deepAgent/prompts.ts';
-import type { ToolDoc } from '../operators/deepAgent/tools/toolDoc.ts';
-import { specOf } from '../operators/dialect/native/toolCalls.ts';
-import type { RewardFunction } from '../operators/rewards/reward.ts';
-import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/toolPo.ts';
-import type { Retriever } from '../operators/tools/retrieval/retriever.ts';
-import type { Tool } from '../operators/tools/tool.ts';
+import {
+  type AskAuxiliary,
+  type DeepDialect,
+  episodeTools,
+  growEpisodes,
+  promptForms,
+} from '../operators/deepAgent/index.ts';
+import type { ToolDoc } from '../operators/deepAgent/tools/index.ts';
+import { specOf } from '../operators/dialect/native/index.ts';
+import type { RewardFunction } from '../operators/rewards/index.ts';
+import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/index.ts';
+import type { Tool } from '../operators/tools/index.ts';
+import type { Retriever } from '../operators/tools/retrieval/index.ts';
 import type { Question } from '../topics/index.ts';
 import { calibrate, calibrateSettings } from './calibrate.ts';
 import type { Method } from './method.ts';

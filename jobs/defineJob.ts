@@ -7,14 +7,11 @@
  */
 
 import type { z } from 'zod';
-import type { Clock } from '../base/clock.ts';
-import type { Report } from '../base/outage.ts';
-import type { PolicyEngine } from '../model/engine.ts';
-import type { CallTool } from '../operators/callTools.ts';
-import type { ProgressScreen } from '../sinks/progress/events.ts';
-import type { Control } from '../streams/control.ts';
-import type { Flow } from '../streams/flow.ts';
-import type { Log } from '../streams/log.ts';
+import type { Clock, Report } from '../base/index.ts';
+import type { PolicyEngine } from '../model/index.ts';
+import type { CallTool } from '../operators/index.ts';
+import type { ProgressScreen } from '../sinks/progress/index.ts';
+import type { Control, Flow, Log } from '../streams/index.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 
 /** What a job is given. */

@@ -13,23 +13,21 @@
  * it took is written with the place behind it. When it began is part of the cursor: a resumed run cuts it
  * when the one before it would have, or at once.
  */
-import type { Clock } from '../base/clock.ts';
-import { MillraceError } from '../base/errors.ts';
-import { type SleepClock, sleepClock } from '../base/sleepClock.ts';
-import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
-import type { QuestionRow } from '../sources/questions.ts';
-import type { Log } from '../streams/log.ts';
-import { RecentKeys } from '../streams/recentKeys.ts';
-import { recordsOf } from '../streams/recordsOf.ts';
+import { type Clock, MillraceError, type SleepClock, sleepClock } from '../base/index.ts';
+import type { EndlessQuestions } from '../sources/endless/index.ts';
+import type { QuestionRow } from '../sources/index.ts';
 import {
   beside,
+  type Log,
   type Opening,
   type Place,
+  RecentKeys,
   type Resumable,
   type ResumableItem,
-} from '../streams/resumable.ts';
-import { pulled } from '../streams/run/sourceRunner.ts';
-import type { SourceItem } from '../streams/stage.ts';
+  recordsOf,
+  type SourceItem,
+} from '../streams/index.ts';
+import { pulled } from '../streams/run/index.ts';
 import {
   type OpenWindow,
   type Question,

@@ -3,9 +3,8 @@
  * of it, and the rounds of calibration, on one policy one after the other.
  */
 import { z } from 'zod';
-import { samplingSettings } from '../model/sampling.ts';
-import type { Hints } from '../operators/evolve/hints.ts';
-import type { Complete } from '../operators/evolve/models.ts';
+import { samplingSettings } from '../model/index.ts';
+import type { Complete, Hints } from '../operators/evolve/index.ts';
 import { calibrate, calibrateSettings } from './calibrate.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
 import { flywheel, flywheelSettings } from './flywheel.ts';

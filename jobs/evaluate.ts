@@ -8,26 +8,21 @@
  */
 import { of } from 'rxjs';
 import { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { grpo } from '../model/credit/grpo.ts';
-import type { PolicyEngine } from '../model/engine.ts';
-import { describeSampling, samplingSettings } from '../model/sampling.ts';
-import type { CallTool } from '../operators/callTools.ts';
-import type { Dialect } from '../operators/dialect/dialect.ts';
-import { policyGate } from '../operators/gate.ts';
-import { measure } from '../operators/measure.ts';
-import type { NamedNumbers } from '../operators/metrics/behaviour.ts';
-import { benchmark, judgedBenchmark } from '../operators/metrics/benchmark.ts';
-import type { Jury } from '../operators/metrics/jury.ts';
-import { benchmarkTable } from '../operators/metrics/table.ts';
-import { rollout } from '../operators/rollout.ts';
-import { score } from '../operators/score.ts';
-import { metricFiles, metricsIn } from '../sinks/metricFiles.ts';
-import { progress } from '../sinks/progress.ts';
-import { weightsStore } from '../sinks/weights.ts';
-import { readDataset } from '../sources/datasets.ts';
-import { type Flow, flow } from '../streams/flow.ts';
-import { type SourceItem, sink, source, stage } from '../streams/stage.ts';
+import { MillraceError } from '../base/index.ts';
+import { grpo } from '../model/credit/index.ts';
+import { describeSampling, type PolicyEngine, samplingSettings } from '../model/index.ts';
+import type { Dialect } from '../operators/dialect/index.ts';
+import { type CallTool, measure, policyGate, rollout, score } from '../operators/index.ts';
+import {
+  benchmark,
+  benchmarkTable,
+  type Jury,
+  judgedBenchmark,
+  type NamedNumbers,
+} from '../operators/metrics/index.ts';
+import { metricFiles, metricsIn, progress, weightsStore } from '../sinks/index.ts';
+import { readDataset } from '../sources/index.ts';
+import { type Flow, flow, type SourceItem, sink, source, stage } from '../streams/index.ts';
 import { type Question, type Scored, topics } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { promptRecord, writePrompt } from './parts/promptRecord.ts';

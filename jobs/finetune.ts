@@ -7,11 +7,10 @@
  * Held-out questions are rolled out and measured before and after.
  */
 import { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { batchDemonstrations } from '../operators/batchExamples.ts';
-import { roundRate } from '../operators/batching/learningRate.ts';
-import { flow } from '../streams/flow.ts';
-import { stage } from '../streams/stage.ts';
+import { MillraceError } from '../base/index.ts';
+import { roundRate } from '../operators/batching/index.ts';
+import { batchDemonstrations } from '../operators/index.ts';
+import { flow, stage } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor } from './policyLoop.ts';

@@ -10,16 +10,17 @@
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
-import { demonstrations } from '../operators/demonstrations.ts';
-import { resultBlock } from '../operators/dialect/resultBlock.ts';
-import type { EvolveAction } from '../operators/evolve/action.ts';
-import { defaultActions } from '../operators/evolve/actions.ts';
-import type { Hints } from '../operators/evolve/hints.ts';
-import type { Complete, Models } from '../operators/evolve/models.ts';
-import { loadPrompts } from '../operators/evolve/prompts.ts';
-import { evolve } from '../operators/evolve.ts';
-import { type Flow, flow } from '../streams/flow.ts';
-import { stage } from '../streams/stage.ts';
+import { resultBlock } from '../operators/dialect/index.ts';
+import {
+  type Complete,
+  defaultActions,
+  type EvolveAction,
+  type Hints,
+  loadPrompts,
+  type Models,
+} from '../operators/evolve/index.ts';
+import { demonstrations, evolve } from '../operators/index.ts';
+import { type Flow, flow, stage } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor, inPhase, type PolicyLoop, type PolicyParts } from './policyLoop.ts';

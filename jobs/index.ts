@@ -1,43 +1,74 @@
-/**
- * `millrace/jobs`: the methods, their settings, and the pieces that a method of one's own is wired from.
- */
-export * from './calibrate.ts';
-export * from './deepAgent.ts';
-export * from './defineJob.ts';
-export * from './etAgent.ts';
-export * from './evaluate.ts';
-export * from './everyQuestion.ts';
-export * from './finetune.ts';
-export * from './flywheel.ts';
-export { sameInputs, tokenizerFiles } from './inputs.ts';
-export { LiveHandle, type LiveSettings, mayChange } from './live.ts';
-export * from './lossSettings.ts';
-export * from './method.ts';
-export * from './parts/deepParts.ts';
+/** Methods as wiring: what a job is, and its phases. */
+export { type CalibrateSettings, calibrate, calibrateSettings, lrIdle } from './calibrate.ts';
 export {
-  type DialectName,
-  type DialectOptions,
-  dialectNames,
-  dialectOf,
-} from './parts/dialectOf.ts';
-export * from './parts/engines.ts';
-export type { PartKind } from './parts/kinds.ts';
-export * from './parts/places.ts';
-export { findPolicy, type PolicyPlace } from './parts/policyPlace.ts';
-export { PROMPT_FILE, type PromptRecord, promptRecord } from './parts/promptRecord.ts';
-export * from './parts/trainers.ts';
-export * from './plan.ts';
-export * from './policyLoop.ts';
-export * from './policyModel.ts';
-export * from './policySettings.ts';
-export * from './prefer.ts';
-export * from './ready/parts.ts';
-export * from './ready/presets.ts';
-export * from './roles.ts';
-export * from './sft/data.ts';
-export { dataPromptLines } from './sft/dataPrompt.ts';
-export * from './sft/parts.ts';
-export * from './sft/settings.ts';
-export * from './sft/sft.ts';
-export * from './toolLight.ts';
-export * from './toolStar.ts';
+  type DeepAgentParts,
+  type DeepAgentSettings,
+  deepAgent,
+  deepAgentSettings,
+  deepAgentTools,
+} from './deepAgent.ts';
+export { defineJob, type Job, type JobContext, type Preset, type Replay } from './defineJob.ts';
+export { type EtAgentParts, type EtAgentSettings, etAgent, etAgentSettings } from './etAgent.ts';
+export {
+  type EvaluatedFile,
+  type EvaluateParts,
+  type EvaluateSettings,
+  type EvaluationPlan,
+  evaluate,
+  evaluateSettings,
+  planEvaluation,
+} from './evaluate.ts';
+export {
+  type EveryQuestionSettings,
+  everyQuestion,
+  everyQuestionSettings,
+} from './everyQuestion.ts';
+export { type FinetuneSettings, finetune, finetuneSettings } from './finetune.ts';
+export {
+  type FlywheelParts,
+  type FlywheelSettings,
+  flywheel,
+  flywheelSettings,
+} from './flywheel.ts';
+export { sameInputs, tokenizerFiles } from './inputs.ts';
+export { type LiveSettings, mayChange } from './live.ts';
+export { lossSettings } from './lossSettings.ts';
+export {
+  type LoopShare,
+  type Method,
+  type MethodPlace,
+  type PlannedMethod,
+  trainPolicy,
+} from './method.ts';
+export {
+  type JobQuestions,
+  type QuestionItems,
+  type QuestionPlan,
+  type RoundPlan,
+  read,
+} from './plan.ts';
+export { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
+export { type PolicySettings, policySettings } from './policySettings.ts';
+export { type PreferParts, type PreferSettings, prefer, preferSettings } from './prefer.ts';
+export {
+  aepoPresets,
+  arpoPresets,
+  etAgentPresets,
+  sftPresets,
+  toolLightPresets,
+  toolStarPresets,
+} from './presets.ts';
+export { policyRole, textRoles } from './roles.ts';
+export {
+  mixSettings,
+  type ToolLightParts,
+  type ToolLightSettings,
+  toolLight,
+  toolLightSettings,
+} from './toolLight.ts';
+export {
+  type ToolStarParts,
+  type ToolStarSettings,
+  toolStar,
+  toolStarSettings,
+} from './toolStar.ts';

@@ -8,10 +8,8 @@
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { replaceFile } from '../base/replaceFile.ts';
-import { systemCode } from '../base/systemError.ts';
-import { digestAt } from '../model/checkpoints/digest.ts';
+import { MillraceError, replaceFile, systemCode } from '../base/index.ts';
+import { digestAt } from '../model/checkpoints/index.ts';
 
 const FILE = 'inputs.json';
 /** By path, from the run's folder where the file lies in it. A file that was not there has ''. */

@@ -13,9 +13,8 @@
  */
 import { filter, firstValueFrom, map, type Observable, Subject, type Subscription } from 'rxjs';
 import type { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { raceAbort } from '../base/raceAbort.ts';
-import type { Changes, Control } from '../streams/control.ts';
+import { MillraceError, raceAbort } from '../base/index.ts';
+import type { Changes, Control } from '../streams/index.ts';
 import {
   decidedBy,
   type Question,

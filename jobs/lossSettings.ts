@@ -8,12 +8,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { MillraceError } from '../base/errors.ts';
-import { type AdvantageName, advantageEstimators } from '../model/credit/estimators.ts';
-import type { LagCorrection } from '../model/credit/lagCorrection.ts';
-import type { Loss } from '../model/engine.ts';
+import { MillraceError } from '../base/index.ts';
+import {
+  type AdvantageName,
+  advantageEstimators,
+  type LagCorrection,
+} from '../model/credit/index.ts';
+import type { Loss } from '../model/index.ts';
 import { type LossName, losses } from '../model/losses/index.ts';
-import type { TrainerOptions } from '../sinks/trainer.ts';
+import type { TrainerOptions } from '../sinks/index.ts';
 
 /** The losses over rollouts. */
 type PolicyLoss = {

@@ -7,8 +7,8 @@
  *
  *     trainPolicy(context, parts, rows, [flywheel(…), finetune(…), calibrate(…)])
  */
-import { MillraceError } from '../base/errors.ts';
-import { type Flow, flow } from '../streams/flow.ts';
+import { MillraceError } from '../base/index.ts';
+import { type Flow, flow } from '../streams/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { LiveHandle, type LiveSettings } from './live.ts';
 import type { JobQuestions, RoundPlan } from './plan.ts';

@@ -11,11 +11,10 @@
  * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and
  * those to train on come again from the first one on, pass after pass.
  */
-import { shuffled } from '../base/draws.ts';
-import { MillraceError } from '../base/errors.ts';
-import type { EndlessQuestions } from '../sources/endless/endlessQuestions.ts';
-import type { QuestionItem, QuestionRow } from '../sources/questions.ts';
-import type { Items, SourceItem } from '../streams/stage.ts';
+import { MillraceError, shuffled } from '../base/index.ts';
+import type { EndlessQuestions } from '../sources/endless/index.ts';
+import type { QuestionItem, QuestionRow } from '../sources/index.ts';
+import type { Items, SourceItem } from '../streams/index.ts';
 import type { Phase, Question, Schedule } from '../topics/index.ts';
 
 /** One round after the first. */

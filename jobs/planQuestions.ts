@@ -2,9 +2,9 @@
  * The plan of a training job, whether its questions are all there or come without an end: the one place where
  * a job takes them.
  */
-import { counted } from '../base/counted.ts';
-import { isEndless } from '../sources/endless/endlessQuestions.ts';
-import type { SourceItem } from '../streams/stage.ts';
+import { counted } from '../base/text/index.ts';
+import { isEndless } from '../sources/endless/index.ts';
+import type { SourceItem } from '../streams/index.ts';
 import { asksOf, type EndlessPlan, endlessItems } from './endlessPlan.ts';
 import {
   described,

@@ -13,31 +13,42 @@
  * part that is named twice once.
  */
 import { type OperatorFunction, of } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
-import { sleepClock } from '../base/sleepClock.ts';
-import type { PolicyEngine, TrainerEngine } from '../model/engine.ts';
-import { describeSampling } from '../model/sampling.ts';
-import type { CallTool } from '../operators/callTools.ts';
-import type { Dialect } from '../operators/dialect/dialect.ts';
-import type { ResultTokens } from '../operators/dialect/encodeExample.ts';
-import { type PolicyGate, policyGate } from '../operators/gate.ts';
-import { measure } from '../operators/measure.ts';
-import { execution } from '../operators/metrics/execution.ts';
-import { type RewardFunction, weighted } from '../operators/rewards/reward.ts';
-import { type RolloutOptions, rollout } from '../operators/rollout.ts';
-import { type ScoreOptions, score } from '../operators/score.ts';
-import { answerCalls, throughTopics, toolTopics } from '../operators/tools/throughTopics.ts';
-import { metricFiles, metricsIn } from '../sinks/metricFiles.ts';
-import { progress } from '../sinks/progress.ts';
-import { type TrainerOptions, trainer } from '../sinks/trainer.ts';
-import { weightsStore } from '../sinks/weights.ts';
-import type { Changes } from '../streams/control.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { neverStopping } from '../streams/deliveries/stopping.ts';
-import { feedback } from '../streams/feedback.ts';
-import { type Flow, flow } from '../streams/flow.ts';
-import { keepIf } from '../streams/primitives.ts';
-import { type Stage, sink, source, stage } from '../streams/stage.ts';
+import { MillraceError, sleepClock } from '../base/index.ts';
+import { describeSampling, type PolicyEngine, type TrainerEngine } from '../model/index.ts';
+import type { Dialect, ResultTokens } from '../operators/dialect/index.ts';
+import {
+  type CallTool,
+  measure,
+  type PolicyGate,
+  policyGate,
+  type RolloutOptions,
+  rollout,
+  type ScoreOptions,
+  score,
+} from '../operators/index.ts';
+import { execution } from '../operators/metrics/index.ts';
+import { type RewardFunction, weighted } from '../operators/rewards/index.ts';
+import { answerCalls, throughTopics, toolTopics } from '../operators/tools/index.ts';
+import {
+  metricFiles,
+  metricsIn,
+  progress,
+  type TrainerOptions,
+  trainer,
+  weightsStore,
+} from '../sinks/index.ts';
+import { type Delivery, neverStopping } from '../streams/deliveries/index.ts';
+import {
+  type Changes,
+  type Flow,
+  feedback,
+  flow,
+  keepIf,
+  type Stage,
+  sink,
+  source,
+  stage,
+} from '../streams/index.ts';
 import {
   type Batch,
   type BatchKind,

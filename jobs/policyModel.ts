@@ -2,11 +2,9 @@
  * The job's policy as a model of text: what the flywheel asks for trajectories, in the papers' tag form
  * whatever the policy's dialect.
  */
-import type { PolicyEngine } from '../model/engine.ts';
-import { samplingIn } from '../model/sampling.ts';
-import { enginePolicy } from '../model/text/enginePolicy.ts';
-import { cutAfterStop, type TextModel } from '../model/text/textModel.ts';
-import { type Dialect, endTokens } from '../operators/dialect/dialect.ts';
+import { type PolicyEngine, samplingIn } from '../model/index.ts';
+import { cutAfterStop, enginePolicy, type TextModel } from '../model/text/index.ts';
+import { type Dialect, endTokens } from '../operators/dialect/index.ts';
 
 /** What the policy generates with, and how it writes. */
 export interface PolicyModelOptions {

@@ -1,6 +1,6 @@
 /** Settings of the loop that every training job turns in (`policyLoop`). */
 import { z } from 'zod';
-import { samplingSettings } from '../model/sampling.ts';
+import { samplingSettings } from '../model/index.ts';
 import { mayChange } from './live.ts';
 
 /** A setting that counts something: a whole number from 1. */

@@ -8,11 +8,14 @@
  */
 import { z } from 'zod';
 import type { NamedLoss } from '../model/losses/index.ts';
-import { type BatchExamplesOptions, batchPairs } from '../operators/batchExamples.ts';
-import { roundRate } from '../operators/batching/learningRate.ts';
-import { type PairsOptions, pairs } from '../operators/pairs.ts';
-import { flow } from '../streams/flow.ts';
-import { stage } from '../streams/stage.ts';
+import { roundRate } from '../operators/batching/index.ts';
+import {
+  type BatchExamplesOptions,
+  batchPairs,
+  type PairsOptions,
+  pairs,
+} from '../operators/index.ts';
+import { flow, stage } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor } from './policyLoop.ts';

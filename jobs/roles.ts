@@ -3,17 +3,18 @@
  * samples in its own way.
  */
 import { join } from 'node:path';
-import { MillraceError } from '../base/errors.ts';
-import { sleepClock } from '../base/sleepClock.ts';
-import { type Sampling, samplingIn } from '../model/sampling.ts';
+import { MillraceError, sleepClock } from '../base/index.ts';
+import { type Sampling, samplingIn } from '../model/index.ts';
 import {
   configuredTextModel,
+  openReplies,
+  type ReplyStore,
   samplingOf,
+  type TextModel,
   type TextModelSettings,
-} from '../model/text/configured.ts';
-import { openReplies, type ReplyStore } from '../model/text/replyStore.ts';
-import type { TextModel, TextSampling } from '../model/text/textModel.ts';
-import type { Complete } from '../operators/evolve/models.ts';
+  type TextSampling,
+} from '../model/text/index.ts';
+import type { Complete } from '../operators/evolve/index.ts';
 import type { JobContext } from './defineJob.ts';
 import type { PolicyParts } from './policyLoop.ts';
 import { policyModel } from './policyModel.ts';

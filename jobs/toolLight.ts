@@ -12,26 +12,26 @@
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
-import { draws } from '../base/draws.ts';
-import { grpo } from '../model/credit/grpo.ts';
-import type { ClassMix } from '../operators/batching/mix.ts';
-import { coldStartFindings } from '../operators/coldStart/findings.ts';
-import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
-import { curriculum } from '../operators/curriculum.ts';
-import { demonstrations } from '../operators/demonstrations.ts';
-import { resultBlock } from '../operators/dialect/resultBlock.ts';
-import type { Complete } from '../operators/evolve/models.ts';
-import { evolve } from '../operators/evolve.ts';
+import { draws } from '../base/index.ts';
+import { grpo } from '../model/credit/index.ts';
+import type { ClassMix } from '../operators/batching/index.ts';
+import {
+  type ColdStartOptions,
+  coldStartFindings,
+  coldStartPool,
+} from '../operators/coldStart/index.ts';
+import { resultBlock } from '../operators/dialect/index.ts';
+import type { Complete } from '../operators/evolve/index.ts';
+import { curriculum, demonstrations, evolve } from '../operators/index.ts';
 import {
   type GuidedOptions,
   preAlignedGuided,
   preAlignedVanilla,
   selfEvolved,
-} from '../operators/preferences/toolLight.ts';
-import { efficiency } from '../operators/rewards/efficiency.ts';
-import { entropyOnly } from '../operators/sampling/entropyOnly.ts';
-import { type Flow, flow } from '../streams/flow.ts';
-import { stage } from '../streams/stage.ts';
+} from '../operators/preferences/index.ts';
+import { efficiency } from '../operators/rewards/index.ts';
+import { entropyOnly } from '../operators/sampling/index.ts';
+import { type Flow, flow, stage } from '../streams/index.ts';
 import { type Question, topics } from '../topics/index.ts';
 import { type LoopShare, type Method, sharesOf } from './method.ts';
 import type { RoundPlan } from './plan.ts';

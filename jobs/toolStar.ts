@@ -15,20 +15,21 @@
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
-import { advantageEstimators } from '../model/credit/estimators.ts';
-import { batch } from '../operators/batch.ts';
-import { coldStartFindings } from '../operators/coldStart/findings.ts';
-import { allHints, type ColdStartHints, coldStartHints } from '../operators/coldStart/hints.ts';
-import { type ColdStartOptions, coldStartPool } from '../operators/coldStart/pool.ts';
-import { curriculum } from '../operators/curriculum.ts';
-import { demonstrations } from '../operators/demonstrations.ts';
-import { resultBlock } from '../operators/dialect/resultBlock.ts';
-import type { Complete } from '../operators/evolve/models.ts';
-import { evolve } from '../operators/evolve.ts';
-import { selfCritic } from '../operators/preferences/selfCritic.ts';
-import { hierarchical } from '../operators/rewards/hierarchical.ts';
-import { type Flow, flow } from '../streams/flow.ts';
-import { stage } from '../streams/stage.ts';
+import { advantageEstimators } from '../model/credit/index.ts';
+import {
+  allHints,
+  type ColdStartHints,
+  type ColdStartOptions,
+  coldStartFindings,
+  coldStartHints,
+  coldStartPool,
+} from '../operators/coldStart/index.ts';
+import { resultBlock } from '../operators/dialect/index.ts';
+import type { Complete } from '../operators/evolve/index.ts';
+import { batch, curriculum, demonstrations, evolve } from '../operators/index.ts';
+import { selfCritic } from '../operators/preferences/index.ts';
+import { hierarchical } from '../operators/rewards/index.ts';
+import { type Flow, flow, stage } from '../streams/index.ts';
 import { stepsOpen, topics } from '../topics/index.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
 import { lossSettings, policyTraining } from './lossSettings.ts';

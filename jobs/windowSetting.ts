@@ -1,7 +1,7 @@
 /** The setting `window`: which candidates make a round, so many of them or what comes in so long. */
 import { z } from 'zod';
-import { durationMs } from '../base/duration.ts';
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../base/index.ts';
+import { durationMs } from '../base/text/index.ts';
 
 const COUNT = 'count';
 

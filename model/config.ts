@@ -5,7 +5,7 @@
  * name of the architecture, say what is computed; a field that is left out is a feature that is not there, so a
  * configuration saved before the field existed means the same network as ever.
  */
-import { draws } from '../base/draws.ts';
+import { draws } from '../base/index.ts';
 
 /** How the rotary angles are stretched for contexts longer than those of the first training. */
 export type RopeScaling =

@@ -4,7 +4,7 @@
  * The embedded engine (onnxruntime in worker threads) keeps them, and remote servers will. Token ids go in
  * and come out; nobody above this line tokenises for the engine.
  */
-import type { DrawKey } from '../base/draws.ts';
+import type { DrawKey } from '../base/index.ts';
 import type { AgreementRule } from './agreement.ts';
 import type { Sampling } from './sampling.ts';
 
@@ -126,7 +126,7 @@ export interface TrainSequence {
 }
 
 /**
- * What a step minimises, as plain data, so that any trainer can be told: the name of a loss (model/losses/index.ts has this
+ * What a step minimises, as plain data, so that any trainer can be told: the name of a loss (model/losses/losses.ts has this
  * package's) and its settings, of which those left out are its defaults.
  */
 export interface Loss {

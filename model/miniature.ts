@@ -4,7 +4,7 @@
  * For trying out what computes it. The weights are made of the names and sizes alone, so they are the same everywhere.
  */
 
-import { draws } from '../base/draws.ts';
+import { draws } from '../base/index.ts';
 import { type DecoderConfig, headDim, initialise, type Tensors } from './config.ts';
 
 export function miniature(config: DecoderConfig, vocabSizeMax: number): DecoderConfig {

@@ -9,7 +9,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { literal } from '../base/literal.ts';
+import { literal } from '../base/text/index.ts';
 import type { Tokenizer } from './engine.ts';
 
 /** The vocabulary as it lies in `tokenizer.json`. Ids: end, joiner, 256 bytes, tags, symbols, words. */

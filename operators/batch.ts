@@ -21,9 +21,8 @@ import {
   pipe,
   race,
 } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
-import { gatherBy, keepIf, mapEach } from '../streams/primitives.ts';
+import { type Delivery, type StopSignals, unlessStopping } from '../streams/deliveries/index.ts';
+import { gatherBy, keepIf, mapEach } from '../streams/index.ts';
 import {
   type Batch,
   type Position,

@@ -8,9 +8,9 @@
  * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no weights.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../base/draws.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach, gatherBy, mapEach } from '../streams/primitives.ts';
+import { shuffled } from '../base/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach, gatherBy, mapEach } from '../streams/index.ts';
 import {
   askedIn,
   type Batch,

@@ -9,9 +9,9 @@
  *   its questions can always end.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../base/draws.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach, gatherBy } from '../streams/primitives.ts';
+import { shuffled } from '../base/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach, gatherBy } from '../streams/index.ts';
 import {
   AFTER_LAST_ROUND,
   askedIn,

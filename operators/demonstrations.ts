@@ -10,8 +10,8 @@
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { gatherBy, mapEach } from '../streams/primitives.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { gatherBy, mapEach } from '../streams/index.ts';
 import { asked, type Demonstration, type Demonstrations, type Evolved } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { chatFence } from './dialect/fence.ts';

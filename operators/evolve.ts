@@ -13,11 +13,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
-import { draws } from '../base/draws.ts';
-import { MillraceError, messageOf } from '../base/errors.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { notNow } from '../streams/deliveries/stopping.ts';
-import { expandEach, type Scope } from '../streams/primitives.ts';
+import { draws, MillraceError, messageOf } from '../base/index.ts';
+import { type Delivery, notNow } from '../streams/deliveries/index.ts';
+import { expandEach, type Scope } from '../streams/index.ts';
 import { type DeadLetter, type Evolved, type Question, topics } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { fenceFor } from './dialect/fence.ts';

@@ -9,8 +9,8 @@
  *   of theirs, so as many wait as the stages have in flight. Stages that run one operator share its admission.
  */
 import { type Observable, of } from 'rxjs';
-import type { Checkpoint, PolicyEngine } from '../model/engine.ts';
-import { notNow, type StopSignals } from '../streams/deliveries/stopping.ts';
+import type { Checkpoint, PolicyEngine } from '../model/index.ts';
+import { notNow, type StopSignals } from '../streams/deliveries/index.ts';
 import {
   type Question,
   type StepSizes,

@@ -2,9 +2,9 @@
  * `measure`: the scored groups of an evaluation in, its numbers out, once all of them are there.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach, gatherBy, keepIf } from '../streams/primitives.ts';
+import type { Clock } from '../base/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach, gatherBy, keepIf } from '../streams/index.ts';
 import type { Metric, Scored } from '../topics/index.ts';
 import { behaviour, type NamedNumbers } from './metrics/behaviour.ts';
 import { evaluation } from './metrics/evaluation.ts';

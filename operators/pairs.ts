@@ -6,9 +6,8 @@
  * looked up where the group says that its rollouts lie.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import type { Log } from '../streams/log.ts';
-import { keepIf, mapEach } from '../streams/primitives.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { keepIf, type Log, mapEach } from '../streams/index.ts';
 import { type Pairs, type Question, type Scored, topics } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { type Criterion, candidatesOf } from './preferences/candidate.ts';

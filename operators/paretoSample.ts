@@ -11,10 +11,9 @@
  * With `earlier`, candidates are sorted together with the groups of earlier windows (sampling/runningFront.ts).
  */
 import { defer, type OperatorFunction, pipe } from 'rxjs';
-import { shuffled } from '../base/draws.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { type StopSignals, unlessStopping } from '../streams/deliveries/stopping.ts';
-import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../streams/primitives.ts';
+import { shuffled } from '../base/index.ts';
+import { type Delivery, type StopSignals, unlessStopping } from '../streams/deliveries/index.ts';
+import { expandEach, gatherBy, gatherCount, keepIf, mapEach } from '../streams/index.ts';
 import { type Question, type Scored, type Selected, versionOf, windowOf } from '../topics/index.ts';
 import { BOUNDED_BY_ADMISSION } from './gate.ts';
 import { isMixed } from './sampling/dispersion.ts';

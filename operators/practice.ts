@@ -5,8 +5,8 @@
  * here (ET-Agent's curriculum: direct rollouts choose the round's questions, RL rolls them out again).
  */
 import { type OperatorFunction, pipe } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { keepIf, mapEach } from '../streams/primitives.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { keepIf, mapEach } from '../streams/index.ts';
 import type { Question, Selected } from '../topics/index.ts';
 
 /** selected → questions of phase `practice`. */

@@ -11,8 +11,8 @@
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach } from '../streams/primitives.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach } from '../streams/index.ts';
 import { type Question, type Rollout, topics } from '../topics/index.ts';
 import { BOUNDED_BY_ADMISSION } from './gate.ts';
 import { tellingFailures } from './rollout/failures.ts';

@@ -14,10 +14,10 @@
  * in which the groups were complete all the same.
  */
 import { defer, type OperatorFunction } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
-import type { GroupAdvantage } from '../model/credit/group.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { gatherBy, mapEach, type Scope } from '../streams/primitives.ts';
+import { MillraceError } from '../base/index.ts';
+import type { GroupAdvantage } from '../model/credit/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { gatherBy, mapEach, type Scope } from '../streams/index.ts';
 import { asked, type Reward, type Rollout, type Scored } from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { withEmptyResults } from './dialect/results.ts';

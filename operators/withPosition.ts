@@ -2,8 +2,8 @@
  * `withPosition`: a record together with where it lies, for what is derived from it to refer to.
  */
 import type { OperatorFunction } from 'rxjs';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { mapEach } from '../streams/primitives.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { mapEach } from '../streams/index.ts';
 import type { Position } from '../topics/index.ts';
 
 export interface WithPosition<T> {

@@ -7,14 +7,10 @@
  */
 import type { Kafka, Producer } from 'kafkajs';
 import { finalize, type OperatorFunction } from 'rxjs';
-import { messageOf } from '../base/errors.ts';
-import { orAborted } from '../base/orAborted.ts';
-import type { Report } from '../base/outage.ts';
-import type { SleepClock } from '../base/sleepClock.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { unlessStopping } from '../streams/deliveries/stopping.ts';
-import { type ForeignTopic, foreignKafka, wholeProducer } from '../streams/kafka/foreignTopic.ts';
-import { mapEach } from '../streams/primitives.ts';
+import { messageOf, orAborted, type Report, type SleepClock } from '../base/index.ts';
+import { type Delivery, unlessStopping } from '../streams/deliveries/index.ts';
+import { type ForeignTopic, foreignKafka, wholeProducer } from '../streams/foreign/index.ts';
+import { mapEach } from '../streams/index.ts';
 
 export interface ForeignSinkOptions<T> {
   /** Where to; made where it is not there, as the broker makes topics. */

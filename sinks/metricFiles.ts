@@ -9,12 +9,10 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeToString } from 'fast-csv';
 import { concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
-import { csvCell } from '../base/csvCell.ts';
-import { writingTo } from '../base/systemError.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import type { Log } from '../streams/log.ts';
-import { expandEach } from '../streams/primitives.ts';
-import { recordsOf } from '../streams/recordsOf.ts';
+import { writingTo } from '../base/index.ts';
+import { csvCell } from '../base/text/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach, type Log, recordsOf } from '../streams/index.ts';
 import { type Metric, topics } from '../topics/index.ts';
 
 export interface FilesOptions {

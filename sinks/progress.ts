@@ -3,9 +3,9 @@
  * them (an optimiser step, an evaluation, steps that teach nothing) and hands them to a screen, with what is going on once a second. It decides nothing.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { expandEach } from '../streams/primitives.ts';
+import type { Clock } from '../base/index.ts';
+import type { Delivery } from '../streams/deliveries/index.ts';
+import { expandEach } from '../streams/index.ts';
 import { Learning, type Metric, noteOf } from '../topics/index.ts';
 import type { ProgressEvent, ProgressScreen, Pulse } from './progress/events.ts';
 import { lineScreen } from './progress/lineScreen.ts';

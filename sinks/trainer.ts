@@ -14,17 +14,13 @@
  * no weights and still makes its version, so that rounds end. So does one whose rollouts other weights made (samplerCheck.ts).
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
-import type { Clock } from '../base/clock.ts';
-import type { AgreementRule } from '../model/agreement.ts';
-import type { Attribution } from '../model/credit/attribution.ts';
-import type { LagCorrection } from '../model/credit/lagCorrection.ts';
-import type { Scorer, StepReport, TrainerEngine } from '../model/engine.ts';
-import type { PreparedLoss } from '../model/losses/loss.ts';
-import { type LoopGap, watchLoop } from '../model/runtime/loopGap.ts';
-import type { Delivery } from '../streams/deliveries/delivery.ts';
-import { unlessStopping } from '../streams/deliveries/stopping.ts';
-import type { Log } from '../streams/log.ts';
-import { mapEach } from '../streams/primitives.ts';
+import type { Clock } from '../base/index.ts';
+import type { Attribution, LagCorrection } from '../model/credit/index.ts';
+import type { AgreementRule, Scorer, StepReport, TrainerEngine } from '../model/index.ts';
+import type { PreparedLoss } from '../model/losses/index.ts';
+import { type LoopGap, watchLoop } from '../model/runtime/index.ts';
+import { type Delivery, unlessStopping } from '../streams/deliveries/index.ts';
+import { type Log, mapEach } from '../streams/index.ts';
 import {
   type Batch,
   type BatchKind,

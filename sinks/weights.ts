@@ -7,16 +7,15 @@
  * behind a checkpoint is known to its kind alone (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
-import { MillraceError } from '../base/errors.ts';
-import type { CheckpointStore } from '../model/checkpoints/checkpointStore.ts';
-import { checkpointsIn } from '../model/checkpoints/checkpointsIn.ts';
+import { MillraceError } from '../base/index.ts';
+import { type CheckpointStore, checkpointsIn } from '../model/checkpoints/index.ts';
 import type {
   Checkpoint,
   SavedCheckpoint,
   TrainerCheckpoint,
   TrainerEngine,
-} from '../model/engine.ts';
-import type { From, Log } from '../streams/log.ts';
+} from '../model/index.ts';
+import type { From, Log } from '../streams/index.ts';
 import {
   type Batch,
   type Position,

@@ -8,7 +8,7 @@
  */
 
 import { parseString } from 'fast-csv';
-import { outsideText } from '../base/outsideText.ts';
+import { outsideText } from '../base/index.ts';
 import { isMalformed, quotesIn } from './csvQuotes.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';

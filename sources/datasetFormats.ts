@@ -4,7 +4,7 @@
  * A format says which fields hold what and how the answer is taken out of its field; checking and stringifying
  * is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to `aliases`.
  */
-import { lastBoxed, unwrap } from '../base/boxed.ts';
+import { lastBoxed, unwrap } from '../base/text/index.ts';
 import type { Ability } from '../topics/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

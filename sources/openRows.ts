@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
-import { messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/index.ts';
 import type { DeadLetter } from '../topics/index.ts';
 import { csvRows } from './csv.ts';
 import { jsonArrayRows, jsonlRows } from './json.ts';

@@ -6,8 +6,7 @@
  * arrays, int64 as bigint.
  */
 import { stat } from 'node:fs/promises';
-import { outsideText } from '../base/outsideText.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../base/worker.ts';
+import { outsideText, startWorker, type WorkerHandle, workerEntry } from '../base/index.ts';
 import type { OpenParquet, ParquetHead } from './parquetWorker.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 

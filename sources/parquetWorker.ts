@@ -13,7 +13,7 @@ import {
   parquetReadObjects,
   snappyUncompress,
 } from 'hyparquet';
-import { serve } from '../base/worker.ts';
+import { serve } from '../base/index.ts';
 
 /** Of one row group, which is held as a whole; writers make groups of a million rows at most unless they are told otherwise. */
 const ROWS_MAX = 1_100_000;

@@ -2,7 +2,7 @@
  * What a format reader yields: the fields of one row, or why it could not be read. Nothing is checked
  * yet; `questionRow` does that, once, for all formats.
  */
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../base/index.ts';
 
 /** Fields by name as the file gives them. `place` is a line (or, in Parquet, a row), from 1. */
 export interface Fields {

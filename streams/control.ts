@@ -6,7 +6,7 @@
  * is for the processes that run when it is written. Records of the topic are few, and all are held in memory.
  */
 import { BehaviorSubject, filter, firstValueFrom, type Observable, toArray } from 'rxjs';
-import { raceAbort } from '../base/raceAbort.ts';
+import { raceAbort } from '../base/index.ts';
 import { type ControlRecord, controlTopic } from './controlTopic.ts';
 import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { Log, TapOptions } from './log.ts';

@@ -7,7 +7,7 @@
  * one), then each new one. A record that does not decode is passed over.
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
-import type { MillraceError } from '../base/errors.ts';
+import type { MillraceError } from '../base/index.ts';
 import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';

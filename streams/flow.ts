@@ -1,7 +1,7 @@
 /**
  * A flow: the parts of a graph, sorted by kind. Plain data; `runFlow` runs it.
  */
-import { MillraceError } from '../base/errors.ts';
+import { MillraceError } from '../base/index.ts';
 import type { Feedback } from './feedback.ts';
 import type { Source, Stage } from './stage.ts';
 

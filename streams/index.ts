@@ -1,38 +1,39 @@
-/**
- * What the rest of the package, and its users, take from `streams`.
- */
-export { type Clock, systemClock } from '../base/clock.ts';
-export { hasCode, MillraceError, messageOf } from '../base/errors.ts';
-export { avroCodec } from './contracts/codec.ts';
-export { defineTopic, type TopicSpec } from './contracts/defineTopic.ts';
-export * as shapes from './contracts/shapes.ts';
-export { type Changes, type Control, followControl, type SettingChange } from './control.ts';
+/** The engine: a log of topics, stages over it, and what a flow of them is. It knows no topic of a run. */
+export { type Changes, type Control, followControl } from './control.ts';
+export { type ControlRecord, controlTopic } from './controlTopic.ts';
 export { type DeadLetter, deadLetters } from './deadLetters.ts';
-export type { Delivery, SideRecord } from './deliveries/delivery.ts';
-export { notNow, type StopSignals, unlessStopping } from './deliveries/stopping.ts';
-export { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 export { type Feedback, feedback } from './feedback.ts';
-export { type Flow, flow, type Part } from './flow.ts';
-export type * from './log.ts';
-export type { Position } from './position.ts';
+export { type Flow, flow, type Part, type PartNames, partOf, restOf } from './flow.ts';
+export { markForeignLog } from './foreignLog.ts';
+export type {
+  Encoded,
+  From,
+  Log,
+  LostTopic,
+  Mark,
+  Only,
+  ReadOptions,
+  Retained,
+  Retention,
+  Standing,
+  Stored,
+  TapOptions,
+  TopicStat,
+  Tx,
+  Unindexed,
+} from './log.ts';
+export { type AnyLogOptions, openAnyLog } from './openAnyLog.ts';
+export { type Position, position } from './position.ts';
+export { expandEach, gatherBy, gatherCount, keepIf, mapEach, type Scope } from './primitives.ts';
+export { Progress } from './progress.ts';
+export { RecentKeys } from './recentKeys.ts';
+export { recordsOf } from './recordsOf.ts';
 export {
-  type EachOperator,
-  type EachOptions,
-  expandEach,
-  type GatherOptions,
-  gatherBy,
-  gatherCount,
-  keepIf,
-  mapEach,
-  type PipeOptions,
-  pipeEach,
-  type Scope,
-} from './primitives.ts';
-export { type RecordsOptions, recordsOf } from './recordsOf.ts';
-export {
+  beside,
   type CursorItem,
   type CursorItems,
   type Cursors,
+  isResumable,
   type Opening,
   type Place,
   type Resumable,
@@ -40,24 +41,6 @@ export {
   type ResumableItems,
   resumable,
 } from './resumable.ts';
-export { type FlowEnd, type FlowStats, type RunOptions, runFlow } from './run/runFlow.ts';
-export type { SourceStats } from './run/sourceRunner.ts';
-export type { StageStats } from './run/stageStats.ts';
-export {
-  reportStatus,
-  STATUS_MS,
-  type StatusOptions,
-  type StatusReporter,
-  type WorkerId,
-  type WorkerStatus,
-} from './run/workerStatus.ts';
-export {
-  type Run,
-  type Source,
-  type SourceItem,
-  type Stage,
-  sink,
-  source,
-  stage,
-} from './stage.ts';
+export type { SourceItem } from './sourceItem.ts';
+export { type Items, type Run, type Source, type Stage, sink, source, stage } from './stage.ts';
 export type { Codec, Reference, Topic } from './topic.ts';

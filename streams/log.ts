@@ -9,7 +9,7 @@
  * - `tap` belongs to no group, commits nothing, and may run in another process.
  */
 import type { Observable } from 'rxjs';
-import type { MillraceError } from '../base/errors.ts';
+import type { MillraceError } from '../base/index.ts';
 import type { Delivery } from './deliveries/delivery.ts';
 import type { Position } from './position.ts';
 import type { ProgressState } from './progress.ts';

@@ -1,9 +1,9 @@
 /**
  * A log by its address: a Kafka URL, or else the folder of an embedded log. The one place that chooses.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/index.ts';
 import { openLog } from './embedded/openLog.ts';
-import { type Environment, environmentFor, isKafkaUrl } from './kafka/kafkaUrl.ts';
+import { type Environment, environmentFor, isKafkaUrl } from './foreign/kafkaUrl.ts';
 import type { Log } from './log.ts';
 import type { Topic } from './topic.ts';
 

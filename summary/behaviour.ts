@@ -1,7 +1,5 @@
 /** The five numbers of tool-use behaviour (ET-Agent): those of its radar chart. */
-import { behaviour } from '../operators/metrics/behaviour.ts';
-import { evaluation } from '../operators/metrics/evaluation.ts';
-import type { TableNumbers } from '../operators/metrics/table.ts';
+import { behaviour, evaluation, type TableNumbers } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 
 /** Null = nobody measured it. All but `reasoningLength` are shares, 0 to 1. */

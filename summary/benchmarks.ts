@@ -1,7 +1,7 @@
 /** What an evaluation of a policy has found: the paper's table, and what was asked of whom. */
-import type { Sampling } from '../model/sampling.ts';
-import { type BenchmarkTable, benchmarkTable } from '../operators/metrics/table.ts';
-import type { Log } from '../streams/log.ts';
+import type { Sampling } from '../model/index.ts';
+import { type BenchmarkTable, benchmarkTable } from '../operators/metrics/index.ts';
+import type { Log } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import { type BenchmarkSample, benchmarkSamples } from './benchmarkSamples.ts';
 import type { RunFacts, RunStatus } from './facts.ts';

@@ -1,19 +1,18 @@
 /** How sure the numbers of an evaluation are, and what changed from one to another: 95 % intervals. Pure. */
-import { numberDifference, shareDifference } from '../operators/metrics/difference.ts';
 import {
   byQuestion,
   callsWhenRight,
   evaluation,
+  type Interval,
   type MeanFigure,
   meanFigures,
-} from '../operators/metrics/evaluation.ts';
-import {
-  type Interval,
   meanInterval,
+  numberDifference,
   ratioDifference,
   ratioInterval,
+  shareDifference,
   shareInterval,
-} from '../operators/metrics/interval.ts';
+} from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** Which curves of a run are shown, as data: names as in docs/metrics.md, values of a training step, points of held-out questions. */
-import type { MeanFigure } from '../operators/metrics/evaluation.ts';
+import type { MeanFigure } from '../operators/metrics/index.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
 import type { Reading } from './reading.ts';
 import type { Results } from './results.ts';

@@ -1,8 +1,7 @@
 /** What a run does at one moment, as data: its processes, its sources and its stages. Pure. */
 
-import type { TopicStat } from '../streams/log.ts';
-import type { SourceStats } from '../streams/run/sourceRunner.ts';
-import type { StageStats } from '../streams/run/stageStats.ts';
+import type { TopicStat } from '../streams/index.ts';
+import type { SourceStats, StageStats } from '../streams/run/index.ts';
 import { topics as topicsOfRun } from '../topics/index.ts';
 import type { RunFacts, RunStatus } from './facts.ts';
 import { metricNames } from './metricNames.ts';

@@ -2,8 +2,7 @@
  * One reading of a run: one pass over each of four topics of its log, kept in bounded room but for the groups of its
  * evaluations (held-out questions times rounds).
  */
-import type { Log } from '../streams/log.ts';
-import type { Topic } from '../streams/topic.ts';
+import type { Log, Topic } from '../streams/index.ts';
 import { type BatchKind, Learning, type Metric, type Scored, topics } from '../topics/index.ts';
 import { type RunFacts, RunningTime } from './facts.ts';
 import { MetricBook } from './metricBook.ts';

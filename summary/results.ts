@@ -1,6 +1,6 @@
 /** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
-import type { Sampling } from '../model/sampling.ts';
-import { type Evaluation, evaluation } from '../operators/metrics/evaluation.ts';
+import type { Sampling } from '../model/index.ts';
+import { type Evaluation, evaluation } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 import { type Behaviour, behaviourOf } from './behaviour.ts';
 import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
@@ -11,7 +11,7 @@ import { completeRounds, type Reading } from './reading.ts';
 import { samplingOf } from './sampling.ts';
 import type { Training } from './training.ts';
 
-export type { Evaluation } from '../operators/metrics/evaluation.ts';
+export type { Evaluation } from '../operators/metrics/index.ts';
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 

@@ -2,7 +2,7 @@
  * Three questions whose trajectories show what training changed: one that became right, one that is right
  * with fewer tool calls, and one that became wrong, if there is any. Deterministic in the records.
  */
-import type { Log } from '../streams/log.ts';
+import type { Log } from '../streams/index.ts';
 import { type Position, type Rollout, type Scored, topics } from '../topics/index.ts';
 import { completeRounds, type Reading } from './reading.ts';
 

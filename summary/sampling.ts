@@ -1,5 +1,5 @@
 /** How the held-out questions of a run are answered, from its settings: an accuracy says little without it. */
-import { type Sampling, samplingIn } from '../model/sampling.ts';
+import { type Sampling, samplingIn } from '../model/index.ts';
 import type { RunFacts } from './facts.ts';
 
 const names = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;

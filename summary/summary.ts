@@ -2,8 +2,8 @@
  * The summary of a run at one moment: what it is, what it has achieved, its curves, some trajectories, and what its stages
  * do. Text, JSON and pages are views of it.
  */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../streams/log.ts';
+import type { Clock } from '../base/index.ts';
+import type { Log } from '../streams/index.ts';
 import { type Curves, curvesOf } from './curves.ts';
 import type { RunFacts } from './facts.ts';
 import type { Live } from './live.ts';

@@ -4,7 +4,7 @@
  * A second's rollouts are one number, so what is held does not grow with the rate.
  */
 import type { Subscription } from 'rxjs';
-import type { Log } from '../streams/log.ts';
+import type { Log } from '../streams/index.ts';
 import { type Rollout, topics } from '../topics/index.ts';
 
 export const WINDOW_MS = 30_000;

@@ -1,7 +1,6 @@
 /** Reads what a run does now, as often as it is asked: of the log, only its newest records and what processes report. */
-import type { Clock } from '../base/clock.ts';
-import type { Log } from '../streams/log.ts';
-import type { Topic } from '../streams/topic.ts';
+import type { Clock } from '../base/index.ts';
+import type { Log, Topic } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import type { RunFacts } from './facts.ts';
 import { type Live, liveOf } from './live.ts';

@@ -5,7 +5,7 @@
  * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is checked.
  */
 import { z } from 'zod';
-import type { WorkerStatus } from '../streams/run/workerStatus.ts';
+import type { WorkerStatus } from '../streams/run/index.ts';
 
 const stage = z.object({
   name: z.string(),

@@ -1,4 +1,4 @@
-/** Imports go one way: the folders' order, and nothing of chance or of the wall clock in logic. */
+/** Imports go one way, and through doors; nothing in logic is left to chance. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,9 @@ import { describe, expect, test } from '@jest/globals';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** What each folder may import of ours. */
+const JOBS = ['jobs', 'sources', 'sinks', 'operators', 'topics', 'streams', 'model', 'base'];
+
+/** What each room may import of ours. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   base: ['base'],
   jinja: ['jinja'],
@@ -16,7 +18,10 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   operators: ['operators', 'topics', 'streams', 'model', 'base'],
   sources: ['sources', 'topics', 'streams', 'model', 'base'],
   sinks: ['sinks', 'topics', 'streams', 'model', 'base'],
-  jobs: ['jobs', 'sources', 'sinks', 'operators', 'topics', 'streams', 'model', 'base'],
+  // A ready job is written as a user would write it: with public names.
+  'jobs/ready': ['jobs/ready', 'api', ...JOBS],
+  jobs: JOBS,
+  api: ['api', 'testing', 'jinja', ...JOBS],
   testing: ['testing', 'operators', 'topics', 'streams', 'model', 'base'],
   summary: ['summary', 'operators', 'topics', 'streams', 'model', 'base'],
   'page/wire': ['page/wire', 'summary'],
@@ -37,6 +42,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'page/server',
     'page/wire',
     'summary',
+    'jobs/ready',
     'jobs',
     'sources',
     'sinks',
@@ -47,13 +53,37 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'base',
   ],
 };
-/** The room a file is in: a folder, or one of the live page's three. */
+/** The room a file is in: a folder at the top, one of the live page's three, or the ready jobs. */
 function roomOf(file: string): string {
   return Object.keys(MAY).find((room) => file.startsWith(`${room}/`)) ?? file.split('/')[0]!;
 }
 
-/** Operators take interfaces: of the model, only what has no engine behind it; of the streams, no concrete log. */
-const OPERATORS_MODEL = /^model\/(engine|sampling|encoder\/encoder)\.ts$|^model\/credit\//;
+/** Ready jobs are a room to the direction of imports alone: they lie in `jobs`. */
+function sameRoom(a: string, b: string): boolean {
+  return a === b || [a, b].every((room) => room.startsWith('jobs'));
+}
+
+/** Operators take interfaces: of the model, only what has no engine behind it. */
+const OPERATORS_MODEL = ['model/index.ts', 'model/credit/index.ts', 'model/encoder/index.ts'];
+
+/** What is loaded only where it is used, and the doors that may load it at once. */
+const HEAVY: Readonly<Record<string, readonly string[]>> = {
+  'onnxruntime-node': [
+    'model/tinker/index.ts',
+    'jobs/parts/index.ts',
+    'jobs/ready/index.ts',
+    'jobs/sft/index.ts',
+  ],
+  '@platformatic/kafka': ['streams/kafka/index.ts'],
+  kafkajs: [],
+  pyodide: [],
+  usearch: [],
+  unpdf: [],
+  linkedom: [],
+  hyparquet: [],
+  'hyparquet-writer': ['sinks/tables/index.ts'],
+  'prom-client': ['summary/prometheus/index.ts'],
+};
 
 function sources(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
@@ -91,9 +121,77 @@ function circles(
   return found;
 }
 
+/** Doors of public names are written by hand, and hold what users need. */
+const PUBLIC = ['topics/index.ts', 'jinja/index.ts', 'testing/index.ts'];
+
+function isDoor(file: string): boolean {
+  return file.endsWith('/index.ts') || file.startsWith('api/');
+}
+
+const doors = Object.keys(MAY)
+  .filter((room) => !['api', 'cli', 'testing', 'jobs/ready'].includes(room))
+  .flatMap(sources)
+  .filter((file) => isDoor(file) && !PUBLIC.includes(file));
+
+/** Names in braces: `type A, b as c` → A, b (`passed on` gives what they are called outside: A, c). */
+function names(list: string, side: 'inside' | 'outside' = 'outside'): string[] {
+  return list
+    .split(',')
+    .map((one) => one.trim().replace(/^type /, ''))
+    .filter((one) => one !== '')
+    .map((one) => one.split(' as ').at(side === 'inside' ? 0 : -1)!);
+}
+
+/** What other rooms import by each door. */
+const taken = new Map<string, Set<string>>();
+for (const file of Object.keys(MAY).flatMap(sources)) {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  for (const [, list, path] of text.matchAll(
+    /\{([^{}]*)\}(?: from|\s*=\s*await import\()\s*'(\.[^']+)'/g,
+  )) {
+    const door = relative(ROOT, resolve(ROOT, dirname(file), path!));
+    if (!isDoor(door) || sameRoom(roomOf(door), roomOf(file))) continue;
+    const used = taken.get(door) ?? new Set();
+    for (const name of names(list!, 'inside')) used.add(name);
+    taken.set(door, used);
+  }
+}
+
+/** The packages that are loaded with a file, types left out, by the statements of all files that it loads. */
+function packagesOf(file: string, seen = new Set<string>()): Set<string> {
+  const found = new Set<string>();
+  if (seen.has(file)) return found;
+  seen.add(file);
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  for (const [, list, from] of text.matchAll(
+    /^(?:import|export) (?!type )([^'";]*?)(?: from )?'([^']+)';/gm,
+  )) {
+    const onlyTypes =
+      list!.includes('{') &&
+      /^\{[^}]*\}$/.test(list!) &&
+      list!
+        .slice(1, -1)
+        .split(',')
+        .every((one) => /^\s*(type |$)/.test(one));
+    if (onlyTypes) continue;
+    if (!from!.startsWith('.'))
+      found.add(
+        from!
+          .split('/')
+          .slice(0, from!.startsWith('@') ? 2 : 1)
+          .join('/'),
+      );
+    else
+      for (const one of packagesOf(relative(ROOT, resolve(ROOT, dirname(file), from!)), seen))
+        found.add(one);
+  }
+  return found;
+}
+
 describe('imports', () => {
-  test.each(Object.keys(MAY))('of %s go to the folders below it alone', (folder) => {
-    const wrong = sources(folder).flatMap((file) =>
+  test.each(Object.keys(MAY))('of %s go to the rooms below it alone', (folder) => {
+    const own = sources(folder).filter((file) => roomOf(file) === folder);
+    const wrong = own.flatMap((file) =>
       imports(file)
         .filter(({ target }) => !MAY[folder]!.includes(roomOf(target)))
         .map(({ target }) => `${file} imports ${target}`),
@@ -101,13 +199,39 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  test.each(Object.keys(MAY))('of %s into other rooms go through their doors', (folder) => {
+    const wrong = sources(folder).flatMap((file) =>
+      imports(file)
+        .filter(({ target }) => !sameRoom(roomOf(target), roomOf(file)) && !isDoor(target))
+        .map(({ target }) => `${file} imports ${target}, not the index.ts beside it`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(doors)('by %s are what it passes on, and each name is used in another room', (door) => {
+    const text = readFileSync(join(ROOT, door), 'utf8').replace(/^\/\*\*[\s\S]*?\*\/\n/, '');
+    expect(text.replace(/export (type )?(\{[^}]*\}|\* as \w+) from '\.\/[^']+';/g, '').trim()).toBe(
+      '',
+    );
+    const passedOn = [...text.matchAll(/export (?:type )?\{([^}]*)\}|export \* as (\w+)/g)].flatMap(
+      ([, list, one]) => (one === undefined ? names(list!) : [one]),
+    );
+    expect(passedOn.length).toBeGreaterThan(0);
+    expect(passedOn.filter((name) => !taken.get(door)?.has(name))).toEqual([]);
+  });
+
+  test.each(Object.keys(HEAVY))('of %s are not made by a door', (heavy) => {
+    const loading = doors.filter((door) => packagesOf(door).has(heavy));
+    expect(loading).toEqual(HEAVY[heavy]);
+  });
+
   test('of operators reach no concrete engine and no concrete log', () => {
     const wrong = sources('operators').flatMap((file) =>
       imports(file)
         .filter(
           ({ target }) =>
-            (target.startsWith('model/') && !OPERATORS_MODEL.test(target)) ||
-            target.startsWith('streams/embedded'),
+            (target.startsWith('model/') && !OPERATORS_MODEL.includes(target)) ||
+            /^streams\/(embedded|kafka)/.test(target),
         )
         .map(({ target }) => `${file} imports ${target}`),
     );
@@ -116,7 +240,7 @@ describe('imports', () => {
 
   test('make no circle, those of types included', () => {
     const folders = [...Object.keys(MAY), 'bench', 'scripts', 'examples', 'test'];
-    const ours = [...folders.flatMap(sources), 'index.ts'];
+    const ours = folders.flatMap(sources);
     const importsOf = (file: string) => imports(file).map(({ target }) => target);
     const existing = (file: string) => importsOf(file).filter((it) => existsSync(join(ROOT, it)));
     const found = circles(ours, existing);

@@ -1,5 +1,5 @@
 /** Tools as a rollout sees them, without processes: each is a function from input to output. */
-import type { CallTool } from '../operators/callTools.ts';
+import type { CallTool } from '../operators/index.ts';
 
 /** Tools without processes, and the calls made so far, in order. */
 export interface FakeTools extends CallTool {

@@ -1,5 +1,5 @@
 /** A clock that moves only when a test advances it. */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/index.ts';
 
 /** A clock whose time moves only by `advance`. Milliseconds. */
 export interface ManualClock extends Clock {

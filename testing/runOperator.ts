@@ -5,17 +5,17 @@
  * records ride along, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
-import type { Delivery, SideRecord } from '../streams/deliveries/delivery.ts';
 import {
+  type Delivery,
   type DeliveryOwner,
   deliver,
   emit,
+  neverStopping,
+  type SideRecord,
   settlementOf,
   WaitingRecords,
-} from '../streams/deliveries/settlement.ts';
-import { neverStopping } from '../streams/deliveries/stopping.ts';
-import type { Run } from '../streams/stage.ts';
-import type { Topic } from '../streams/topic.ts';
+} from '../streams/deliveries/index.ts';
+import type { Run, Topic } from '../streams/index.ts';
 
 /** One commit as the log would have made it. */
 export interface FakeCommit {

@@ -6,16 +6,15 @@
  * request's key and to the length of its context, as a real sampler's is. It returns the text of the next
  * segment, or throws.
  */
-import { type Draws, draws } from '../base/draws.ts';
+import { type Draws, draws } from '../base/index.ts';
 import type {
   Checkpoint,
   GenerateRequest,
   Generation,
   PolicyEngine,
   Tokenizer,
-} from '../model/engine.ts';
-import { StopTexts } from '../model/rollout/stopTexts.ts';
-import { type TokenBytes, tokenBytes } from '../model/rollout/tokenBytes.ts';
+} from '../model/index.ts';
+import { StopTexts, type TokenBytes, tokenBytes } from '../model/rollout/index.ts';
 
 /** One request as a script sees it: its context, draws tied to it, and the loaded version (-1 = none). */
 export interface ScriptLine {

@@ -16,9 +16,7 @@ import { toolCalls } from './toolCalls.ts';
 import { manifests } from './weights.ts';
 import { windows } from './windows.ts';
 
-export type { ControlRecord } from '../streams/controlTopic.ts';
-export type { DeadLetter } from '../streams/deadLetters.ts';
-export type { Position } from '../streams/position.ts';
+export type { ControlRecord, DeadLetter, Position } from '../streams/index.ts';
 export type { Batch, BatchKind, ExampleRef } from './batches.ts';
 export type { RunTopic, Shown } from './defineRunTopic.ts';
 export type { ChatCall, ChatTurn, Demonstration, Demonstrations } from './demonstrations.ts';
@@ -26,24 +24,28 @@ export type { Evolved } from './evolved.ts';
 export type { FoldRecord } from './folds.ts';
 export { type IdleSteps, Learning, noteOf } from './learning.ts';
 export type { RowLink } from './links.ts';
-export type { Metric } from './metrics.ts';
-export { isTimeMetric } from './metrics.ts';
+export { isTimeMetric, type Metric } from './metrics.ts';
 export type { Pairs, PreferencePair } from './pairs.ts';
-export type { Ability, Phase, Question, Schedule } from './questions.ts';
-export { asked, askedIn } from './questions.ts';
-export type {
-  Action,
-  ActionKind,
-  EpisodeRecord,
-  Finish,
-  Fold,
-  Rollout,
-  RolloutStatus,
-  Segment,
+export {
+  type Ability,
+  asked,
+  askedIn,
+  type Phase,
+  type Question,
+  type Schedule,
+} from './questions.ts';
+export {
+  type Action,
+  type ActionKind,
+  type EpisodeRecord,
+  type Finish,
+  type Fold,
+  type Rollout,
+  type RolloutStatus,
+  rolloutId,
+  type Segment,
 } from './rollouts.ts';
-export { rolloutId } from './rollouts.ts';
-export type { Reward, Scored } from './scored.ts';
-export { hasValidFormat } from './scored.ts';
+export { hasValidFormat, type Reward, type Scored } from './scored.ts';
 export type { Selected } from './selected.ts';
 export type { ToolCall } from './toolCalls.ts';
 export type { Weights } from './weights.ts';

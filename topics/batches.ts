@@ -1,6 +1,6 @@
 /** `batches`: the schedule of optimiser steps. The order is data. */
 
-import { counted } from '../base/counted.ts';
+import { counted } from '../base/text/index.ts';
 import {
   choice,
   flag,
@@ -12,8 +12,8 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from '../streams/contracts/shapes.ts';
-import { type Position, position } from '../streams/position.ts';
+} from '../streams/contracts/index.ts';
+import { type Position, position } from '../streams/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { demonstrationSets } from './demonstrations.ts';
 import { preferencePairs } from './pairs.ts';

@@ -1,7 +1,6 @@
 /** `control`: commands given during a run, as people see them. The engine defines and reads the topic. */
 
-import type { ControlRecord } from '../streams/controlTopic.ts';
-import { controlTopic } from '../streams/controlTopic.ts';
+import { type ControlRecord, controlTopic } from '../streams/index.ts';
 import type { RunTopic } from './defineRunTopic.ts';
 
 export const control: RunTopic<ControlRecord> = {

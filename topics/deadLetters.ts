@@ -1,5 +1,5 @@
 /** `dead-letters`, as people see it. The engine defines and writes the topic. */
-import { deadLetters as core, type DeadLetter } from '../streams/deadLetters.ts';
+import { deadLetters as core, type DeadLetter } from '../streams/index.ts';
 import type { RunTopic } from './defineRunTopic.ts';
 
 export const deadLetters: RunTopic<DeadLetter> = {

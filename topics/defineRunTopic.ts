@@ -1,6 +1,6 @@
 /** A topic of a run: what the streams engine needs of it, and how people see its records. */
-import { defineTopic, type TopicSpec } from '../streams/contracts/defineTopic.ts';
-import type { Topic } from '../streams/topic.ts';
+import { defineTopic, type TopicSpec } from '../streams/contracts/index.ts';
+import type { Topic } from '../streams/index.ts';
 import type { RowLink } from './links.ts';
 
 /** How people see the records of a topic. */

@@ -9,7 +9,7 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from '../streams/contracts/shapes.ts';
+} from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';

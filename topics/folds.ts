@@ -1,7 +1,7 @@
 /** `folds`: what DeepAgent's folds of memory dropped, and what they put in its place. */
 
-import { counted } from '../base/counted.ts';
-import { list, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { counted } from '../base/text/index.ts';
+import { list, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 

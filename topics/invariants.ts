@@ -11,12 +11,15 @@
  * topic have settled all of it. Ids and offsets are held in memory, records are not.
  */
 
-import { counted } from '../base/counted.ts';
-import { type Examined, examine, type Laws, type Look } from '../streams/doctor/examine.ts';
-import type { Finding } from '../streams/doctor/finding.ts';
-import type { Log, Standing } from '../streams/log.ts';
-import { Progress } from '../streams/progress.ts';
-import type { Topic } from '../streams/topic.ts';
+import { counted } from '../base/text/index.ts';
+import {
+  type Examined,
+  examine,
+  type Finding,
+  type Laws,
+  type Look,
+} from '../streams/doctor/index.ts';
+import { type Log, Progress, type Standing, type Topic } from '../streams/index.ts';
 import {
   allTopics,
   asked,

@@ -3,7 +3,7 @@
  * rollouts got the same reward, on no examples, or whose gradients were not finite makes a version like the
  * one before it, and looks like any other. A fold over `metrics` in their order, in bounded room.
  */
-import { counted } from '../base/counted.ts';
+import { counted } from '../base/text/index.ts';
 import type { Metric } from './metrics.ts';
 
 /** Why a step taught nothing. */

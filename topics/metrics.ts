@@ -1,5 +1,5 @@
 /** `metrics`: one number at one step. */
-import { formerly, real, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { formerly, real, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 
 export const metric = record('Metric', {

@@ -1,7 +1,7 @@
 /** `pairs`: preference pairs, a record a question. */
 
-import { counted } from '../base/counted.ts';
-import { list, named, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { counted } from '../base/text/index.ts';
+import { list, named, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';

@@ -9,7 +9,7 @@ import {
   text,
   type ValueOf,
   whole,
-} from '../streams/contracts/shapes.ts';
+} from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 

@@ -1,6 +1,6 @@
 /** `rollouts`: finished trajectories, failed and cancelled ones too. */
 
-import { counted } from '../base/counted.ts';
+import { counted } from '../base/text/index.ts';
 import {
   choice,
   flag,
@@ -15,7 +15,7 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from '../streams/contracts/shapes.ts';
+} from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';

@@ -9,8 +9,8 @@ import {
   type ValueOf,
   whole,
   withDefault,
-} from '../streams/contracts/shapes.ts';
-import { type Position, position } from '../streams/position.ts';
+} from '../streams/contracts/index.ts';
+import { type Position, position } from '../streams/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';

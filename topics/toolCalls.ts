@@ -1,5 +1,5 @@
 /** `tool-calls`: tool calls as they went. What makes replay possible. */
-import { flag, real, record, text, type ValueOf, whole } from '../streams/contracts/shapes.ts';
+import { flag, real, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 

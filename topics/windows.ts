@@ -1,14 +1,7 @@
 /** `windows`: windows of candidates that were cut by time. */
 
-import { counted } from '../base/counted.ts';
-import {
-  choice,
-  formerly,
-  real,
-  record,
-  type ValueOf,
-  whole,
-} from '../streams/contracts/shapes.ts';
+import { counted } from '../base/text/index.ts';
+import { choice, formerly, real, record, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 
 const windowEnd = choice('WindowEnd', ['time', 'full']);

@@ -6,19 +6,19 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import { exportReleased, importReleased } from '../../operators/tools/cache/releasedCache.ts';
+import { replaceFile } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import {
   type CacheEntry,
   type CacheKind,
   defaultCachePath,
+  exportReleased,
+  importReleased,
   openToolCache,
   type ToolCache,
-} from '../../operators/tools/cache/toolCache.ts';
-import { size } from '../../summary/numbers.ts';
-import { jsonText } from '../../summary/text/plain.ts';
-import { table } from '../../summary/text/table.ts';
+} from '../../operators/tools/cache/index.ts';
+import { size } from '../../summary/format/index.ts';
+import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 

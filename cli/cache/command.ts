@@ -1,6 +1,6 @@
 /** `millrace cache …` on the command line. */
 import { type Command, Option } from 'commander';
-import { cacheKinds } from '../../operators/tools/cache/toolCache.ts';
+import { cacheKinds } from '../../operators/tools/cache/index.ts';
 import { type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
 import { cacheExport, cacheImport, cacheList, cachePrune } from './cache.ts';

@@ -2,8 +2,7 @@
  * Which settings of a run changed while it went on, and from which step each holds: read from its `control`
  * and `weights` topics.
  */
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
 import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 
 /** One change of a setting. */

@@ -6,11 +6,10 @@
  * if the run is killed before it obeys. Repeating a command is no error. A run that is not running takes none
  * (`NOT_RUNNING`).
  */
-import { MillraceError } from '../../base/errors.ts';
-import { writerOf } from '../../streams/embedded/writerLock.ts';
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import { MillraceError } from '../../base/index.ts';
+import { writerOf } from '../../streams/embedded/index.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { jobOf } from '../foreign.ts';

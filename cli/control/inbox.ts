@@ -10,10 +10,8 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { messageOf } from '../../base/errors.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import type { Log } from '../../streams/log.ts';
+import { makeFolder, messageOf, replaceFile } from '../../base/index.ts';
+import type { Log } from '../../streams/index.ts';
 import { type ControlRecord, topics } from '../../topics/index.ts';
 import { openRunLog, type Run } from '../runs.ts';
 

@@ -3,8 +3,7 @@
  * does. Changed settings are noted in `run.json` as soon as the step from which they apply is known.
  */
 import { skip } from 'rxjs';
-import { type Control, followControl } from '../../streams/control.ts';
-import type { Log } from '../../streams/log.ts';
+import { type Control, followControl, type Log } from '../../streams/index.ts';
 import { firstStepOf, topics } from '../../topics/index.ts';
 import type { RunOutput } from '../progress/runOutput.ts';
 import type { Run } from '../runs.ts';

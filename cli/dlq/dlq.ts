@@ -4,9 +4,8 @@
  * job may be running.
  */
 
-import { visible } from '../../base/visible.ts';
-import { jsonText } from '../../summary/text/plain.ts';
-import { table } from '../../summary/text/table.ts';
+import { visible } from '../../base/text/index.ts';
+import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { asTyped, tell } from '../programName.ts';

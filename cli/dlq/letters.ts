@@ -1,7 +1,7 @@
 /** The dead letters of a run, with their places in the topic, and which of them have been put back. */
 import { lastValueFrom, toArray } from 'rxjs';
-import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
-import type { Log } from '../../streams/log.ts';
+import { retriedMark } from '../../streams/deliveries/index.ts';
+import type { Log } from '../../streams/index.ts';
 import { allTopics, type DeadLetter, topics } from '../../topics/index.ts';
 
 export interface Letter {

@@ -5,12 +5,10 @@
  * replay --from` recomputes what failed on them.
  */
 
-import { messageOf } from '../../base/errors.ts';
-import type { QuestionRow } from '../../sources/questionRow.ts';
-import { readQuestions } from '../../sources/questions.ts';
-import { retriedMark } from '../../streams/deliveries/deadLetter.ts';
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { messageOf } from '../../base/index.ts';
+import { type QuestionRow, readQuestions } from '../../sources/index.ts';
+import { retriedMark } from '../../streams/deliveries/index.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
 import { type DeadLetter, type Question, topics } from '../../topics/index.ts';
 import { isOfTopic, type Letter } from './letters.ts';
 

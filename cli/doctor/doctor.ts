@@ -10,16 +10,20 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { counted } from '../../base/counted.ts';
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import { type Leftover, leftoversText, removeLeftovers } from '../../base/leftovers.ts';
-import { BRING_ARCHIVE_BACK, type Look } from '../../streams/doctor/examine.ts';
-import type { Finding } from '../../streams/doctor/finding.ts';
-import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/keyCheck.ts';
-import { openLog } from '../../streams/embedded/openLog.ts';
-import { writerOf } from '../../streams/embedded/writerLock.ts';
-import type { Log } from '../../streams/log.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import {
+  hasCode,
+  type Leftover,
+  leftoversText,
+  MillraceError,
+  messageOf,
+  removeLeftovers,
+} from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import { BRING_ARCHIVE_BACK, type Finding, type Look } from '../../streams/doctor/index.ts';
+import { openLog, writerOf } from '../../streams/embedded/index.ts';
+import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/index.ts';
+import type { Log } from '../../streams/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import { examineRun, Learning, type Metric, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';

@@ -1,5 +1,5 @@
 /** `millrace doctor RUN --index`: rebuilds the index by key of a run from its records. */
-import { indexLog } from '../../streams/embedded/keys/indexLog.ts';
+import { indexLog } from '../../streams/embedded/keys/index.ts';
 import { allTopics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';

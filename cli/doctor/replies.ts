@@ -4,8 +4,8 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lmdbDamage } from '../../base/lmdbFile.ts';
-import type { Finding } from '../../streams/doctor/finding.ts';
+import { lmdbDamage } from '../../base/lmdb/index.ts';
+import type { Finding } from '../../streams/doctor/index.ts';
 
 export async function checkReplies(folder: string): Promise<readonly Finding[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.mdb')).sort();

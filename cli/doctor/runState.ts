@@ -1,10 +1,9 @@
 /**
  * `run.json` against the log: a run that says it is running has a writer, one that is done has no work left.
  */
-import { counted } from '../../base/counted.ts';
-import type { Finding } from '../../streams/doctor/finding.ts';
-import type { Standing } from '../../streams/log.ts';
-import { Progress } from '../../streams/progress.ts';
+import { counted } from '../../base/text/index.ts';
+import type { Finding } from '../../streams/doctor/index.ts';
+import { Progress, type Standing } from '../../streams/index.ts';
 import type { RunRecord } from '../runRecord.ts';
 
 export interface RunState {

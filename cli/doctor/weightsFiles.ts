@@ -4,10 +4,10 @@
  * the newest and those that the run's settings keep (keepRounds, keepEvery; by default the ends of rounds).
  */
 
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import type { Checkpoint } from '../../model/engine.ts';
-import { checkpointsOf } from '../../sinks/weights.ts';
-import type { Finding } from '../../streams/doctor/finding.ts';
+import { checkpointsIn } from '../../model/checkpoints/index.ts';
+import type { Checkpoint } from '../../model/index.ts';
+import { checkpointsOf } from '../../sinks/index.ts';
+import type { Finding } from '../../streams/doctor/index.ts';
 import { finishesRound, type Weights } from '../../topics/index.ts';
 
 export interface CheckedFiles {

@@ -1,7 +1,7 @@
 /** The `millrace eval` command with its options and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { dialectNames } from '../../jobs/parts/dialectOf.ts';
-import { providers } from '../../model/runtime/provider.ts';
+import { dialectNames } from '../../jobs/parts/index.ts';
+import { providers } from '../../model/runtime/index.ts';
 import { command, type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
 import { evalCommand } from './eval.ts';

@@ -7,11 +7,10 @@
 
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { samplingIn } from '../../model/sampling.ts';
-import { type Evaluated, readBenchmarks } from '../../summary/benchmarks.ts';
-import { benchmarkPage } from '../../summary/html/benchmarkPage.ts';
-import { benchmarkText } from '../../summary/text/benchmarkText.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import { samplingIn } from '../../model/index.ts';
+import { benchmarkPage } from '../../summary/html/index.ts';
+import { type Evaluated, readBenchmarks } from '../../summary/index.ts';
+import { benchmarkText, jsonText } from '../../summary/text/index.ts';
 import { executeRun } from '../executeRun.ts';
 import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';

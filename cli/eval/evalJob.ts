@@ -5,31 +5,35 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { defineJob, type JobContext } from '../../jobs/defineJob.ts';
-import { evaluate, planEvaluation } from '../../jobs/evaluate.ts';
-import { checkPolicy } from '../../jobs/parts/checkPolicy.ts';
-import { askedBefore, chosenPrompt, sayPrompt } from '../../jobs/parts/chosenPrompt.ts';
-import { dialectOf } from '../../jobs/parts/dialectOf.ts';
-import { checkEngineFits, checkVocabulary } from '../../jobs/parts/promptLimit.ts';
-import { promptRecord } from '../../jobs/parts/promptRecord.ts';
-import { pythonOf } from '../../jobs/parts/pythonOf.ts';
-import type { PolicyEngine } from '../../model/engine.ts';
-import { serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
-import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
-import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
-import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
-import { openReplies } from '../../model/text/replyStore.ts';
-import { scripted } from '../../model/text/scripted.ts';
-import type { TextSampling } from '../../model/text/textModel.ts';
-import { callTools } from '../../operators/callTools.ts';
-import type { Dialect } from '../../operators/dialect/dialect.ts';
-import { type AskModel, type Jury, jury } from '../../operators/metrics/jury.ts';
-import { readCorpus } from '../../operators/tools/search/corpus.ts';
-import { searchTool } from '../../operators/tools/search/searchTool.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
-import type { SourceItem } from '../../streams/stage.ts';
+import { MillraceError, sleepClock } from '../../base/index.ts';
+import { defineJob, evaluate, type JobContext, planEvaluation } from '../../jobs/index.ts';
+import {
+  askedBefore,
+  checkEngineFits,
+  checkPolicy,
+  checkVocabulary,
+  chosenPrompt,
+  dialectOf,
+  promptRecord,
+  pythonOf,
+  sayPrompt,
+} from '../../jobs/parts/index.ts';
+import type { PolicyEngine } from '../../model/index.ts';
+import { serverEngine, serverSettings } from '../../model/remote/index.ts';
+import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
+import {
+  configuredTextModel,
+  openReplies,
+  samplingOf,
+  scripted,
+  type TextSampling,
+} from '../../model/text/index.ts';
+import type { Dialect } from '../../operators/dialect/index.ts';
+import { callTools } from '../../operators/index.ts';
+import { type AskModel, type Jury, jury } from '../../operators/metrics/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';
+import type { SourceItem } from '../../streams/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { EVALUATION } from '../runs.ts';
 import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';

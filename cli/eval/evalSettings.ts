@@ -1,12 +1,11 @@
 /** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
-import { evaluateSettings } from '../../jobs/evaluate.ts';
-import { dialectSetting, systemSetting } from '../../jobs/parts/chosenPrompt.ts';
-import { pythonSettings } from '../../jobs/parts/pythonOf.ts';
-import { serverSettings } from '../../model/remote/serverEngine.ts';
-import { providers } from '../../model/runtime/provider.ts';
-import { textModelSettings } from '../../model/text/configured.ts';
-import { callFaults } from '../../operators/dialect/callFaults.ts';
+import { evaluateSettings } from '../../jobs/index.ts';
+import { dialectSetting, pythonSettings, systemSetting } from '../../jobs/parts/index.ts';
+import { serverSettings } from '../../model/remote/index.ts';
+import { providers } from '../../model/runtime/index.ts';
+import { textModelSettings } from '../../model/text/index.ts';
+import { callFaults } from '../../operators/dialect/index.ts';
 
 const count = z.number().int().positive();
 

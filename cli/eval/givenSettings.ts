@@ -4,9 +4,9 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { MODEL_SERVER, serverAddresses } from '../../base/http/serverAddress.ts';
-import { systemFile } from '../../jobs/parts/chosenPrompt.ts';
-import { findDataset } from '../../sources/datasets.ts';
+import { MODEL_SERVER, serverAddresses } from '../../base/http/index.ts';
+import { systemFile } from '../../jobs/parts/index.ts';
+import { findDataset } from '../../sources/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import type { Setting, Settings } from '../settings.ts';

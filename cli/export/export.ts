@@ -7,14 +7,17 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { columnsOf } from '../../sinks/tables/columns.ts';
-import { partitionedFiles } from '../../sinks/tables/partitioned.ts';
-import { linesFile, parquetFile, type TableFile } from '../../sinks/tables/tableFile.ts';
-import type { Log, Stored } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import { makeFolder } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import {
+  columnsOf,
+  linesFile,
+  parquetFile,
+  partitionedFiles,
+  type TableFile,
+} from '../../sinks/tables/index.ts';
+import type { Log, Stored, Topic } from '../../streams/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';

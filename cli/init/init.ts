@@ -9,7 +9,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { makeFolder } from '../../base/makeFolder.ts';
+import { makeFolder } from '../../base/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { listJobs } from '../listJobs.ts';
@@ -66,9 +66,12 @@ function copied(name: string): { readonly source: string; readonly beside: reado
   throw usageError(`${why}\njobs that can be copied: ${names.join(', ')}`);
 }
 
+/** Where a ready job, in its place here, finds the names of `millrace/jobs`. */
+const PUBLIC_NAMES = '../../api/jobs.ts';
+
 /** A ready job imports nothing of ours but the names of `millrace/jobs`. */
 function asUsers(source: string): string {
-  return source.replaceAll("from '../index.ts'", "from 'millrace/jobs'");
+  return source.replaceAll(`from '${PUBLIC_NAMES}'`, "from 'millrace/jobs'");
 }
 
 /**

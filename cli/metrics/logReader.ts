@@ -2,7 +2,7 @@
  * Reads the sizes and lags of a log for a scrape. A log that does not answer in time is not waited for: its
  * last word stands.
  */
-import type { Log, TopicStat } from '../../streams/log.ts';
+import type { Log, TopicStat } from '../../streams/index.ts';
 
 const ANSWER_MS = 2_000;
 

@@ -6,10 +6,10 @@
  * the run has ended; the others get what there is and what follows until the run ends.
  */
 
-import { counted } from '../../base/counted.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import type { RunEnd } from '../../sinks/outside/exportMetrics.ts';
-import type { Log } from '../../streams/log.ts';
+import { sleepClock } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import type { RunEnd } from '../../sinks/outside/index.ts';
+import type { Log } from '../../streams/index.ts';
 import { doneSignal } from '../doneSignal.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';

@@ -3,16 +3,18 @@
  * the run, what lies in the run's log. So a run that many processes share is counted once.
  */
 import { hostname } from 'node:os';
-import type { Clock } from '../../base/clock.ts';
-import type { Outage } from '../../base/outage.ts';
-import { ownBytes } from '../../base/platform.ts';
-import type { Log } from '../../streams/log.ts';
-import type { FlowStats } from '../../streams/run/runFlow.ts';
-import type { RunFacts } from '../../summary/facts.ts';
-import { Page } from '../../summary/prometheus/exposition.ts';
-import { processFamilies } from '../../summary/prometheus/families.ts';
-import { Follower } from '../../summary/prometheus/follower.ts';
-import { addOwn, addRun, addWorkers } from '../../summary/prometheus/runPage.ts';
+import { type Clock, type Outage, ownBytes } from '../../base/index.ts';
+import type { Log } from '../../streams/index.ts';
+import type { FlowStats } from '../../streams/run/index.ts';
+import type { RunFacts } from '../../summary/index.ts';
+import {
+  addOwn,
+  addRun,
+  addWorkers,
+  Follower,
+  Page,
+  processFamilies,
+} from '../../summary/prometheus/index.ts';
 import { version } from '../version.ts';
 import { LogReader } from './logReader.ts';
 import { processMetrics } from './processMetrics.ts';

@@ -1,9 +1,7 @@
 /** Serves the numbers of a run to Prometheus, read from its log and from what its processes report. */
-import type { Log } from '../../streams/log.ts';
-import { Page } from '../../summary/prometheus/exposition.ts';
-import { Follower } from '../../summary/prometheus/follower.ts';
-import { addOwn, addRun, addWorkers } from '../../summary/prometheus/runPage.ts';
-import { Workers } from '../../summary/workers.ts';
+import type { Log } from '../../streams/index.ts';
+import { Workers } from '../../summary/index.ts';
+import { addOwn, addRun, addWorkers, Follower, Page } from '../../summary/prometheus/index.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
 import type { Run } from '../runs.ts';

@@ -3,11 +3,9 @@
  * managers. Read-only (GET and HEAD), few connections, short waits; it says nothing secret.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { messageOf } from '../../base/errors.ts';
-import { admit } from '../../base/http/admit.ts';
-import { listenOn } from '../../base/http/listenOn.ts';
-import { type Refusal, refuse } from '../../base/http/refusal.ts';
-import { CONTENT_TYPE } from '../../summary/prometheus/exposition.ts';
+import { admit, listenOn, type Refusal, refuse } from '../../base/http/index.ts';
+import { messageOf } from '../../base/index.ts';
+import { CONTENT_TYPE } from '../../summary/prometheus/index.ts';
 import { usageError } from '../failure.ts';
 
 /** Where to listen. Port 0 = any that is free. */

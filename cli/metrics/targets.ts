@@ -1,21 +1,18 @@
 /** `--to KIND:WHERE`: the systems that a run's numbers are exported to. */
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
-import { serverAddress } from '../../base/http/serverAddress.ts';
-import { keepLogin, keepSecret } from '../../base/secrets.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { mlflow } from '../../sinks/mlflow/mlflow.ts';
-import { collector } from '../../sinks/otlp/collector.ts';
-import { exportTraces } from '../../sinks/otlp/exportTraces.ts';
-import { openTelemetry } from '../../sinks/otlp/packages.ts';
+import { serverAddress } from '../../base/http/index.ts';
+import { keepLogin, keepSecret, sleepClock } from '../../base/index.ts';
+import { mlflow } from '../../sinks/mlflow/index.ts';
+import { collector, exportTraces, openTelemetry } from '../../sinks/otlp/index.ts';
 import {
   type ExportOptions,
   exportMetrics,
+  PatientClient,
   type RunAbout,
-} from '../../sinks/outside/exportMetrics.ts';
-import { PatientClient } from '../../sinks/outside/patientClient.ts';
-import { tensorBoard } from '../../sinks/tensorboard/tensorBoard.ts';
-import { wandb } from '../../sinks/wandb/wandb.ts';
+} from '../../sinks/outside/index.ts';
+import { tensorBoard } from '../../sinks/tensorboard/index.ts';
+import { wandb } from '../../sinks/wandb/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';

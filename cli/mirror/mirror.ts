@@ -4,16 +4,20 @@
  * (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
  */
 
-import { counted } from '../../base/counted.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { mirror } from '../../sinks/outside/mirror.ts';
-import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
-import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
-import { type KafkaSettings, kafkaSettings } from '../../streams/kafka/kafkaUrl.ts';
-import { seal } from '../../streams/kafka/registry.ts';
-import type { Log } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
-import { plain } from '../../summary/text/plain.ts';
+import { sleepClock } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import { mirror } from '../../sinks/outside/index.ts';
+import {
+  type ForeignTopic,
+  foreignKafka,
+  foreignTopic,
+  HttpRegistry,
+  type KafkaSettings,
+  kafkaSettings,
+  seal,
+} from '../../streams/foreign/index.ts';
+import type { Log, Topic } from '../../streams/index.ts';
+import { plain } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -5,14 +5,19 @@
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/promptRecord.ts';
-import { loadAdapterFile } from '../../model/adapterFile.ts';
-import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
-import { openPolicy } from '../../model/hf/loadPolicy.ts';
-import { checkAdapter, type LoraAdapter, merged } from '../../model/hf/lora.ts';
-import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import { MillraceError } from '../../base/index.ts';
+import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/index.ts';
+import {
+  CONFIG_FILE,
+  checkAdapter,
+  type LoraAdapter,
+  merged,
+  openPolicy,
+  readAdapter,
+  writeAdapter,
+} from '../../model/hf/index.ts';
+import { loadAdapterFile } from '../../model/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { located } from './located.ts';

@@ -1,10 +1,7 @@
 /** `millrace model init`: a policy with random weights, of a size by name or by its parts. */
 import { resolve } from 'node:path';
-import { type DecoderConfig, initialise, parameterShapes } from '../../model/config.ts';
-import { readDecoderConfig } from '../../model/hf/decoderConfig.ts';
-import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
-import { readJson } from '../../model/hf/openFolder.ts';
-import { inMemory } from '../../model/hf/tensorSource.ts';
+import { inMemory, loadTokenizer, readDecoderConfig, readJson } from '../../model/hf/index.ts';
+import { type DecoderConfig, initialise, parameterShapes } from '../../model/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { SIZES, withFeatures } from './sizes.ts';

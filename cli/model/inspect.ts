@@ -7,17 +7,19 @@
 
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { messageOf } from '../../base/errors.ts';
-import { loadAdapterFile } from '../../model/adapterFile.ts';
-import type { DecoderConfig, Tensor } from '../../model/config.ts';
-import { headDim } from '../../model/config.ts';
-import { ADAPTER_CONFIG, readAdapter } from '../../model/hf/adapterFiles.ts';
-import { openPolicy, passOver } from '../../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
-import type { LoraAdapter } from '../../model/hf/lora.ts';
-import { parameterProblems, problemText } from '../../model/hf/parameters.ts';
-import { jsonText } from '../../summary/text/plain.ts';
-import { table } from '../../summary/text/table.ts';
+import { messageOf } from '../../base/index.ts';
+import {
+  ADAPTER_CONFIG,
+  type LoraAdapter,
+  loadTokenizer,
+  openPolicy,
+  parameterProblems,
+  passOver,
+  problemText,
+  readAdapter,
+} from '../../model/hf/index.ts';
+import { type DecoderConfig, headDim, loadAdapterFile, type Tensor } from '../../model/index.ts';
+import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { located } from './located.ts';

@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { besideWeights, findPolicy } from '../../jobs/parts/policyPlace.ts';
-import { CONFIG_FILE } from '../../model/hf/openFolder.ts';
+import { besideWeights, findPolicy } from '../../jobs/parts/index.ts';
+import { CONFIG_FILE } from '../../model/hf/index.ts';
 
 export interface Located {
   readonly path: string;

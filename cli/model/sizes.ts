@@ -1,5 +1,5 @@
 /** Shapes of policies by name: small ones for trying things, and those of checkpoints that everyone knows. */
-import type { DecoderConfig } from '../../model/config.ts';
+import type { DecoderConfig } from '../../model/index.ts';
 
 type Architecture = DecoderConfig['architecture'];
 

@@ -3,13 +3,17 @@
  * folder.
  */
 import { stat } from 'node:fs/promises';
-import { type DecoderConfig, parameterShapes } from '../../model/config.ts';
-import { checkpointError } from '../../model/hf/checkpointError.ts';
-import { DTYPES, type Dtype } from '../../model/hf/dtypes.ts';
-import type { TensorSource } from '../../model/hf/tensorSource.ts';
-import { type FolderOptions, writeFolder } from '../../model/hf/writeFolder.ts';
-import { writeTensorFile } from '../../model/hf/writeTensorFile.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import {
+  checkpointError,
+  DTYPES,
+  type Dtype,
+  type FolderOptions,
+  type TensorSource,
+  writeFolder,
+  writeTensorFile,
+} from '../../model/hf/index.ts';
+import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 

@@ -8,11 +8,9 @@
 import { readdir, rename, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { extract, list } from 'tar';
-import { messageOf } from '../../base/errors.ts';
-import { scratchName } from '../../base/leftovers.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { isAddress } from '../../streams/archive/objectStore.ts';
-import { size } from '../../summary/numbers.ts';
+import { makeFolder, messageOf, scratchName } from '../../base/index.ts';
+import { isAddress } from '../../streams/archive/index.ts';
+import { size } from '../../summary/format/index.ts';
 import { exitCodes } from '../failure.ts';
 import { markForeign } from '../foreign.ts';
 import { stoppable } from '../interruption.ts';

@@ -3,10 +3,14 @@
  * evaluation.
  */
 import ora from 'ora';
-import type { ProgressScreen, ProgressStatus } from '../../sinks/progress/events.ts';
-import { count, eventLine, leftText } from '../../sinks/progress/lines.ts';
-import { colours } from '../../summary/text/colours.ts';
-import { folded } from '../../summary/text/wrapped.ts';
+import {
+  count,
+  eventLine,
+  leftText,
+  type ProgressScreen,
+  type ProgressStatus,
+} from '../../sinks/progress/index.ts';
+import { colours, folded } from '../../summary/text/index.ts';
 
 export interface LiveOptions {
   readonly print: (line: string) => void;

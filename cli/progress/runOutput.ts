@@ -3,10 +3,9 @@
  * `--quiet`, JSON lines on stdout with `--json` (docs/output.md). Warnings and errors always go to stderr.
  */
 
-import type { Report } from '../../base/outage.ts';
-import type { ProgressEvent, ProgressScreen } from '../../sinks/progress/events.ts';
-import { lineScreen } from '../../sinks/progress/lineScreen.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import type { Report } from '../../base/index.ts';
+import { lineScreen, type ProgressEvent, type ProgressScreen } from '../../sinks/progress/index.ts';
+import { jsonText } from '../../summary/text/index.ts';
 import type { Io } from '../io.ts';
 import { liveScreen } from './liveScreen.ts';
 

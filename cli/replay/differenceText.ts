@@ -1,6 +1,6 @@
 /** A difference between two records, for a person: where it is, and both sides. */
-import type { Difference } from '../../streams/replay/retrace.ts';
-import { plain } from '../../summary/text/plain.ts';
+import type { Difference } from '../../streams/replay/index.ts';
+import { plain } from '../../summary/text/index.ts';
 
 /** Most characters of a value that are shown. */
 const CHARACTERS_MAX = 200;

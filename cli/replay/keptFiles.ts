@@ -1,9 +1,8 @@
 /** Copies the files that record a run's prompt to where a replay of it looks for them. */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCode } from '../../base/systemError.ts';
-import { MCP_FILE } from '../../jobs/parts/mcpTools.ts';
-import { PROMPT_FILE } from '../../jobs/parts/promptRecord.ts';
+import { systemCode } from '../../base/index.ts';
+import { MCP_FILE, PROMPT_FILE } from '../../jobs/parts/index.ts';
 import { takeMark } from '../foreign.ts';
 
 /** Skips files that do not exist, or already exist in `to`. */

@@ -4,13 +4,17 @@
  */
 
 import { join, resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { messageOf } from '../../base/errors.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import type { Job } from '../../jobs/defineJob.ts';
-import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
-import { type Beginning, type Lag, type Remade, remake } from '../../jobs/replay/remake.ts';
-import { openLog } from '../../streams/embedded/openLog.ts';
+import { makeFolder, messageOf } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import type { Job } from '../../jobs/index.ts';
+import {
+  type Beginning,
+  type Lag,
+  type Remade,
+  remake,
+  type ToolMode,
+} from '../../jobs/replay/index.ts';
+import { openLog } from '../../streams/embedded/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

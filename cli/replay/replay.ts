@@ -1,7 +1,6 @@
 /** `millrace replay`: recomputes a run from its records, to verify it or to make a new run. */
 
-import type { ToolMode } from '../../jobs/replay/recordedTools.ts';
-import { type Beginning, beginnings } from '../../jobs/replay/remake.ts';
+import { type Beginning, beginnings, type ToolMode } from '../../jobs/replay/index.ts';
 import { usageError } from '../failure.ts';
 import { jobOf, mustBeOwn } from '../foreign.ts';
 import type { Io } from '../io.ts';

@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../base/replaceFile.ts';
+import { replaceFile } from '../../base/index.ts';
 
 const schema = z.object({
   atMs: z.number(),

@@ -8,13 +8,12 @@
 
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { scratchName } from '../../base/leftovers.ts';
-import { canWrite, makeFolder } from '../../base/makeFolder.ts';
-import type { Job } from '../../jobs/defineJob.ts';
-import { type Verified, verify } from '../../jobs/replay/verify.ts';
-import { openLog } from '../../streams/embedded/openLog.ts';
-import { table } from '../../summary/text/table.ts';
+import { canWrite, makeFolder, scratchName } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import type { Job } from '../../jobs/index.ts';
+import { type Verified, verify } from '../../jobs/replay/index.ts';
+import { openLog } from '../../streams/embedded/index.ts';
+import { table } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

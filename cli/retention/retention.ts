@@ -3,11 +3,10 @@
  * the rest goes.
  */
 import { resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { durationMs } from '../../base/duration.ts';
-import { messageOf } from '../../base/errors.ts';
-import { archiveAddress, isAddress } from '../../streams/archive/objectStore.ts';
-import type { Log, Retention } from '../../streams/log.ts';
+import { messageOf } from '../../base/index.ts';
+import { counted, durationMs } from '../../base/text/index.ts';
+import { archiveAddress, isAddress } from '../../streams/archive/index.ts';
+import type { Log, Retention } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
 export interface RetentionFlags {

@@ -2,14 +2,16 @@
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
-import { halfOfThem } from '../../base/threads.ts';
-import { corpusRows } from '../../jobs/parts/corpusRows.ts';
-import type { EncoderSettings, TextEncoder } from '../../model/encoder/encoder.ts';
-import { openEncoder } from '../../model/encoder/openEncoder.ts';
-import { type BuildProgress, buildIndex } from '../../operators/tools/retrieval/buildIndex.ts';
-import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
-import { openRows } from '../../sources/openRows.ts';
-import { duration, rate } from '../../summary/numbers.ts';
+import { halfOfThem } from '../../base/index.ts';
+import { corpusRows } from '../../jobs/parts/index.ts';
+import { type EncoderSettings, openEncoder, type TextEncoder } from '../../model/encoder/index.ts';
+import {
+  type BuildProgress,
+  buildIndex,
+  qdrantPlace,
+} from '../../operators/tools/retrieval/index.ts';
+import { openRows } from '../../sources/index.ts';
+import { duration, rate } from '../../summary/format/index.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

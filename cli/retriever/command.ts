@@ -1,6 +1,6 @@
 /** `millrace retriever …` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
+import { fusionMethods } from '../../operators/tools/retrieval/index.ts';
 import { type Done, port, whole } from '../command.ts';
 import type { Io } from '../io.ts';
 import { buildCommand } from './build.ts';

@@ -1,10 +1,14 @@
 /** `millrace retriever build --to qdrant://…`: a corpus into a collection of Qdrant. */
-import { sleepClock } from '../../base/sleepClock.ts';
-import type { TextEncoder } from '../../model/encoder/encoder.ts';
-import type { BuildOptions, CorpusRow } from '../../operators/tools/retrieval/buildIndex.ts';
-import { QdrantClient, type QdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
-import { fillQdrant } from '../../operators/tools/retrieval/qdrantRetriever.ts';
-import type { Passage } from '../../operators/tools/retrieval/retriever.ts';
+import { sleepClock } from '../../base/index.ts';
+import type { TextEncoder } from '../../model/encoder/index.ts';
+import {
+  type BuildOptions,
+  type CorpusRow,
+  fillQdrant,
+  type Passage,
+  QdrantClient,
+  type QdrantPlace,
+} from '../../operators/tools/retrieval/index.ts';
 import type { Io } from '../io.ts';
 import { qdrantKey } from './qdrantKey.ts';
 

@@ -1,5 +1,5 @@
 /** The key of a Qdrant, from the environment. */
-import { apiKey } from '../../base/http/apiKey.ts';
+import { apiKey } from '../../base/http/index.ts';
 
 const NAME = 'QDRANT_API_KEY';
 

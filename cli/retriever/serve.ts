@@ -1,9 +1,8 @@
 /** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
 import { resolve } from 'node:path';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/retrieverAt.ts';
-import type { FusionMethod } from '../../operators/tools/retrieval/fusedRetriever.ts';
-import { qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
+import { sleepClock } from '../../base/index.ts';
+import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/index.ts';
+import { type FusionMethod, qdrantPlace } from '../../operators/tools/retrieval/index.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

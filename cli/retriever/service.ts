@@ -8,17 +8,33 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import { admit, isLoopback } from '../../base/http/admit.ts';
-import { BodyReader } from '../../base/http/bodyReader.ts';
-import { type Listening, listenOn } from '../../base/http/listenOn.ts';
-import { Refusal, refuse, sendJson } from '../../base/http/refusal.ts';
-import { keepSecret, withoutSecrets } from '../../base/secrets.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { Batches } from '../../operators/tools/retrieval/batches.ts';
-import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
-import { answerTo, askedIn, type Route, routes } from '../../operators/tools/retrieval/wire.ts';
-import { CONTENT_TYPE } from '../../summary/prometheus/exposition.ts';
+import {
+  admit,
+  BodyReader,
+  isLoopback,
+  type Listening,
+  listenOn,
+  Refusal,
+  refuse,
+  sendJson,
+} from '../../base/http/index.ts';
+import {
+  hasCode,
+  keepSecret,
+  MillraceError,
+  messageOf,
+  type SleepClock,
+  withoutSecrets,
+} from '../../base/index.ts';
+import {
+  answerTo,
+  askedIn,
+  Batches,
+  type Retriever,
+  type Route,
+  routes,
+} from '../../operators/tools/retrieval/index.ts';
+import { CONTENT_TYPE } from '../../summary/prometheus/index.ts';
 import { usageError } from '../failure.ts';
 import { type ServiceMetrics, serviceMetrics } from './serviceMetrics.ts';
 

@@ -7,13 +7,12 @@
  */
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemCode } from '../../base/systemError.ts';
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import { LOCAL_FOLDER } from '../../model/checkpoints/local.ts';
-import type { Checkpoint } from '../../model/engine.ts';
-import { writeMetrics } from '../../sinks/metricFiles.ts';
-import type { Log } from '../../streams/log.ts';
-import { upTo } from '../../streams/replay/places.ts';
+import { systemCode } from '../../base/index.ts';
+import { checkpointsIn, LOCAL_FOLDER } from '../../model/checkpoints/index.ts';
+import type { Checkpoint } from '../../model/index.ts';
+import { writeMetrics } from '../../sinks/index.ts';
+import type { Log } from '../../streams/index.ts';
+import { upTo } from '../../streams/replay/index.ts';
 import { topics } from '../../topics/index.ts';
 import type { Run } from '../runs.ts';
 import { checkWhole, type Version } from './steps.ts';

@@ -8,11 +8,9 @@
 
 import { readdir, rename } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { scratchName } from '../../base/leftovers.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { forkLog } from '../../streams/embedded/forkLog.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { makeFolder, scratchName } from '../../base/index.ts';
+import { forkLog } from '../../streams/embedded/index.ts';
+import { recordsOf, type Topic } from '../../streams/index.ts';
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { jobOf, takeMark } from '../foreign.ts';

@@ -1,9 +1,8 @@
 /** The steps that a run can go back to: those whose weights and optimiser state are still kept. */
-import { MillraceError } from '../../base/errors.ts';
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
-import type { TrainerCheckpoint } from '../../model/engine.ts';
-import { checkpointsOf } from '../../sinks/weights.ts';
+import { MillraceError } from '../../base/index.ts';
+import { checkpointsIn, mustBeWhole } from '../../model/checkpoints/index.ts';
+import type { TrainerCheckpoint } from '../../model/index.ts';
+import { checkpointsOf } from '../../sinks/index.ts';
 import type { Weights } from '../../topics/index.ts';
 
 export interface Version extends TrainerCheckpoint {

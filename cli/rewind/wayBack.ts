@@ -1,8 +1,7 @@
 /** The command that goes back to before a version with damaged files; shown when a run fails on one. */
-import { MillraceError } from '../../base/errors.ts';
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { MillraceError } from '../../base/index.ts';
+import { checkpointsIn } from '../../model/checkpoints/index.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
 import { topics, type Weights } from '../../topics/index.ts';
 import type { Run } from '../runs.ts';
 import { type Version, versionsIn } from './steps.ts';

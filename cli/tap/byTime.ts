@@ -4,7 +4,7 @@
  * A queue with nothing to show is waited for until it has reached its end. Past that, in a tap that follows, a
  * record waits `patienceMs` for older ones of the other topics, which are looked at only so often.
  */
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 import type { TopicQueue } from './topicQueue.ts';
 
 /** Wakes those that wait for a change. */

@@ -5,7 +5,7 @@
  * kept to compare with and shows nothing, nor does one that is equal. The `KEYS_MAX` keys that came last are
  * known.
  */
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 
 /** Null stands for a part that is not there. */
 export class Change {

@@ -3,7 +3,7 @@
  * last one by -1), or without one to take the part of every member (`rewards.score`). `$topic`, `$partition`,
  * `$offset`, `$key` and `$at` are of the envelope.
  */
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
 /** Picks the fields, by the names that were asked for; null where a record has no such part. */

@@ -1,7 +1,7 @@
 /** Which records a tap takes: by their key, by a text within (`--grep`), by an expression (`--where`). */
 import { createContext, runInContext } from 'node:vm';
-import { messageOf } from '../../base/errors.ts';
-import type { Stored } from '../../streams/log.ts';
+import { messageOf } from '../../base/index.ts';
+import type { Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
 /** Whether a record is taken. */

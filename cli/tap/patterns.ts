@@ -3,10 +3,10 @@
  * run.
  */
 
-import { MillraceError } from '../../base/errors.ts';
-import { literal } from '../../base/literal.ts';
-import { anyTopic } from '../../streams/contracts/anyTopic.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { MillraceError } from '../../base/index.ts';
+import { literal } from '../../base/text/index.ts';
+import { anyTopic } from '../../streams/contracts/index.ts';
+import type { Topic } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { nearest } from '../nearest.ts';

@@ -1,5 +1,5 @@
 /** What a tap is asked for, understood and checked before anything is opened. */
-import type { From, Only, Stored } from '../../streams/log.ts';
+import type { From, Only, Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 import { parseInterval } from '../interval.ts';
 import type { Io } from '../io.ts';

@@ -3,8 +3,8 @@
  * Long texts and arrays are cut, and say by how much.
  */
 
-import { visible } from '../../base/visible.ts';
-import type { Stored } from '../../streams/log.ts';
+import { visible } from '../../base/text/index.ts';
+import type { Stored } from '../../streams/index.ts';
 import { Change } from './diff.ts';
 
 /** Characters of a text that are shown where nothing else is asked for. */

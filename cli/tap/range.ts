@@ -2,8 +2,8 @@
  * What a tap reads of a topic, as written on the command line: where it begins and ends, and of which
  * partitions.
  */
-import { durationMs } from '../../base/duration.ts';
-import type { From } from '../../streams/log.ts';
+import { durationMs } from '../../base/text/index.ts';
+import type { From } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
 /**

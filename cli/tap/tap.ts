@@ -5,11 +5,9 @@
  * tap whose output is slow reads slowly; what it has not read stays in the log.
  */
 import { resolve } from 'node:path';
-import { counted } from '../../base/counted.ts';
-import { hasCode } from '../../base/errors.ts';
-import { visible } from '../../base/visible.ts';
-import type { Encoded, Log, Stored, Unindexed } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { hasCode } from '../../base/index.ts';
+import { counted, visible } from '../../base/text/index.ts';
+import type { Encoded, Log, Stored, Topic, Unindexed } from '../../streams/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

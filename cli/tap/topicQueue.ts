@@ -4,8 +4,8 @@
  * What is not taken stays in the log, so a slow reader holds nothing in memory and loses nothing.
  */
 import type { Observable, Subscription } from 'rxjs';
-import { hasCode, type MillraceError } from '../../base/errors.ts';
-import type { Encoded, Stored, TapOptions } from '../../streams/log.ts';
+import { hasCode, type MillraceError } from '../../base/index.ts';
+import type { Encoded, Stored, TapOptions } from '../../streams/index.ts';
 import type { Position } from '../../topics/index.ts';
 
 /** Below so many the log is asked for a stretch more. */

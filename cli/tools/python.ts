@@ -5,21 +5,23 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import ora from 'ora';
-import { Exchange } from '../../base/http/exchange.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { type Compiler, packageCompiler } from '../../operators/tools/python/packages/compile.ts';
-import { normalName, pyodideLock, withNeeded } from '../../operators/tools/python/packages/lock.ts';
+import { Exchange } from '../../base/http/index.ts';
+import { sleepClock } from '../../base/index.ts';
 import {
   type AddedPackage,
   addedPackages,
+  type Compiler,
   digestOf,
+  fetchWheel,
   keepPackage,
+  normalName,
+  packageCompiler,
   packagesFolder,
+  pyodideLock,
   removePackages,
-} from '../../operators/tools/python/packages/store.ts';
-import { fetchWheel } from '../../operators/tools/python/packages/wheel.ts';
-import { jsonText } from '../../summary/text/plain.ts';
-import { table } from '../../summary/text/table.ts';
+  withNeeded,
+} from '../../operators/tools/python/packages/index.ts';
+import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -1,6 +1,6 @@
 /** `millrace top` on the command line: its options and examples. */
 import type { Command } from 'commander';
-import { stageColumns } from '../../summary/tables/stages.ts';
+import { stageColumns } from '../../summary/tables/index.ts';
 import { command, type Done, onRun } from '../command.ts';
 import type { Io } from '../io.ts';
 import { topCommand } from './top.ts';

@@ -7,9 +7,8 @@
  * drawn again when the size changes; the last one is printed when that screen is left.
  */
 
-import type { Live } from '../../summary/live.ts';
-import { liveLines } from '../../summary/text/liveText.ts';
-import { jsonText } from '../../summary/text/plain.ts';
+import type { Live } from '../../summary/index.ts';
+import { jsonText, liveLines } from '../../summary/text/index.ts';
 import type { Io, Screen } from '../io.ts';
 import { asTyped } from '../programName.ts';
 

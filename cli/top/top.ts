@@ -6,8 +6,7 @@
  * not answer it says so and waits. It ends when the run has.
  */
 
-import { isLive, type Live } from '../../summary/live.ts';
-import { Watch } from '../../summary/watch.ts';
+import { isLive, type Live, Watch } from '../../summary/index.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import { parseInterval } from '../interval.ts';

@@ -1,7 +1,6 @@
 /** `millrace view` on the command line. */
 import { type Command, Option } from 'commander';
-import { PORT } from '../../page/server/http/listen.ts';
-import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
+import { PORT, TOKEN_VARIABLE } from '../../page/server/http/index.ts';
 import { command, type Done, port } from '../command.ts';
 import type { Io } from '../io.ts';
 import { viewCommand } from './view.ts';

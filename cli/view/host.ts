@@ -1,12 +1,15 @@
 /** The folder of runs for the page's server: each with its record as it is now, its log to read, its tokenizer when it is asked for. */
 import { resolve } from 'node:path';
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import type { Host, KnownRun } from '../../page/server/http/host.ts';
-import type { Opened } from '../../page/server/http/hotRuns.ts';
-import { TOKEN_VARIABLE } from '../../page/server/http/secret.ts';
-import { RunView, type Viewed } from '../../page/server/run/runView.ts';
+import { checkpointsIn } from '../../model/checkpoints/index.ts';
+import {
+  type Host,
+  type KnownRun,
+  type Opened,
+  TOKEN_VARIABLE,
+} from '../../page/server/http/index.ts';
+import { RunView, type Viewed } from '../../page/server/run/index.ts';
 import type { WeightsTwin } from '../../page/wire/index.ts';
-import { checkpointsOf } from '../../sinks/weights.ts';
+import { checkpointsOf } from '../../sinks/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import { pauseCommand } from '../control/control.ts';
 import type { Io } from '../io.ts';

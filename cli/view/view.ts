@@ -5,8 +5,7 @@
  * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It
  * goes on until it is interrupted.
  */
-import { newToken } from '../../page/server/http/secret.ts';
-import { servePage, type Viewer } from '../../page/server/http/serve.ts';
+import { newToken, servePage, type Viewer } from '../../page/server/http/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

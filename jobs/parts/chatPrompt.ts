@@ -2,8 +2,9 @@
  * The chat template of a policy: a question (and a system prompt) to the tokens that the policy goes on from.
  * The question is text from outside and makes no tag tokens.
  */
-import type { Tokenizer } from '../../model/engine.ts';
-import type { ChatMessage } from '../../model/hf/chatTemplate.ts';
+
+import type { ChatMessage } from '../../model/hf/index.ts';
+import type { Tokenizer } from '../../model/index.ts';
 import { loadChatTokenizer } from './chatTokenizer.ts';
 
 export interface ChatPrompt {

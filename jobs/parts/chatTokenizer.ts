@@ -4,10 +4,13 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { chatTemplate } from '../../model/hf/chatTemplate.ts';
-import { guardedParts } from '../../model/hf/guardedParts.ts';
-import { type LoadedTokenizer, loadTokenizer } from '../../model/hf/loadTokenizer.ts';
+import { MillraceError } from '../../base/index.ts';
+import {
+  chatTemplate,
+  guardedParts,
+  type LoadedTokenizer,
+  loadTokenizer,
+} from '../../model/hf/index.ts';
 
 /** Fails with code `CHAT_TEMPLATE` when there is no template, and as `loadTokenizer` does. */
 export async function loadChatTokenizer(folder: string): Promise<LoadedTokenizer> {

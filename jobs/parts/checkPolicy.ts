@@ -2,9 +2,9 @@
  * Whether a policy that works in this process fits into its own context and into this machine, before
  * anything is loaded.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { openPolicy } from '../../model/hf/loadPolicy.ts';
-import type { Provider } from '../../model/runtime/provider.ts';
+import { MillraceError } from '../../base/index.ts';
+import { openPolicy } from '../../model/hf/index.ts';
+import type { Provider } from '../../model/runtime/index.ts';
 import { checkMemory, type LocalUse } from './memory.ts';
 import type { PolicyPlace } from './policyPlace.ts';
 

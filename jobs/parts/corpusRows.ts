@@ -5,11 +5,9 @@
  *     {"id": "7", "contents": "Mill race\nA mill race drives a wheel.", "title"?: "Mill race"}      (FlashRAG's)
  *     {"id": "7", "title": "Mill race", "text": "A mill race drives a wheel."}                       (the search tool's)
  */
-import type { CorpusRow } from '../../operators/tools/retrieval/buildIndex.ts';
-import { passageOf } from '../../operators/tools/retrieval/corpusRow.ts';
-import type { Passage } from '../../operators/tools/retrieval/retriever.ts';
-import { CorpusError } from '../../operators/tools/search/corpus.ts';
-import { openRows } from '../../sources/openRows.ts';
+import { type CorpusRow, type Passage, passageOf } from '../../operators/tools/retrieval/index.ts';
+import { CorpusError } from '../../operators/tools/search/index.ts';
+import { openRows } from '../../sources/index.ts';
 
 /**
  * Every row as a passage, or why it is none. Rejects with code `QUESTIONS_FILE` where the file cannot be read

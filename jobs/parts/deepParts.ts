@@ -5,22 +5,23 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { sleepClock } from '../../base/sleepClock.ts';
-import type { TextModelSettings } from '../../model/text/configured.ts';
-import { type DeepDialect, deepDialect } from '../../operators/deepAgent/deepDialect.ts';
-import type { AskAuxiliary } from '../../operators/deepAgent/episodeTools.ts';
-import { functionText } from '../../operators/deepAgent/tools/indexText.ts';
-import { readLibrary } from '../../operators/deepAgent/tools/readLibrary.ts';
-import type { ToolDoc } from '../../operators/deepAgent/tools/toolDoc.ts';
-import type { Complete } from '../../operators/evolve/models.ts';
-import { askOnce } from '../../operators/tools/cache/askOnce.ts';
-import { openToolCache } from '../../operators/tools/cache/toolCache.ts';
-import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
-import type { Retriever } from '../../operators/tools/retrieval/retriever.ts';
-import { simulatedTool } from '../../operators/tools/simulator/simulatedTool.ts';
-import { type AskSimulator, modelWorld } from '../../operators/tools/simulator/world.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
+import { MillraceError, sleepClock } from '../../base/index.ts';
+import type { TextModelSettings } from '../../model/text/index.ts';
+import {
+  type AskAuxiliary,
+  type DeepDialect,
+  deepDialect,
+} from '../../operators/deepAgent/index.ts';
+import { functionText, readLibrary, type ToolDoc } from '../../operators/deepAgent/tools/index.ts';
+import type { Complete } from '../../operators/evolve/index.ts';
+import { askOnce, openToolCache } from '../../operators/tools/cache/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import { bm25Retriever, type Retriever } from '../../operators/tools/retrieval/index.ts';
+import {
+  type AskSimulator,
+  modelWorld,
+  simulatedTool,
+} from '../../operators/tools/simulator/index.ts';
 import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { PolicyParts } from '../policyLoop.ts';

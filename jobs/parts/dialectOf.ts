@@ -1,13 +1,15 @@
 /**
  * A dialect by its name, over the tokenizer and the chat template that lie in a policy's folder.
  */
-import { MillraceError } from '../../base/errors.ts';
-import type { CallFaults } from '../../operators/dialect/callFaults.ts';
-import type { Declared, Dialect } from '../../operators/dialect/dialect.ts';
-import { chatFence } from '../../operators/dialect/fence.ts';
-import { nativeDialect } from '../../operators/dialect/native/nativeDialect.ts';
-import { specOf } from '../../operators/dialect/native/toolCalls.ts';
-import { tagsDialect } from '../../operators/dialect/tagsDialect.ts';
+import { MillraceError } from '../../base/index.ts';
+import {
+  type CallFaults,
+  chatFence,
+  type Declared,
+  type Dialect,
+  tagsDialect,
+} from '../../operators/dialect/index.ts';
+import { nativeDialect, specOf } from '../../operators/dialect/native/index.ts';
 import { loadChatPrompt } from './chatPrompt.ts';
 import { loadChatTokenizer } from './chatTokenizer.ts';
 import { nativeChat } from './nativeChat.ts';

@@ -1,7 +1,6 @@
 /** `engine.server=embedded`: ONNX Runtime in a worker thread of this process. */
 import { z } from 'zod';
-import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
-import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
+import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
 import type { EngineKind } from './places.ts';
 
 const settings = {

@@ -1,6 +1,6 @@
 /** `trainer.kind=embedded`: ONNX Runtime in a worker thread of this process. */
 import { z } from 'zod';
-import { EmbeddedTrainer, trainerDefaults } from '../../model/train/trainer.ts';
+import { EmbeddedTrainer, trainerDefaults } from '../../model/train/index.ts';
 import type { TrainerKind } from './places.ts';
 
 const settings = {

@@ -3,7 +3,7 @@
  * below and a file of its own.
  */
 import { z } from 'zod';
-import type { PolicyEngine } from '../../model/engine.ts';
+import type { PolicyEngine } from '../../model/index.ts';
 import { embeddedEngine } from './embeddedEngine.ts';
 import { openPart } from './kinds.ts';
 import type { EngineKind, EnginePlace } from './places.ts';

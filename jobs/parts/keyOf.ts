@@ -1,5 +1,5 @@
 /** API keys of what a job's tools ask. */
-import { apiKey } from '../../base/http/apiKey.ts';
+import { apiKey } from '../../base/http/index.ts';
 import type { Replay } from '../defineJob.ts';
 
 /** A replay asks nobody, so it needs no key. Else as `apiKey`. */

@@ -7,7 +7,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 /** One kind of a part: the settings that it reads, and how it is made of them in its place. */
 export interface PartKind<Shape extends z.ZodRawShape, Place, Part> {

@@ -8,15 +8,18 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { keyIn } from '../../base/http/serverAddress.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import { keepSecret } from '../../base/secrets.ts';
-import { systemCode } from '../../base/systemError.ts';
-import { type McpPlace, type McpServer, mcpServer } from '../../operators/tools/mcp/server.ts';
-import { type McpToolSpec, mcpToolSpec, specsOf } from '../../operators/tools/mcp/specs.ts';
-import { mcpTool } from '../../operators/tools/mcp/tool.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
+import { keyIn } from '../../base/http/index.ts';
+import { keepSecret, MillraceError, replaceFile, systemCode } from '../../base/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import {
+  type McpPlace,
+  type McpServer,
+  type McpToolSpec,
+  mcpServer,
+  mcpTool,
+  mcpToolSpec,
+  specsOf,
+} from '../../operators/tools/mcp/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import { positiveInt } from '../policySettings.ts';
 

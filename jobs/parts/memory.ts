@@ -7,8 +7,8 @@
  * while they are loaded, graphs, caches.
  */
 import { totalmem } from 'node:os';
-import { MillraceError } from '../../base/errors.ts';
-import { type DecoderConfig, parameterShapes } from '../../model/config.ts';
+import { MillraceError } from '../../base/index.ts';
+import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
 
 /** What is done with the policy in this process. */
 export interface LocalUse {

@@ -2,18 +2,27 @@
  * The chat template in a policy's folder, as the native dialect needs it. Everything that the template cannot
  * do is found out here, before the first rollout.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { ChatMessage, ChatOptions } from '../../model/hf/chatTemplate.ts';
-import { chatDifference, checkChatTools, growChat } from '../../model/hf/grownChat.ts';
-import { partsOf } from '../../model/hf/guardedParts.ts';
-import type { LoadedTokenizer } from '../../model/hf/loadTokenizer.ts';
-import type { ChatSegment, ChatTurn, NativeChat } from '../../operators/dialect/native/chat.ts';
-import { type NativeForm, nativeForms, piecesOf } from '../../operators/dialect/native/forms.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
+import {
+  type ChatMessage,
+  type ChatOptions,
+  chatDifference,
+  checkChatTools,
+  growChat,
+  type LoadedTokenizer,
+  partsOf,
+} from '../../model/hf/index.ts';
 import {
   argumentsFor,
+  type ChatSegment,
+  type ChatTurn,
   functionOf,
+  type NativeChat,
+  type NativeForm,
+  nativeForms,
+  piecesOf,
   type ToolSpec,
-} from '../../operators/dialect/native/toolCalls.ts';
+} from '../../operators/dialect/native/index.ts';
 
 /** What a chat is made of. */
 export interface NativeChatOptions {

@@ -1,10 +1,9 @@
 /** What engines and trainers of a job are made for: the policy, and the run that they work in. */
 
 import type { z } from 'zod';
-import type { Report } from '../../base/outage.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import type { PolicyEngine, Tokenizer, TrainerEngine } from '../../model/engine.ts';
-import type { Provider } from '../../model/runtime/provider.ts';
+import type { Report, SleepClock } from '../../base/index.ts';
+import type { PolicyEngine, Tokenizer, TrainerEngine } from '../../model/index.ts';
+import type { Provider } from '../../model/runtime/index.ts';
 import type { PartKind } from './kinds.ts';
 
 /** What both are made for. */

@@ -5,13 +5,10 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { checkpointsIn } from '../../model/checkpoints/checkpointsIn.ts';
-import { localPath } from '../../model/checkpoints/local.ts';
-import { mustBeWhole } from '../../model/checkpoints/mustBeWhole.ts';
-import { checkpointsOf } from '../../sinks/weights.ts';
-import { type AnyLogOptions, openAnyLog } from '../../streams/openAnyLog.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { MillraceError } from '../../base/index.ts';
+import { checkpointsIn, localPath, mustBeWhole } from '../../model/checkpoints/index.ts';
+import { checkpointsOf } from '../../sinks/index.ts';
+import { type AnyLogOptions, openAnyLog, recordsOf } from '../../streams/index.ts';
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { notedTokenizer } from '../inputs.ts';
 

@@ -2,10 +2,10 @@
  * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters
  * before anything is rolled out; where none could be asked, the job is refused.
  */
-import { MillraceError } from '../../base/errors.ts';
-import type { PolicyEngine } from '../../model/engine.ts';
-import type { Dialect } from '../../operators/dialect/dialect.ts';
-import type { QuestionItem } from '../../sources/questions.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { PolicyEngine } from '../../model/index.ts';
+import type { Dialect } from '../../operators/dialect/index.ts';
+import type { QuestionItem } from '../../sources/index.ts';
 import type { QuestionItems } from '../plan.ts';
 
 /** What prompts are measured with, and how long one may be (in tokens). */

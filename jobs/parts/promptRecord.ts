@@ -8,11 +8,8 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import { systemCode } from '../../base/systemError.ts';
-import { callFaults } from '../../operators/dialect/callFaults.ts';
-import type { AskedBy, Dialect } from '../../operators/dialect/dialect.ts';
+import { MillraceError, replaceFile, systemCode } from '../../base/index.ts';
+import { type AskedBy, callFaults, type Dialect } from '../../operators/dialect/index.ts';
 import { isDialectName } from './dialectOf.ts';
 import { systemPrompt } from './systemPrompt.ts';
 

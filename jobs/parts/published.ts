@@ -1,5 +1,5 @@
 /** Whether the trainer writes what the servers are to load: found at the start, not at the first publish. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { EngineSettings } from './engines.ts';
 import type { TrainerSettings } from './trainers.ts';
 

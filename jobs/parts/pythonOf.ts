@@ -1,11 +1,10 @@
 /** The Python tool as settings: its limits, and who runs the programs. */
 
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { type AddressWords, addressSetting, serverAddress } from '../../base/http/serverAddress.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { pythonTool } from '../../operators/tools/python/pythonTool.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
+import { type AddressWords, addressSetting, serverAddress } from '../../base/http/index.ts';
+import { MillraceError, type SleepClock } from '../../base/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import { pythonTool } from '../../operators/tools/python/index.ts';
 import type { Replay } from '../defineJob.ts';
 import { positiveInt } from '../policySettings.ts';
 import { keyOf } from './keyOf.ts';

@@ -3,14 +3,15 @@
  * of them.
  */
 import { join } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { normalName, pyodideLock } from '../../operators/tools/python/packages/lock.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { NamedPackage } from '../../operators/tools/python/index.ts';
 import {
   addedPackages,
   checkPackages,
+  normalName,
   packagesFolder,
-} from '../../operators/tools/python/packages/store.ts';
-import type { NamedPackage } from '../../operators/tools/python/pythonTool.ts';
+  pyodideLock,
+} from '../../operators/tools/python/packages/index.ts';
 
 /**
  * With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added, and

@@ -6,22 +6,22 @@
  */
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { type SleepClock, sleepClock } from '../../base/sleepClock.ts';
-import type { EncoderSettings } from '../../model/encoder/encoder.ts';
-import { openEncoder } from '../../model/encoder/openEncoder.ts';
-import { bm25Retriever } from '../../operators/tools/retrieval/bm25Retriever.ts';
+import { MillraceError, type SleepClock, sleepClock, systemClock } from '../../base/index.ts';
+import { type EncoderSettings, openEncoder } from '../../model/encoder/index.ts';
 import {
+  bm25Retriever,
   type FusionMethod,
   fusedRetriever,
-} from '../../operators/tools/retrieval/fusedRetriever.ts';
-import { MANIFEST, PASSAGES } from '../../operators/tools/retrieval/manifest.ts';
-import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
-import { openPassages } from '../../operators/tools/retrieval/passageFile.ts';
-import { QdrantClient, qdrantPlace } from '../../operators/tools/retrieval/qdrantClient.ts';
-import { qdrantRetriever } from '../../operators/tools/retrieval/qdrantRetriever.ts';
-import type { Passage, Retriever } from '../../operators/tools/retrieval/retriever.ts';
+  MANIFEST,
+  openPassages,
+  openRetriever,
+  PASSAGES,
+  type Passage,
+  QdrantClient,
+  qdrantPlace,
+  qdrantRetriever,
+  type Retriever,
+} from '../../operators/tools/retrieval/index.ts';
 import { corpusPassages } from './corpusRows.ts';
 
 /** Where passages are found, and how. */

@@ -1,7 +1,6 @@
 /** `engine.server=vllm` and `engine.server=sglang`: inference servers (model/remote/serverEngine.ts). */
-import { MillraceError } from '../../base/errors.ts';
-import { placeSetting } from '../../base/placeSetting.ts';
-import { type ServerName, serverEngine, serverSettings } from '../../model/remote/serverEngine.ts';
+import { MillraceError, placeSetting } from '../../base/index.ts';
+import { type ServerName, serverEngine, serverSettings } from '../../model/remote/index.ts';
 import type { EngineKind } from './places.ts';
 
 const settings = {

@@ -5,8 +5,8 @@
  * The papers' own texts come with their data; this one says the same in few words.
  */
 
-import type { Declared } from '../../operators/dialect/dialect.ts';
-import { onlyText, specOf } from '../../operators/dialect/native/toolCalls.ts';
+import type { Declared } from '../../operators/dialect/index.ts';
+import { onlyText, specOf } from '../../operators/dialect/native/index.ts';
 import type { DialectName } from './dialectOf.ts';
 
 /** That of ready jobs. */

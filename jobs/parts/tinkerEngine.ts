@@ -1,7 +1,7 @@
 /** `engine.server=tinker`: samples on the training service that trains (docs/tinker.md). */
-import { MillraceError } from '../../base/errors.ts';
-import { tokenBytes } from '../../model/rollout/tokenBytes.ts';
-import { TinkerTrainer } from '../../model/tinker/trainer.ts';
+import { MillraceError } from '../../base/index.ts';
+import { tokenBytes } from '../../model/rollout/index.ts';
+import { TinkerTrainer } from '../../model/tinker/index.ts';
 import type { EngineKind } from './places.ts';
 
 const settings = {};

@@ -1,9 +1,8 @@
 /** `trainer.kind=tinker`: a training service of the Tinker API (docs/tinker.md). */
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import { addressSetting, TRAINING_SERVICE } from '../../base/http/serverAddress.ts';
-import { placeSetting } from '../../base/placeSetting.ts';
-import { adamDefaults, TinkerTrainer } from '../../model/tinker/trainer.ts';
+import { addressSetting, TRAINING_SERVICE } from '../../base/http/index.ts';
+import { MillraceError, placeSetting } from '../../base/index.ts';
+import { adamDefaults, TinkerTrainer } from '../../model/tinker/index.ts';
 import { embeddedTrainer } from './embeddedTrainer.ts';
 import type { TrainerKind } from './places.ts';
 

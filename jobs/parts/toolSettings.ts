@@ -7,11 +7,10 @@
  */
 
 import { z } from 'zod';
-import { isWrittenLogin, keyIn } from '../../base/http/serverAddress.ts';
-import { textModelSettings } from '../../model/text/configured.ts';
-import { extracts } from '../../operators/tools/pages/pageParser.ts';
-import { fusionMethods } from '../../operators/tools/retrieval/fusedRetriever.ts';
-import { passageForms } from '../../operators/tools/retrieval/retrieverTool.ts';
+import { isWrittenLogin, keyIn } from '../../base/http/index.ts';
+import { textModelSettings } from '../../model/text/index.ts';
+import { extracts } from '../../operators/tools/pages/index.ts';
+import { fusionMethods, passageForms } from '../../operators/tools/retrieval/index.ts';
 import { positiveInt } from '../policySettings.ts';
 import { mcpSettings } from './mcpTools.ts';
 import { pythonSettings } from './pythonOf.ts';

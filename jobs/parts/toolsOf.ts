@@ -3,38 +3,47 @@
  * fails here, before the first rollout.
  */
 import { resolve } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { serverAddress } from '../../base/http/serverAddress.ts';
-import { type SleepClock, sleepClock } from '../../base/sleepClock.ts';
-import { configuredTextModel, samplingOf } from '../../model/text/configured.ts';
-import { type AskOnce, askOnce } from '../../operators/tools/cache/askOnce.ts';
-import { keptTool } from '../../operators/tools/cache/keptTool.ts';
+import { serverAddress } from '../../base/http/index.ts';
+import { MillraceError, type SleepClock, sleepClock } from '../../base/index.ts';
+import { configuredTextModel, samplingOf } from '../../model/text/index.ts';
 import {
+  type AskOnce,
+  askOnce,
   defaultCachePath,
+  keptTool,
   openToolCache,
   type ToolCache,
-} from '../../operators/tools/cache/toolCache.ts';
-import { browseTool } from '../../operators/tools/pages/browseTool.ts';
-import { pageReader, type ReadPage } from '../../operators/tools/pages/pageReader.ts';
-import { readerService } from '../../operators/tools/pages/readerService.ts';
-import { webPages } from '../../operators/tools/pages/webPages.ts';
-import { type Asks, remoteRetriever } from '../../operators/tools/retrieval/remoteRetriever.ts';
-import { retrieverTool } from '../../operators/tools/retrieval/retrieverTool.ts';
-import { readCorpus } from '../../operators/tools/search/corpus.ts';
-import { searchTool } from '../../operators/tools/search/searchTool.ts';
-import type { Tool } from '../../operators/tools/tool.ts';
-import { bing } from '../../operators/tools/web/providers/bing.ts';
-import { brightData } from '../../operators/tools/web/providers/brightData.ts';
-import type {
-  ProviderOptions,
-  SearchProvider,
-} from '../../operators/tools/web/providers/provider.ts';
-import { searxng } from '../../operators/tools/web/providers/searxng.ts';
-import { serper } from '../../operators/tools/web/providers/serper.ts';
-import { template } from '../../operators/tools/web/providers/template.ts';
-import { type Summariser, summariser } from '../../operators/tools/web/summarise.ts';
-import { type WebSearch, webSearch } from '../../operators/tools/web/webSearch.ts';
-import { webSearchTool } from '../../operators/tools/web/webSearchTool.ts';
+} from '../../operators/tools/cache/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import {
+  browseTool,
+  pageReader,
+  type ReadPage,
+  readerService,
+  webPages,
+} from '../../operators/tools/pages/index.ts';
+import {
+  type Asks,
+  remoteRetriever,
+  retrieverTool,
+} from '../../operators/tools/retrieval/index.ts';
+import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';
+import {
+  type Summariser,
+  summariser,
+  type WebSearch,
+  webSearch,
+  webSearchTool,
+} from '../../operators/tools/web/index.ts';
+import {
+  bing,
+  brightData,
+  type ProviderOptions,
+  type SearchProvider,
+  searxng,
+  serper,
+  template,
+} from '../../operators/tools/web/providers/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import { keyOf } from './keyOf.ts';
 import { mcpTools } from './mcpTools.ts';

@@ -3,7 +3,7 @@
  * and a file of its own.
  */
 import { z } from 'zod';
-import type { TrainerEngine } from '../../model/engine.ts';
+import type { TrainerEngine } from '../../model/index.ts';
 import { embeddedTrainer } from './embeddedTrainer.ts';
 import { openPart } from './kinds.ts';
 import type { TrainerKind, TrainerPlace } from './places.ts';

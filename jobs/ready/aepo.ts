@@ -14,7 +14,7 @@ import {
   readyParts,
   readySettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 const { aepo, branching } = everyQuestionSettings.shape;
 

@@ -16,7 +16,7 @@ import {
   readyParts,
   readySettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 export const arpoJob = defineJob({
   name: 'arpo',

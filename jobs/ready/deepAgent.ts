@@ -20,7 +20,7 @@ import {
   readySettings,
   roleSettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 export const deepAgentJob = defineJob({
   name: 'deep-agent',

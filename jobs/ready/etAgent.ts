@@ -26,7 +26,7 @@ import {
   roleSettings,
   sftSettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 export const etAgentJob = defineJob({
   name: 'et-agent',

@@ -11,7 +11,7 @@ import {
   sftParts,
   sftPresets,
   sftSettings,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 const { policy, dialect, system, trainer, threads, provider } = readySettings;
 const { data } = sftSettings.shape;

@@ -13,7 +13,7 @@ import {
   toolLightPresets,
   toolLightSettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 export const toolLightJob = defineJob({
   name: 'tool-light',

@@ -15,7 +15,7 @@ import {
   toolStarPresets,
   toolStarSettings,
   trainPolicy,
-} from '../index.ts';
+} from '../../api/jobs.ts';
 
 export const toolStarJob = defineJob({
   name: 'tool-star',

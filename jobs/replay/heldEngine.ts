@@ -10,14 +10,14 @@
  * nothing but tell which version a generation is due that the record does not know.
  */
 import type { Observable, Subscription } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type {
   Checkpoint,
   GenerateRequest,
   Generation,
   PolicyEngine,
   VersionSpan,
-} from '../../model/engine.ts';
+} from '../../model/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { RecordedVersions } from './recordedVersions.ts';
 

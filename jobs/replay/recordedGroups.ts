@@ -2,10 +2,9 @@
  * Groups of recorded rollouts, by the question as it was asked, and the recorded weights: what another
  * reward, another selection or another loss is computed from.
  */
-import { defineTopic } from '../../streams/contracts/defineTopic.ts';
-import { record, text } from '../../streams/contracts/shapes.ts';
-import type { Log, Standing } from '../../streams/log.ts';
-import { upTo } from '../../streams/replay/places.ts';
+import { defineTopic, record, text } from '../../streams/contracts/index.ts';
+import type { Log, Standing } from '../../streams/index.ts';
+import { upTo } from '../../streams/replay/index.ts';
 import {
   asked,
   type Position,

@@ -1,7 +1,6 @@
 /** The records of a topic, up to where a run had come, as the items of a source. */
-import type { Log, Standing } from '../../streams/log.ts';
-import { upTo } from '../../streams/replay/places.ts';
-import type { Topic } from '../../streams/topic.ts';
+import type { Log, Standing, Topic } from '../../streams/index.ts';
+import { upTo } from '../../streams/replay/index.ts';
 
 /** Iterable any number of times, as a source must be. */
 export function recordedItems<T>(

@@ -16,12 +16,10 @@ import {
   type Observable,
   type OperatorFunction,
 } from 'rxjs';
-import { foldRecords } from '../../operators/deepAgent/foldRecords.ts';
-import { practised } from '../../operators/practice.ts';
-import type { Delivery } from '../../streams/deliveries/delivery.ts';
-import { expandEach } from '../../streams/primitives.ts';
-import type { Stage } from '../../streams/stage.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { foldRecords } from '../../operators/deepAgent/index.ts';
+import { practised } from '../../operators/index.ts';
+import type { Delivery } from '../../streams/deliveries/index.ts';
+import { expandEach, type Stage, type Topic } from '../../streams/index.ts';
 import {
   movedBy,
   movedSchedule,

@@ -6,10 +6,10 @@
  * recorded, by the tool and its input. Places of calls are held in memory, outputs are not.
  */
 
-import { MillraceError } from '../../base/errors.ts';
-import type { CallOrigin, CallTool } from '../../operators/callTools.ts';
-import type { Called } from '../../operators/tools/callTool.ts';
-import type { Log } from '../../streams/log.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { CallOrigin, CallTool } from '../../operators/index.ts';
+import type { Called } from '../../operators/tools/index.ts';
+import type { Log } from '../../streams/index.ts';
 import { type ToolCall, topics } from '../../topics/index.ts';
 
 export const toolModes = ['live', 'recorded', 'recorded-else-live'] as const;

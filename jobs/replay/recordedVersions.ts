@@ -3,8 +3,8 @@
  * version that it was made with. Read from the spans of the rollouts; a few numbers a rollout are held in
  * memory.
  */
-import type { DrawKey } from '../../base/draws.ts';
-import type { GenerateRequest } from '../../model/engine.ts';
+import type { DrawKey } from '../../base/index.ts';
+import type { GenerateRequest } from '../../model/index.ts';
 import { type Phase, type Rollout, rolloutId } from '../../topics/index.ts';
 
 interface Spans {

@@ -6,19 +6,21 @@
  * which the two runs differ; the end of the run reports how far (`Lag`).
  */
 
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import type { Report } from '../../base/outage.ts';
-import { followControl } from '../../streams/control.ts';
-import type { Flow } from '../../streams/flow.ts';
-import type { Log, Standing } from '../../streams/log.ts';
-import { mapEach } from '../../streams/primitives.ts';
-import { upTo } from '../../streams/replay/places.ts';
-import { isResumable } from '../../streams/resumable.ts';
-import { type FlowEnd, runFlow } from '../../streams/run/runFlow.ts';
-import { itemsOf } from '../../streams/run/sourceRunner.ts';
-import { type Source, type Stage, source } from '../../streams/stage.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { type Clock, MillraceError, type Report } from '../../base/index.ts';
+import {
+  type Flow,
+  followControl,
+  isResumable,
+  type Log,
+  mapEach,
+  type Source,
+  type Stage,
+  type Standing,
+  source,
+  type Topic,
+} from '../../streams/index.ts';
+import { upTo } from '../../streams/replay/index.ts';
+import { type FlowEnd, itemsOf, runFlow } from '../../streams/run/index.ts';
 import {
   asked,
   type Question,

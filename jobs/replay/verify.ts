@@ -8,20 +8,28 @@
  * or was killed can be verified too.
  */
 
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import type { Report } from '../../base/outage.ts';
-import { weightsStore } from '../../sinks/weights.ts';
-import { type Control, followControl } from '../../streams/control.ts';
-import type { Flow } from '../../streams/flow.ts';
-import type { Log, Standing } from '../../streams/log.ts';
-import { firstDifference, recordDifference } from '../../streams/replay/difference.ts';
-import { onlySettled } from '../../streams/replay/onlySettled.ts';
-import { Places } from '../../streams/replay/places.ts';
-import { type Difference, Retrace } from '../../streams/replay/retrace.ts';
-import { runFlow } from '../../streams/run/runFlow.ts';
-import { type Source, type Stage, source } from '../../streams/stage.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { type Clock, MillraceError, type Report } from '../../base/index.ts';
+import { weightsStore } from '../../sinks/index.ts';
+import {
+  type Control,
+  type Flow,
+  followControl,
+  type Log,
+  type Source,
+  type Stage,
+  type Standing,
+  source,
+  type Topic,
+} from '../../streams/index.ts';
+import {
+  type Difference,
+  firstDifference,
+  onlySettled,
+  Places,
+  Retrace,
+  recordDifference,
+} from '../../streams/replay/index.ts';
+import { runFlow } from '../../streams/run/index.ts';
 import {
   allTopics,
   type Metric,

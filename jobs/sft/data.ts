@@ -11,21 +11,17 @@ import { mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
-import { fileDigest } from '../../model/hf/fileDigest.ts';
+import { MillraceError, messageOf, replaceFile } from '../../base/index.ts';
+import { fileDigest } from '../../model/hf/index.ts';
+import type { Tokenizer, TrainSequence } from '../../model/index.ts';
+import { type ChatTokenizer, encodeConversation } from '../../operators/dialect/index.ts';
+import type { EncodeExample, EncodeGiven } from '../../sinks/trainer/index.ts';
 import {
-  type ChatTokenizer,
-  encodeConversation,
-} from '../../operators/dialect/encodeConversation.ts';
-import type { EncodeExample, EncodeGiven } from '../../sinks/trainer/exampleBatch.ts';
-import {
+  type ConversationFile,
   type ConversationItem,
   conversationFiles,
   readConversations,
-} from '../../sources/conversations.ts';
-import type { ConversationFile } from '../../sources/datasetInfo.ts';
+} from '../../sources/index.ts';
 import type { ChatTurn, Demonstration, Question } from '../../topics/index.ts';
 import type { SftSettings } from './settings.ts';
 

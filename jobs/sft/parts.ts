@@ -1,8 +1,8 @@
 /** What `sft` runs on, by its settings: the policy, its data, a trainer. The job's context owns them. */
 import { availableParallelism } from 'node:os';
-import { sleepClock } from '../../base/sleepClock.ts';
-import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
-import type { Provider } from '../../model/runtime/provider.ts';
+import { sleepClock } from '../../base/index.ts';
+import { loadTokenizer } from '../../model/hf/index.ts';
+import type { Provider } from '../../model/runtime/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';
 import {

@@ -1,6 +1,6 @@
 /** Settings of supervised fine-tuning on data files (docs/data.md). */
 import { z } from 'zod';
-import { conversationForms } from '../../sources/conversationForms.ts';
+import { conversationForms } from '../../sources/index.ts';
 import { positiveInt } from '../policySettings.ts';
 import { rateSettings } from '../rateSettings.ts';
 

@@ -8,17 +8,20 @@
  * step among all of them.
  */
 
-import { MillraceError } from '../../base/errors.ts';
-import type { TrainerEngine, TrainSequence } from '../../model/engine.ts';
-import { batchDemonstrations } from '../../operators/batchExamples.ts';
-import { roundRate } from '../../operators/batching/learningRate.ts';
-import { metricFiles, metricsIn } from '../../sinks/metricFiles.ts';
-import { progress } from '../../sinks/progress.ts';
-import type { EncodeExample } from '../../sinks/trainer/exampleBatch.ts';
-import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
-import { weightsStore } from '../../sinks/weights.ts';
-import { type Flow, flow } from '../../streams/flow.ts';
-import { sink, source, stage } from '../../streams/stage.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { TrainerEngine, TrainSequence } from '../../model/index.ts';
+import { roundRate } from '../../operators/batching/index.ts';
+import { batchDemonstrations } from '../../operators/index.ts';
+import {
+  metricFiles,
+  metricsIn,
+  progress,
+  type TrainerOptions,
+  trainer,
+  weightsStore,
+} from '../../sinks/index.ts';
+import type { EncodeExample } from '../../sinks/trainer/index.ts';
+import { type Flow, flow, sink, source, stage } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { Method } from '../method.ts';

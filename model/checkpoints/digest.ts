@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../hf/adapterFiles.ts';
 import { CONFIG_FILE, openFolder } from '../hf/openFolder.ts';

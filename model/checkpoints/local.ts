@@ -4,8 +4,7 @@
  */
 import { constants, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { unfinished } from '../../base/leftovers.ts';
+import { MillraceError, messageOf, unfinished } from '../../base/index.ts';
 import type { Checkpoint, SaveTarget } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';
 import { digestAt, sizeAt } from './digest.ts';

@@ -1,5 +1,5 @@
 /** That a checkpoint of a run is what was saved, before anything else is made of it. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';
 

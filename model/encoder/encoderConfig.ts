@@ -4,7 +4,7 @@
  * They are one network; what differs is where positions begin.
  */
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 export interface EncoderConfig {
   readonly vocabSize: number;

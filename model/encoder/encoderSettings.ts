@@ -8,7 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { EncoderOptions, EncoderSettings } from './encoder.ts';
 
 /** Texts are cut here where nothing says otherwise. */

@@ -1,7 +1,7 @@
 /** Entry of the worker that encodes: it holds the network and the tokenizer. */
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
-import { Moved, serve } from '../../base/worker.ts';
+import { Moved, serve } from '../../base/index.ts';
 import { fileDigest } from '../hf/fileDigest.ts';
 import { readJson } from '../hf/openFolder.ts';
 import type { EncodedAs, EncoderOptions, EncoderSettings } from './encoder.ts';

@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { checkpointError, shapeText } from '../hf/checkpointError.ts';
 import { WEIGHTS_FILE } from '../hf/openFolder.ts';
 import { openTensorFile, type TensorFile } from '../hf/tensorFile.ts';

@@ -2,8 +2,7 @@
  * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network and pooling run in a
  * thread of their own.
  */
-import { halfOfThem } from '../../base/threads.ts';
-import { startWorker, workerEntry } from '../../base/worker.ts';
+import { halfOfThem, startWorker, workerEntry } from '../../base/index.ts';
 import type { OpenEncoder } from './encoder.ts';
 import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker.ts';
 

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import { readJson } from '../hf/openFolder.ts';
 
 export interface TextTokens {

@@ -7,9 +7,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { withinDeadline } from '../../base/deadline.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { outsideText } from '../../base/outsideText.ts';
+import { MillraceError, outsideText, withinDeadline } from '../../base/index.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { Dtype } from './dtypes.ts';

@@ -9,9 +9,7 @@
  */
 import { Tokenizer as Pipeline } from '@huggingface/tokenizers';
 import { z } from 'zod';
-import { withinDeadline } from '../../base/deadline.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { outsideText } from '../../base/outsideText.ts';
+import { MillraceError, outsideText, withinDeadline } from '../../base/index.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type AddedToken, addedTokenFinder } from './addedTokens.ts';
 import { GPT2, trustIn } from './knownPatterns.ts';

@@ -4,8 +4,7 @@
  * Rendering is pure: the same messages give the same text. Templates that ask for today's date get it from `now` alone;
  * without it `strftime_now` is not defined, and they fall back to what they say themselves.
  */
-import { withinDeadline } from '../../base/deadline.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError, withinDeadline } from '../../base/index.ts';
 import {
   compile,
   convert,

@@ -1,5 +1,5 @@
 /** The error of files that hold a model: what is wrong with which file and tensor, then what to do. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 export interface CheckpointContext {
   readonly file: string;

@@ -7,7 +7,7 @@
  * implemented (another activation, a sliding window, quantised weights) is refused, never ignored.
  */
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { type DecoderConfig, LAYERS_MAX, type RopeScaling, SIZE_MAX } from '../config.ts';
 
 type Family = DecoderConfig['architecture'];

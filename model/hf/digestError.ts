@@ -1,5 +1,5 @@
 /** The error of a file or folder whose bytes are not those that were written. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 export function digestError(
   file: string,

@@ -7,7 +7,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { systemCode } from '../../base/systemError.ts';
+import { systemCode } from '../../base/index.ts';
 import { type ChatTemplate, chatTemplate } from './chatTemplate.ts';
 
 /** As `chat_template` in a JSON file has them. */

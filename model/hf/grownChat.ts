@@ -5,7 +5,7 @@
  * The policy's tokens are never made a second time. Where a template would write an earlier turn otherwise (old thinking left out,
  * arguments of a call quoted in its own way), they stay as they are, and `chatDifference` says where that is and how.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Run } from '../../jinja/index.ts';
 import type { ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
 import { partsOf } from './guardedParts.ts';

@@ -8,7 +8,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
 import { type BpeTokenizer, bpeTokenizer, type TextPart } from './bpeTokenizer.ts';

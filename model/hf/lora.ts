@@ -5,8 +5,7 @@
  * scale = alpha / r, or alpha / sqrt(r) when rank-stabilised (Hu et al., 2021; Kalajdzievski, 2023).
  */
 
-import { draws } from '../../base/draws.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { draws, MillraceError } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { TensorSource } from './tensorSource.ts';

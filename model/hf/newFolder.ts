@@ -5,9 +5,13 @@
  */
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { leftoversIn, removeLeftovers, unfinished } from '../../base/leftovers.ts';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { syncFolder } from '../../base/platform.ts';
+import {
+  leftoversIn,
+  makeFolder,
+  removeLeftovers,
+  syncFolder,
+  unfinished,
+} from '../../base/index.ts';
 import { checkpointError } from './checkpointError.ts';
 
 /** Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its files. */

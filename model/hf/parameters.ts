@@ -2,7 +2,7 @@
  * Whether the tensors of a checkpoint are the parameters of its decoder: names and shapes, nothing missing, nothing
  * that would be ignored without a word.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import { outsideText } from '../../base/outsideText.ts';
+import { outsideText } from '../../base/index.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError } from './checkpointError.ts';
 import { type Dtype, isDtype, WIDTHS, widen } from './dtypes.ts';

@@ -7,9 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { unfinished } from '../../base/leftovers.ts';
-import { syncFolder } from '../../base/platform.ts';
-import { about } from '../../base/systemError.ts';
+import { about, syncFolder, unfinished } from '../../base/index.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import { type Dtype, narrow, WIDTHS } from './dtypes.ts';

@@ -1,8 +1,7 @@
 /**
  * One generation from whichever server of a pool answers, or from one of them.
  */
-import { draws } from '../../base/draws.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { draws, MillraceError } from '../../base/index.ts';
 import type { GenerateRequest } from '../engine.ts';
 import { checked } from './checkReply.ts';
 import type { PoolResult, ServerPool } from './serverPool.ts';

@@ -5,7 +5,7 @@
  * A label only says what a server believes. Found this way: an adapter that was loaded with another scale or not at all, an old
  * version behind a new name, a base model other than the trainer's, versions that move while others are loaded.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { Agreement, type Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';

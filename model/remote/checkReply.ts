@@ -1,7 +1,7 @@
 /**
  * A server's reply before it is data: what a trainer could not learn from, or would learn wrongly from, is refused.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { GenerateRequest, Generation } from '../engine.ts';
 import { StopTexts } from '../rollout/stopTexts.ts';
 import type { TokenBytes } from '../rollout/tokenBytes.ts';

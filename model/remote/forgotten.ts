@@ -1,5 +1,5 @@
 /** Whether a server answers that it does not have the weights that it was asked for. */
-import { hasCode } from '../../base/errors.ts';
+import { hasCode } from '../../base/index.ts';
 
 /** A name that a server does not know any more, or the label of its start. */
 export function isForgotten(error: unknown): boolean {

@@ -9,9 +9,13 @@
  * - an adapter that nobody asks for any more is unloaded, the last one when the engine is closed.
  */
 
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import type { Report } from '../../base/outage.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import {
+  hasCode,
+  MillraceError,
+  messageOf,
+  type Report,
+  type SleepClock,
+} from '../../base/index.ts';
 import type { Precision } from '../agreement.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { TokenServers } from './askTokens.ts';

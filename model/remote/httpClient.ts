@@ -4,15 +4,20 @@
  * Holds true: the key stands in the Authorization header and nowhere else, and no kept secret is in a reply that is handed on. Failures
  * that another try may cure are data; a wrong key, model name or path is an error. What bounds a request is in base/http/exchange.ts.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { apiKey } from '../../base/http/apiKey.ts';
-import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
-import { answersNaN, complainsOfNaN, holdsNaN } from '../../base/http/notFinite.ts';
-import { retryAfterMs } from '../../base/http/retryAfter.ts';
-import { saidIn } from '../../base/http/said.ts';
-import { outsideText } from '../../base/outsideText.ts';
-import { withoutSecrets } from '../../base/secrets.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+
+import {
+  answersNaN,
+  apiKey,
+  complainsOfNaN,
+  Exchange,
+  type HttpReply,
+  holdsNaN,
+  isRedirect,
+  NoReply,
+  retryAfterMs,
+  saidIn,
+} from '../../base/http/index.ts';
+import { MillraceError, outsideText, type SleepClock, withoutSecrets } from '../../base/index.ts';
 
 export type Outcome =
   | { readonly kind: 'reply'; readonly body: unknown }

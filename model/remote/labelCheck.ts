@@ -4,7 +4,7 @@
  * A label that is still there afterwards was there all the time, for a server that is restarted forgets it. Answers that
  * come meanwhile share the next question.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { ServerPool } from './serverPool.ts';
 import type { LabelWire } from './serverWire.ts';
 

@@ -2,8 +2,7 @@
  * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may have been
  * started differently.
  */
-import { draws } from '../../base/draws.ts';
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { draws, hasCode, MillraceError } from '../../base/index.ts';
 import type { Precision } from '../agreement.ts';
 import { askServerTokens, type TokenServers } from './askTokens.ts';
 import { isLabel } from './publish.ts';

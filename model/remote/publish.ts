@@ -8,7 +8,7 @@
  * given them then. Where it would not show, publishing is all or nothing. A server that answers and does not take them fails the whole
  * with code `WEIGHTS_REFUSED`.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { AskOptions, PoolResult } from './serverPool.ts';
 import type { LabelWire, ServerWire, Serving, WireRequest } from './serverWire.ts';

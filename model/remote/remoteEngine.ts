@@ -11,7 +11,7 @@
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
  *   is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { AgreementRule, Precision } from '../agreement.ts';
 import type {
   Checkpoint,

@@ -4,8 +4,7 @@
  */
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { unfinished } from '../../base/leftovers.ts';
-import { serve } from '../../base/worker.ts';
+import { serve, unfinished } from '../../base/index.ts';
 import { loadAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
 import { ADAPTER_CONFIG, readAdapter, writeAdapter } from '../hf/adapterFiles.ts';

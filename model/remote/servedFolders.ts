@@ -8,9 +8,14 @@
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { leftoversIn, removeLeftovers } from '../../base/leftovers.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
+import {
+  leftoversIn,
+  MillraceError,
+  removeLeftovers,
+  startWorker,
+  type WorkerHandle,
+  workerEntry,
+} from '../../base/index.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { Dtype } from '../hf/dtypes.ts';

@@ -4,9 +4,8 @@
 
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
-import type { Report } from '../../base/outage.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import { addressSetting, MODEL_SERVER } from '../../base/http/index.ts';
+import type { Report, SleepClock } from '../../base/index.ts';
 import type { Tokenizer } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
 import { tokenBytes } from '../rollout/tokenBytes.ts';

@@ -7,14 +7,16 @@
  * that long: a server takes minutes to start.
  */
 import { setMaxListeners } from 'node:events';
-import { draws } from '../../base/draws.ts';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { Absence, wholeSeconds } from '../../base/http/absence.ts';
-import { MODEL_SERVER, serverAddress } from '../../base/http/serverAddress.ts';
-import type { Report } from '../../base/outage.ts';
-import { RateLimit } from '../../base/rateLimit.ts';
-import { Semaphore } from '../../base/semaphore.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import { Absence, MODEL_SERVER, serverAddress, wholeSeconds } from '../../base/http/index.ts';
+import {
+  draws,
+  MillraceError,
+  messageOf,
+  RateLimit,
+  type Report,
+  Semaphore,
+  type SleepClock,
+} from '../../base/index.ts';
 import { SessionAffinity } from './affinity.ts';
 import { HttpClient, type Transient } from './httpClient.ts';
 

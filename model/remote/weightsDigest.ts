@@ -1,7 +1,7 @@
 /**
  * Weights that are what their manifest says.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { isLocal } from '../checkpoints/local.ts';
 import type { Checkpoint } from '../engine.ts';

@@ -6,7 +6,7 @@
  * share a step, and what was copied, cannot be seen in a row's tokens or log-probs (the promise of `Forward`
  * plus draws that are keyed by place).
  */
-import { messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/index.ts';
 import type { GenerateRequest } from '../engine.ts';
 import type { Forward, ForwardInput } from './forward.ts';
 import { KvCache } from './kvCache.ts';

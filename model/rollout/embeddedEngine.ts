@@ -5,7 +5,7 @@
  * `rowsMax` requests are generated at once and `waitingMax` more wait in order.
  */
 import { resolve } from 'node:path';
-import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
 import type { AgreementRule } from '../agreement.ts';
 import type {
   Checkpoint,

@@ -2,7 +2,7 @@
  * Entry of the worker that generates: it holds the session, the cache, the decode loop and the sampler.
  */
 
-import { serve, startWorker, workerEntry } from '../../base/worker.ts';
+import { serve, startWorker, workerEntry } from '../../base/index.ts';
 import { PublishedWeights } from '../adapterFile.ts';
 import { readingVersion } from '../checkpoints/digest.ts';
 import { localPath } from '../checkpoints/local.ts';

@@ -4,7 +4,7 @@
  * Between steps every active row has all tokens but the last one cached; a step pushes that last token and
  * draws the next.
  */
-import { type Draws, draws } from '../../base/draws.ts';
+import { type Draws, draws } from '../../base/index.ts';
 import type { GenerateRequest, Generation, VersionSpan } from '../engine.ts';
 import type { Sampled, SampleOptions } from './sampler.ts';
 import { isShaped, type Shaping } from './shaping.ts';

@@ -6,7 +6,7 @@
  * a token boundary: active rows go on with the new model, their contexts computed by it from scratch, and their spans say which
  * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
  */
-import { messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/index.ts';
 import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';
 import { Batcher, type BatcherOptions, type Counts, type Outcome } from './batcher.ts';
 import type { Forward } from './forward.ts';

@@ -3,7 +3,7 @@
  *
  * The same graphs run on each. The CPU is there always, and is the only one whose bits we promise.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 
 /** The execution providers of ONNX Runtime that can be asked for (docs/gpu.md says what each needs). */
 export const providers = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'dml', 'coreml'] as const;

@@ -6,7 +6,7 @@
  * session is left out, since it says where to ask, not what. That a model gave up is not kept.
  */
 import { createHash } from 'node:crypto';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { ReplyStore } from './replyStore.ts';
 import type { TextModel, TextRequest } from './textModel.ts';
 

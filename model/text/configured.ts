@@ -5,9 +5,8 @@
  */
 
 import { z } from 'zod';
-import { addressSetting, MODEL_SERVER } from '../../base/http/serverAddress.ts';
-import type { Report } from '../../base/outage.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import { addressSetting, MODEL_SERVER } from '../../base/http/index.ts';
+import type { Report, SleepClock } from '../../base/index.ts';
 import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
 import { openAi } from './openAi.ts';

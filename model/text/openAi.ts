@@ -7,9 +7,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { draws } from '../../base/draws.ts';
-import { MillraceError } from '../../base/errors.ts';
-import type { Report } from '../../base/outage.ts';
+import { draws, MillraceError, type Report } from '../../base/index.ts';
 import { type PoolOptions, type PoolResult, ServerPool } from '../remote/serverPool.ts';
 import { type Body, chatBody, completionBody, replyText, type TextServer } from './openAiWire.ts';
 import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';

@@ -14,7 +14,7 @@
  *   message and a request to go on, and what they repeat of it is cut off.
  * - *Aborted.* A server that is paused or restarted may answer 200 with `finish_reason: 'abort'` and half a text.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { shapedBy } from '../sampling.ts';
 import type { TextRequest } from './textModel.ts';
 

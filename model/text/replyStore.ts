@@ -3,7 +3,7 @@
  *
  * A reply is on disk before `put` resolves. Nothing is held in memory but the pages that the kernel keeps.
  */
-import { openCheckedFile } from '../../base/checkedFile.ts';
+import { openCheckedFile } from '../../base/lmdb/index.ts';
 
 /** Replies by key. `get` gives undefined where nothing is kept; `put` resolves when the reply is on disk. */
 export interface ReplyStore {

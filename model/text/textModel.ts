@@ -13,7 +13,7 @@
  *
  *     const critic: Complete = (request, signal) => model.complete({ ...sampling, ...request }, signal);
  */
-import type { DrawKey } from '../../base/draws.ts';
+import type { DrawKey } from '../../base/index.ts';
 import type { Sampling } from '../sampling.ts';
 
 /** How a text is drawn, and its greatest length in tokens. */

@@ -8,7 +8,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, readAdapter } from '../hf/adapterFiles.ts';
 import type { LoraAdapter } from '../hf/lora.ts';
 

@@ -7,7 +7,7 @@
  * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at): nobody else
  *   has changed it.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Loss, StepReport, TrainBatch } from '../engine.ts';
 import { StateLost } from './client.ts';
 import type { Reduction } from './passes.ts';

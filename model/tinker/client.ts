@@ -7,13 +7,20 @@
  * 200 with an `error`); some give a result once and never more.
  */
 
-import { MillraceError } from '../../base/errors.ts';
-import { Absence, wholeSeconds } from '../../base/http/absence.ts';
-import { answersNaN, complainsOfNaN, holdsNaN } from '../../base/http/notFinite.ts';
-import type { Report } from '../../base/outage.ts';
-import { outsideText } from '../../base/outsideText.ts';
-import { withoutSecrets } from '../../base/secrets.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import {
+  Absence,
+  answersNaN,
+  complainsOfNaN,
+  holdsNaN,
+  wholeSeconds,
+} from '../../base/http/index.ts';
+import {
+  MillraceError,
+  outsideText,
+  type Report,
+  type SleepClock,
+  withoutSecrets,
+} from '../../base/index.ts';
 import type { Answer, Ask, Transport } from './transport.ts';
 
 /** What a request may do to a model when it is made a second time. */

@@ -11,9 +11,7 @@
  *
  * Services sample from the whole context of a request and know no priorities, no top log-probs and no entropies.
  */
-import { draws } from '../../base/draws.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { raceAbort } from '../../base/raceAbort.ts';
+import { draws, MillraceError, raceAbort } from '../../base/index.ts';
 import type {
   Checkpoint,
   EngineStats,

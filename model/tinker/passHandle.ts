@@ -1,6 +1,6 @@
 /** The worker of passWorker.ts, as calls. */
 
-import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
 import type { Loss } from '../engine.ts';
 import type { PassReport, Plan } from './passes.ts';
 import type { OpenBatch, ReadReply, WriteBody, WriteScore } from './passWorker.ts';

@@ -3,7 +3,7 @@
  * time: `open`, then `forward`, `took`, `backward`, `finished` by request, then `report`.
  */
 
-import { Moved, serve } from '../../base/worker.ts';
+import { Moved, serve } from '../../base/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import { datum, passBody } from './encode.ts';
 import {

@@ -12,11 +12,11 @@
  * in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
  */
 
-import { MillraceError } from '../../base/errors.ts';
-import { holdsNaN } from '../../base/http/notFinite.ts';
+import { holdsNaN } from '../../base/http/index.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
-import { prepareLoss } from '../losses/index.ts';
 import type { PreparedLoss, TargetSequence } from '../losses/loss.ts';
+import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
 import type { Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';

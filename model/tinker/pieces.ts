@@ -2,7 +2,7 @@
  * Cuts a batch into requests: in order, each within what a service takes at once; what belongs together (a pair) stays
  * together.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { datumBytes } from './encode.ts';
 
 /** Of one request. The hosted service takes 1,024 datums and 5 MB. */

@@ -1,5 +1,5 @@
 /** Places in a training service, as manifests carry them: `tinker://MODEL/weights/NAME`. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 /** Fails with code `CHECKPOINT_KIND` where a place is none of a training service's. */
 export function servicePlace(uri: string, version: number): string {

@@ -5,7 +5,7 @@
  * and which of the optimiser's settings they take. A rate of 0 changes no weights, so the first three steps leave the
  * model as it was.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Future } from './client.ts';
 import { datum, passBody } from './encode.ts';
 import { logProbsIn, type Reduction } from './passes.ts';

@@ -4,7 +4,7 @@
  * Requests are sent one after the other and computed in that order; results may be waited for later, so that the service
  * always has the next one.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { type Client, type Future, Refused, type Result } from './client.ts';
 
 /** AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that. */

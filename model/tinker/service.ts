@@ -4,9 +4,13 @@
  * A session that the service has forgotten (it was restarted without its database) is opened once more with the next model.
  */
 
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import type { Report } from '../../base/outage.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import {
+  hasCode,
+  MillraceError,
+  messageOf,
+  type Report,
+  type SleepClock,
+} from '../../base/index.ts';
 import { Client, Refused } from './client.ts';
 import { RemoteModel } from './remoteModel.ts';
 import { Transport } from './transport.ts';

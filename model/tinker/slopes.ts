@@ -5,7 +5,7 @@
  * part; this is the second one alone: log-probs are fed, and their gradient comes out. Entropies are not to be had from a
  * service, so a loss that depends on them is refused before anything is trained.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { pullBack } from '../graph/gradients.ts';
 import { Graph } from '../graph/graph.ts';
 import type { PreparedLoss } from '../losses/loss.ts';

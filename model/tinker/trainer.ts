@@ -20,7 +20,7 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { saveAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
 import { localFiles } from '../checkpoints/local.ts';

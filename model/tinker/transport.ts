@@ -5,12 +5,17 @@
  * have reached the service is told apart, since what trains must not be sent twice. What bounds a request is in base/http/exchange.ts.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError } from '../../base/errors.ts';
-import { apiKey } from '../../base/http/apiKey.ts';
-import { Exchange, type HttpReply, isRedirect, NoReply } from '../../base/http/exchange.ts';
-import { saidIn } from '../../base/http/said.ts';
-import { serverAddress, TRAINING_SERVICE } from '../../base/http/serverAddress.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import {
+  apiKey,
+  Exchange,
+  type HttpReply,
+  isRedirect,
+  NoReply,
+  saidIn,
+  serverAddress,
+  TRAINING_SERVICE,
+} from '../../base/http/index.ts';
+import { MillraceError, type SleepClock } from '../../base/index.ts';
 
 export interface TransportOptions {
   /** Address of the service: `http://host:8000`. */

@@ -8,8 +8,8 @@
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
 import type { Loss, StepReport, TrainBatch, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
-import { prepareLoss } from '../losses/index.ts';
 import type { TargetSequence } from '../losses/loss.ts';
+import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';

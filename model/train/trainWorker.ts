@@ -2,7 +2,7 @@
  * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `write`, `restore`, `close`.
  */
 
-import { serve } from '../../base/worker.ts';
+import { serve } from '../../base/index.ts';
 import type { SaveTarget, TrainBatch, TrainerCheckpoint } from '../engine.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';

@@ -17,7 +17,7 @@
  * weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
  */
 
-import { startWorker, type WorkerHandle, workerEntry } from '../../base/worker.ts';
+import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
 import type { DecoderConfig } from '../config.ts';
 import type {
   SavedCheckpoint,

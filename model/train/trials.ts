@@ -5,11 +5,11 @@
  * (Gradients as the optimiser's first moments hold them: after one step they are that, times one factor for all.)
  */
 
-import { draws } from '../../base/draws.ts';
+import { draws } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
-import { losses } from '../losses/index.ts';
+import { losses } from '../losses/losses.ts';
 import { miniature, someTokens, spreadWeights } from '../miniature.ts';
 import type { Device } from '../runtime/device.ts';
 import type { Outcome, Trial } from '../runtime/tryOut.ts';

@@ -4,7 +4,7 @@
  * `reference` compares what was written, so another order of keys or another space makes a call new. Repaired, calls are the same
  * when they say the same: keys in order, no space between; a text that is no JSON, and a search, by its words.
  */
-import { canonicalJson } from '../../base/canonicalJson.ts';
+import { canonicalJson } from '../../base/text/index.ts';
 import { words } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
 import { lenientJson } from './lenientJson.ts';

@@ -5,7 +5,7 @@
  * `read` gives a trajectory in the papers' tags: thinking between `<think>` and `</think>`, the tags of actions as they are, a block's
  * text as a result, and the line with the last `\boxed{}` as the answer.
  */
-import type { Tokenizer } from '../../model/engine.ts';
+import type { Tokenizer } from '../../model/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 import { type Fence, fenceFor } from '../dialect/fence.ts';
 import { RESULT_CLOSE, RESULT_OPEN } from '../dialect/resultBlock.ts';

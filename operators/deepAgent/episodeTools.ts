@@ -7,9 +7,7 @@
  * the request's own name.
  */
 
-import type { DrawKey } from '../../base/draws.ts';
-import { messageOf } from '../../base/errors.ts';
-import { Semaphore } from '../../base/semaphore.ts';
+import { type DrawKey, messageOf, Semaphore } from '../../base/index.ts';
 import type { Retriever } from '../tools/retrieval/retriever.ts';
 import { isUnanswered, type Tool, type ToolResult } from '../tools/tool.ts';
 import {

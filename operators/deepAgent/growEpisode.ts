@@ -7,8 +7,9 @@
  * - text from outside is fenced, makes no tag token and is never learnt;
  * - it never rejects but when the signal aborts: what goes wrong ends the episode with its reason.
  */
-import { canonicalJson } from '../../base/canonicalJson.ts';
-import { hasCode, messageOf } from '../../base/errors.ts';
+
+import { hasCode, messageOf } from '../../base/index.ts';
+import { canonicalJson } from '../../base/text/index.ts';
 import {
   type Action,
   type Finish,

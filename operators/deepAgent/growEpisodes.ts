@@ -2,8 +2,8 @@
  * The group of one question as episodes of one continued thought, each by itself: what `rollout` grows in the place of branches.
  */
 
-import type { SideRecord } from '../../streams/deliveries/delivery.ts';
-import type { Topic } from '../../streams/topic.ts';
+import type { SideRecord } from '../../streams/deliveries/index.ts';
+import type { Topic } from '../../streams/index.ts';
 import { type Question, topics } from '../../topics/index.ts';
 import type { Grow } from '../rollout/options.ts';
 import { foldRecords } from './foldRecords.ts';

@@ -5,7 +5,7 @@
  * than is allowed; fields that nobody asked for are left out.
  */
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { codePoints } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
 import { fencedJson } from './fencedText.ts';

@@ -7,9 +7,8 @@
  * - every draw is keyed by (seed, question, phase, round, rollout, round): a draw is tied to its place in the context, and a round is
  *   a context of its own.
  */
-import type { DrawKey } from '../../base/draws.ts';
-import type { Generation } from '../../model/engine.ts';
-import { samplingIn } from '../../model/sampling.ts';
+import type { DrawKey } from '../../base/index.ts';
+import { type Generation, samplingIn } from '../../model/index.ts';
 import type { Action, Question } from '../../topics/index.ts';
 import { endTokens } from '../dialect/dialect.ts';
 import { appendGeneration, appendResult, type Branch, root } from '../rollout/branch.ts';

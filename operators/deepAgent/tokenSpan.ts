@@ -1,5 +1,5 @@
 /** Which tokens an action lies in: stop texts and tags may be cut anywhere over tokens, so it is found by bytes. */
-import type { Tokenizer } from '../../model/engine.ts';
+import type { Tokenizer } from '../../model/index.ts';
 
 /**
  * The first and last of `tokens` that overlap what `open` begins and the last `close` ends; without an opening, or where there is

@@ -2,7 +2,7 @@
  * The final answer of a trajectory, taken from its answer block (ET-Agent §1.7).
  */
 
-import { lastBoxed, unwrap } from '../../base/boxed.ts';
+import { lastBoxed, unwrap } from '../../base/text/index.ts';
 import { strip } from '../text/characters.ts';
 import type { Variant } from '../text/variant.ts';
 import { nextBlock } from './tags.ts';

@@ -11,7 +11,7 @@
  * - text from outside (a question, a tool's output) opens and closes nothing: it makes no special token and no tag;
  * - rewards, metrics, judges, the flywheel and views read a *trajectory*: the papers' tag form, which `read` gives.
  */
-import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import type { Variant } from '../text/variant.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { CallFaults } from './callFaults.ts';

@@ -9,7 +9,7 @@
  * trained on as a part of the history: it gets a sequence of its own, which ends with it. So there are as few sequences as the
  * template allows, one for most, and every answer is learnt once, after what the policy would have been given.
  */
-import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import type { ChatTurn } from '../../topics/index.ts';
 import type { ResultTokens } from './encodeExample.ts';
 import { resultTokens } from './resultBlock.ts';

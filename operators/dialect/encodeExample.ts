@@ -9,7 +9,7 @@
  * A text does not say who wrote it: whatever stands between result tags counts as a result, and a result that holds a
  * closing tag ends there.
  */
-import type { Tokenizer, TrainSequence } from '../../model/engine.ts';
+import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';
 

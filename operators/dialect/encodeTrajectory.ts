@@ -5,7 +5,7 @@
  * Text does not say who wrote it: a tool that writes the closing tag of its own block ends it here, and what follows counts
  * as the policy's. Where a result may be hostile, take the tag out of it before it becomes text.
  */
-import type { Tokenizer } from '../../model/engine.ts';
+import type { Tokenizer } from '../../model/index.ts';
 
 /** A block with the spaces that belong to its tags; the last one may be open. */
 const BLOCK = /( ?<result>\n?)([\s\S]*?)(\n?<\/result>|$)/g;

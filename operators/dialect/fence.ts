@@ -12,7 +12,7 @@
  * Marks are told by their exact characters, as all readers here tell them: `<Result>` and `<result >` are none. What a text
  * says in plain words is not changed: it can still persuade its reader.
  */
-import { literal } from '../../base/literal.ts';
+import { literal } from '../../base/text/index.ts';
 
 /** Breaks every mark in a text. */
 export type Fence = (text: string) => string;

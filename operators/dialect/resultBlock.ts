@@ -2,7 +2,7 @@
  * The result block: how a tool's output enters a trajectory (ET-Agent §1.1). A rollout's form is that of RL: a space, the
  * tag, a newline, the text, a newline, the closing tag.
  */
-import type { Tokenizer } from '../../model/engine.ts';
+import type { Tokenizer } from '../../model/index.ts';
 
 /** What a rollout puts before a tool's output. */
 export const RESULT_OPEN = ' <result>\n';

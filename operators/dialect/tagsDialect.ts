@@ -6,7 +6,7 @@
  * makes), the call ends at that token; where it is not, at the token that completes its text. What stands behind the tag in
  * that token is the policy's, and is kept and learnt like all that it sampled; the call is what stands before.
  */
-import type { Tokenizer } from '../../model/engine.ts';
+import type { Tokenizer } from '../../model/index.ts';
 import { lastCallInput } from './calls.ts';
 import { type Dialect, endTokens, type Part } from './dialect.ts';
 import { encodeExample } from './encodeExample.ts';

@@ -10,7 +10,7 @@
  *     };
  *     evolve({ ..., actions: [...defaultActions, shorter] })
  */
-import type { Draws } from '../../base/draws.ts';
+import type { Draws } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
 import type { Fence } from '../dialect/fence.ts';
 import type { Role } from './models.ts';

@@ -2,7 +2,7 @@
  * What the actions of one round share: the question, the models, the tools, the draws; and the context that each
  * action is given.
  */
-import type { DrawKey, Draws } from '../../base/draws.ts';
+import type { DrawKey, Draws } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { calledTool } from '../dialect/calls.ts';
 import { chatFence, type Fence, fenceFor, ownWords, stepFence } from '../dialect/fence.ts';

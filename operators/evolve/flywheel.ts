@@ -3,7 +3,7 @@
  * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all children
  * join the pool.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
 import { withEmptyResults } from '../dialect/results.ts';

@@ -5,7 +5,7 @@
  * critic finds faults, refines and judges. They may be one model. Whatever completes text fits: an engine with its
  * chat template, a server, a scripted function.
  */
-import type { DrawKey } from '../../base/draws.ts';
+import type { DrawKey } from '../../base/index.ts';
 import { strip } from '../text/characters.ts';
 
 /** Who is asked: M1 rolls out, M2 analyses and rewrites steps, M3 locates, refines and judges (ET-Agent §4). */

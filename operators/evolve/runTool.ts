@@ -1,5 +1,5 @@
 /** Running the call that a piece of text makes (ET-Agent §2.1). */
-import { messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/index.ts';
 import { callInput } from '../dialect/calls.ts';
 import { isUnanswered } from '../tools/tool.ts';
 

@@ -6,7 +6,7 @@
  * nothing is asked again, twice, after waits; what it then still leaves open counts as not right, and as a failure.
  * Draws are keyed by question and request, so a resumed run asks the same and a cache can answer.
  */
-import type { DrawKey } from '../../base/draws.ts';
+import type { DrawKey } from '../../base/index.ts';
 import type { Question, Reward } from '../../topics/index.ts';
 import { firstCall } from '../dialect/calls.ts';
 import { isEquivalent } from '../text/latex.ts';

@@ -6,7 +6,7 @@
  * (`ownTexts`); the references give it all, results too, and then a tool that says a box answers for the policy.
  */
 
-import { boxContent, lastBoxed } from '../../base/boxed.ts';
+import { boxContent, lastBoxed } from '../../base/text/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
 import { isEquivalent } from '../text/latex.ts';

@@ -2,8 +2,7 @@
  * What a reward may answer: one reward for each rollout, every number of it finite, and the parts that others read. One NaN
  * would be the mean of its batch, and the step would train nothing.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { thrownBy } from '../../base/thrownBy.ts';
+import { MillraceError, thrownBy } from '../../base/index.ts';
 import { asked, type Reward, type Rollout } from '../../topics/index.ts';
 
 /** The part that says what the actions of a rollout are worth. */

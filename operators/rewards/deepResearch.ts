@@ -3,7 +3,7 @@
  * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for both).
  */
 
-import { lastBoxed } from '../../base/boxed.ts';
+import { lastBoxed } from '../../base/text/index.ts';
 import { firstAnswerBlock } from '../dialect/answer.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { plainWords, wordF1 } from '../text/overlap.ts';

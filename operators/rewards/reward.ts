@@ -17,7 +17,7 @@
  * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
  * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Question, Reward, Rollout } from '../../topics/index.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';

@@ -5,10 +5,8 @@
  * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
  */
 
-import type { DrawKey } from '../../base/draws.ts';
-import { hasCode, messageOf } from '../../base/errors.ts';
-import type { GenerateRequest } from '../../model/engine.ts';
-import { samplingIn } from '../../model/sampling.ts';
+import { type DrawKey, hasCode, messageOf } from '../../base/index.ts';
+import { type GenerateRequest, samplingIn } from '../../model/index.ts';
 import type { Finish, Question, ToolCall } from '../../topics/index.ts';
 import type { Dialect, DialectCall } from '../dialect/dialect.ts';
 import type { Branching } from '../sampling/branching.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: `logProbs` runs parallel to `tokens` (0 where a tool wrote), and `segments` tile them.
  */
-import type { Generation } from '../../model/engine.ts';
+import type { Generation } from '../../model/index.ts';
 import type { Finish, Segment } from '../../topics/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 

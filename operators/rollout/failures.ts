@@ -4,8 +4,8 @@
  * lines, however many fail.
  */
 
-import { counted } from '../../base/counted.ts';
-import { outsideText } from '../../base/outsideText.ts';
+import { outsideText } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Rollout } from '../../topics/index.ts';
 
 /** A function that is given each group once it is finished. */

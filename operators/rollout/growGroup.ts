@@ -7,8 +7,8 @@
  * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered, and leaves
  * what it was at the end of each round for the decision, which is the same whenever it is made.
  */
-import { draws } from '../../base/draws.ts';
-import { samplingIn } from '../../model/sampling.ts';
+import { draws } from '../../base/index.ts';
+import { samplingIn } from '../../model/index.ts';
 import { asked, type Question, type Rollout, type ToolCall } from '../../topics/index.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { isGuided } from '../sampling/branching.ts';

@@ -1,8 +1,7 @@
 /** What a rollout needs: the policy and its tools, how many rollouts a question gets, and their limits. */
-import type { Clock } from '../../base/clock.ts';
-import type { PolicyEngine } from '../../model/engine.ts';
-import type { Sampling } from '../../model/sampling.ts';
-import type { SideRecord } from '../../streams/deliveries/delivery.ts';
+import type { Clock } from '../../base/index.ts';
+import type { PolicyEngine, Sampling } from '../../model/index.ts';
+import type { SideRecord } from '../../streams/deliveries/index.ts';
 import type { Question, Rollout, ToolCall } from '../../topics/index.ts';
 import type { CallTool } from '../callTools.ts';
 import type { Dialect } from '../dialect/dialect.ts';

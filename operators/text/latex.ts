@@ -4,7 +4,7 @@
  * The steps and their order are those of the published normaliser (after Hendrycks et al., 2021). A text
  * that it cannot read raises `LatexError`; `isEquivalent` then compares the texts as they are.
  */
-import { closingBrace } from '../../base/boxed.ts';
+import { closingBrace } from '../../base/text/index.ts';
 import { isSpace, strip } from './characters.ts';
 import type { Variant } from './variant.ts';
 

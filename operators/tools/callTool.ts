@@ -9,9 +9,7 @@
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
-import { hasCode, messageOf } from '../../base/errors.ts';
-import { withoutSecrets } from '../../base/secrets.ts';
-import { Semaphore } from '../../base/semaphore.ts';
+import { hasCode, messageOf, Semaphore, withoutSecrets } from '../../base/index.ts';
 import { LruCache } from './lruCache.ts';
 import type { CallSituation, Tool, ToolResult } from './tool.ts';
 

@@ -1,5 +1,5 @@
 /** What a tool gives, on its way in: without secrets, and only then cut. */
-import { withoutSecrets } from '../../base/secrets.ts';
+import { withoutSecrets } from '../../base/index.ts';
 import { cutCodePoints } from '../text/characters.ts';
 
 /** The text in at most `charactersMax` code points, and `...` where there are more. */

@@ -11,13 +11,18 @@
  *   alone; a rollout that is made again after a crash asks again.
  */
 import type { OperatorFunction, Subscription } from 'rxjs';
-import { hasCode, MillraceError } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { defineTopic } from '../../streams/contracts/defineTopic.ts';
-import { flag, real, record, text, type ValueOf, whole } from '../../streams/contracts/shapes.ts';
-import type { Delivery } from '../../streams/deliveries/delivery.ts';
-import type { Log } from '../../streams/log.ts';
-import { mapEach } from '../../streams/primitives.ts';
+import { hasCode, MillraceError, type SleepClock } from '../../base/index.ts';
+import {
+  defineTopic,
+  flag,
+  real,
+  record,
+  text,
+  type ValueOf,
+  whole,
+} from '../../streams/contracts/index.ts';
+import type { Delivery } from '../../streams/deliveries/index.ts';
+import { type Log, mapEach } from '../../streams/index.ts';
 import type { CallOrigin, CallTool } from '../callTools.ts';
 import type { Called } from './callTool.ts';
 

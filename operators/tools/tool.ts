@@ -5,7 +5,7 @@
  * it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool that cannot be reached. It is tried
  * again, and then the rollout is a failed one.
  */
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/index.ts';
 
 /** What a call came to: the text that the policy reads, and whether the call succeeded. */
 export interface ToolResult {

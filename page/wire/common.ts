@@ -1,6 +1,5 @@
 /** What all twins share: the head of a run, the moment a twin is as of, values safe for JSON, errors. */
-import type { RunStatus } from '../../summary/facts.ts';
-import type { RunState } from '../../summary/state.ts';
+import type { RunState, RunStatus } from '../../summary/index.ts';
 
 /** Version of what server and browser say to each other. */
 export const WIRE = 1;

@@ -37,19 +37,34 @@
  *   /control/verify            {run}               → ControlTwin, with status 202
  *   /control/replay            {run, from}         → ControlTwin, with status 202
  */
-export * from './common.ts';
-export * from './control.ts';
-export * from './diff.ts';
-export * from './frozen.ts';
-export * from './limits.ts';
-export * from './metrics.ts';
-export * from './mill.ts';
-export * from './overview.ts';
-export * from './pareto.ts';
-export * from './question.ts';
-export * from './replay.ts';
-export * from './runs.ts';
-export * from './stream.ts';
-export * from './topics.ts';
-export * from './trajectory.ts';
-export * from './weights.ts';
+export {
+  type At,
+  type Cut,
+  type ErrorBody,
+  type OfRun,
+  type RunHead,
+  type RunState,
+  type Shown,
+  WIRE,
+} from './common.ts';
+export { type ControlJob, type ControlSaid, type ControlTwin, replayFrom } from './control.ts';
+export type { DiffTwin, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
+export { FROZEN_ID, type Frozen, frozenKey, RESULTS_ID } from './frozen.ts';
+export { limits } from './limits.ts';
+export type { AbsentMetric, MetricName, MetricsTwin, Series } from './metrics.ts';
+export type { Health, Mill, MillSource, MillStage, MillTopic, Shares } from './mill.ts';
+export type { OverviewTwin, SettingRow } from './overview.ts';
+export type { ParetoAxis, ParetoPoint, ParetoTwin } from './pareto.ts';
+export type { Group, QuestionFacts, QuestionTwin, RolloutRow, Verdict } from './question.ts';
+export type { ReplayStep, ReplayTwin } from './replay.ts';
+export type { RunRow, RunsTwin } from './runs.ts';
+export type { Heads, Hello, Points, StateChange, StreamEvents } from './stream.ts';
+export type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from './topics.ts';
+export {
+  type Call,
+  TOKENS_MAGIC,
+  type TokensHeader,
+  type TrajectoryTwin,
+  type Turn,
+} from './trajectory.ts';
+export type { WeightsTwin } from './weights.ts';

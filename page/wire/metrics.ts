@@ -1,6 +1,5 @@
 /** Curves of a run, alone or beside others: `/r/RUN/metrics`. */
 import type { OfRun } from './common.ts';
-import type { AbsentMetric } from './overview.ts';
 
 export interface MetricsTwin extends OfRun {
   readonly cursor: string;
@@ -44,4 +43,11 @@ export interface Series {
   /** Values that were NaN or infinite, and the steps of the first 100. */
   readonly odd: number;
   readonly oddSteps: readonly number[];
+}
+
+/** A metric that a page would show and the run does not have, and why. */
+export interface AbsentMetric {
+  readonly name: string;
+  /** "first batch needs 8 groups, has 3", "written by the trainer; this job has none". */
+  readonly why: string;
 }

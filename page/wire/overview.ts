@@ -1,6 +1,6 @@
 /** A run at a glance: `/r/RUN`. */
 import type { OfRun, Shown } from './common.ts';
-import type { Series } from './metrics.ts';
+import type { AbsentMetric, Series } from './metrics.ts';
 import type { Mill } from './mill.ts';
 
 export interface OverviewTwin extends OfRun {
@@ -14,13 +14,6 @@ export interface OverviewTwin extends OfRun {
   readonly absent: readonly AbsentMetric[];
   /** A few facts to show in order: settings that are not the default, first. */
   readonly settings: readonly SettingRow[];
-}
-
-/** A metric that a page would show and the run does not have, and why. */
-export interface AbsentMetric {
-  readonly name: string;
-  /** "first batch needs 8 groups, has 3", "written by the trainer; this job has none". */
-  readonly why: string;
 }
 
 export interface SettingRow {

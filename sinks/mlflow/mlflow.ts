@@ -5,7 +5,7 @@
  * metrics before it: nothing has to be kept here, and any machine can go on. A request that is made again after its reply was
  * lost brings the same metrics (name, step, time, value), which MLflow's databases keep once.
  */
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 import type { Metric } from '../../topics/index.ts';
 import { parseCursor } from '../outside/cursor.ts';
 import type { MetricTarget, RunAbout, RunEnd } from '../outside/exportMetrics.ts';

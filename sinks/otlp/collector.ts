@@ -2,8 +2,7 @@
  * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP (OTLP). One that is away is asked again until
  * it answers; what it refuses is not asked again.
  */
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+import { MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
 import type { OpenTelemetry } from './packages.ts';
 import type { RolloutSpans, Span, SpanId } from './spans.ts';

@@ -6,9 +6,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../../base/makeFolder.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import type { Log, Stored } from '../../streams/log.ts';
+import { makeFolder, replaceFile } from '../../base/index.ts';
+import type { Log, Stored } from '../../streams/index.ts';
 import { type Rollout, type ToolCall, topics } from '../../topics/index.ts';
 import { advanced, parseCursor, unread } from '../outside/cursor.ts';
 import type { ExportOptions } from '../outside/exportMetrics.ts';

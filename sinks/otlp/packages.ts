@@ -1,7 +1,7 @@
 /**
  * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: who wants traces adds them, and is told how.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 const NAMES = [
   '@opentelemetry/api',

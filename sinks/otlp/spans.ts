@@ -5,9 +5,8 @@
  * question says stands in them only where it is asked for, and then cut.
  */
 import { createHash } from 'node:crypto';
-import { outsideText } from '../../base/outsideText.ts';
-import { withoutSecrets } from '../../base/secrets.ts';
-import { visibleLines } from '../../base/visible.ts';
+import { outsideText, withoutSecrets } from '../../base/index.ts';
+import { visibleLines } from '../../base/text/index.ts';
 import type { Rollout, ToolCall } from '../../topics/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
 

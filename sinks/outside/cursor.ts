@@ -4,9 +4,7 @@
  * An offset a partition says it exactly. The time of the newest record is where the log is asked from, which every log finds fast; what
  * was read already is passed over. Clocks of processes that share a run may differ, by less than `CLOCKS_APART_MS`.
  */
-import type { Log, Stored } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { type Log, recordsOf, type Stored, type Topic } from '../../streams/index.ts';
 
 export interface Cursor {
   /** First offset that was not read, by partition. */

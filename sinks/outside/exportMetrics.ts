@@ -4,8 +4,8 @@
  * Holds true: a metric reaches a target that keeps its word (`MetricTarget`) once, in the order of the log, also when this process is killed and another one
  * goes on; nothing is written to the log, and nothing waits for a target but its own batch.
  */
-import type { SleepClock } from '../../base/sleepClock.ts';
-import type { Log, Stored } from '../../streams/log.ts';
+import type { SleepClock } from '../../base/index.ts';
+import type { Log, Stored } from '../../streams/index.ts';
 import { type Metric, topics } from '../../topics/index.ts';
 import { advanced, type Cursor, unread } from './cursor.ts';
 import { gathered } from './gathered.ts';

@@ -1,5 +1,5 @@
 /** Items that come close after one another, taken together. */
-import type { SleepClock } from '../../base/sleepClock.ts';
+import type { SleepClock } from '../../base/index.ts';
 
 export interface Gathering {
   /** Most items of a batch. */

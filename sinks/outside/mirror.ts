@@ -7,11 +7,9 @@
  */
 import type { Admin, Kafka, Producer, ProducerBatch, TopicMessages, Transaction } from 'kafkajs';
 import { Subscription } from 'rxjs';
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { wholeProducer } from '../../streams/kafka/foreignTopic.ts';
-import type { Log, Stored } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
+import { hasCode, MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
+import { wholeProducer } from '../../streams/foreign/index.ts';
+import type { Log, Stored, Topic } from '../../streams/index.ts';
 
 export interface MirrorOptions {
   readonly log: Log;

@@ -4,10 +4,9 @@
  * Holds true: a request that the server may have had is only made again because each of ours may be had twice. What the server says is wrong
  * with a request is not asked again.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { Exchange, type HttpReply, NoReply } from '../../base/http/exchange.ts';
-import { saidIn } from '../../base/http/said.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
+
+import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index.ts';
+import { MillraceError, type SleepClock } from '../../base/index.ts';
 
 export interface ClientOptions {
   /** As messages call it: `MLflow`. */

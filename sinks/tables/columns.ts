@@ -6,7 +6,7 @@
  * words of an enumeration are texts, whole numbers have 64 bits.
  */
 import type { SchemaElement } from 'hyparquet';
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 
 /** A column with its value in a record. */
 export interface Column {

@@ -6,7 +6,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Stored } from '../../streams/log.ts';
+import type { Stored } from '../../streams/index.ts';
 import type { TableFile } from './tableFile.ts';
 
 const OPEN_MAX = 8;

@@ -6,8 +6,8 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
-import { about } from '../../base/systemError.ts';
-import type { Stored } from '../../streams/log.ts';
+import { about } from '../../base/index.ts';
+import type { Stored } from '../../streams/index.ts';
 import type { Column } from './columns.ts';
 
 export interface TableFile {

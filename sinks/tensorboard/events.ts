@@ -5,8 +5,8 @@
  * An event also says which record it was made of, in fields of numbers that TensorFlow does not use and every reader passes over: so
  * a file tells by itself how far it goes, and there is nothing beside it that could disagree.
  */
-import { crc32c } from '../../base/crc32.ts';
-import type { Stored } from '../../streams/log.ts';
+import { crc32c } from '../../base/index.ts';
+import type { Stored } from '../../streams/index.ts';
 import type { Metric, Position } from '../../topics/index.ts';
 import { bytesField, doubleField, fieldsOf, floatField, wholeField } from '../outside/proto.ts';
 

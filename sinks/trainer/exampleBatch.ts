@@ -4,9 +4,8 @@
  * A sequence longer than `tokensMax`, or without a token to learn, is left out (with its pair) and counted; a cut-off
  * one would teach a response without its end. Where that is wanted all the same (`tooLong: 'cut'`) its beginning is kept.
  */
-import type { TrainSequence } from '../../model/engine.ts';
-import type { Log } from '../../streams/log.ts';
-import type { Topic } from '../../streams/topic.ts';
+import type { TrainSequence } from '../../model/index.ts';
+import type { Log, Topic } from '../../streams/index.ts';
 import { type Batch, type Demonstration, type Question, topics } from '../../topics/index.ts';
 import type { PreparedBatch } from './prepared.ts';
 

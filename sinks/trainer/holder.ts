@@ -1,7 +1,7 @@
 /**
  * An engine and the version that it holds, so that weights are read only when another version is wanted.
  */
-import type { Checkpoint, Scorer, TrainerEngine } from '../../model/engine.ts';
+import type { Checkpoint, Scorer, TrainerEngine } from '../../model/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { WeightsStore } from '../weights.ts';
 

@@ -5,8 +5,7 @@
  * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once more when a better
  * one takes its place among the best. Ends and figures of earlier starts are read once from the topics.
  */
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
 import { finishesRound, topics, type Weights } from '../../topics/index.ts';
 
 /** What stays beside the first version. */

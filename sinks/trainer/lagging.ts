@@ -3,8 +3,8 @@
  * are scored once under the weights that the batch starts from, all mini-batches take that as their proximal policy.
  */
 
-import { type LagCorrection, lagCorrected } from '../../model/credit/lagCorrection.ts';
-import type { Scorer, TrainSequence } from '../../model/engine.ts';
+import { type LagCorrection, lagCorrected } from '../../model/credit/index.ts';
+import type { Scorer, TrainSequence } from '../../model/index.ts';
 import { type BatchSteps, mean } from './prepared.ts';
 
 export interface Corrected {

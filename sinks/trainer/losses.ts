@@ -1,8 +1,7 @@
 /** What is minimised, by the kind of batch. */
-import { MillraceError } from '../../base/errors.ts';
-import type { Loss } from '../../model/engine.ts';
-import { prepareLoss } from '../../model/losses/index.ts';
-import type { LossData, PreparedLoss } from '../../model/losses/loss.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { Loss } from '../../model/index.ts';
+import { type LossData, type PreparedLoss, prepareLoss } from '../../model/losses/index.ts';
 import type { Batch, BatchKind } from '../../topics/index.ts';
 
 /** A kind without a loss cannot be trained on. */

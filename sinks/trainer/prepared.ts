@@ -3,7 +3,7 @@
  *
  * One file a kind says how records become sequences; the trainer knows sequences only.
  */
-import type { TrainSequence } from '../../model/engine.ts';
+import type { TrainSequence } from '../../model/index.ts';
 
 export interface PreparedBatch {
   /** The sequences of each optimiser step. A step without any is not made. */

@@ -3,7 +3,7 @@
  * after a crash: preferences are compared with the version that their round began with (the policy that wrote the
  * responses), all else with the first policy of the run.
  */
-import type { Scorer } from '../../model/engine.ts';
+import type { Scorer } from '../../model/index.ts';
 import { type Batch, beginOfRound } from '../../topics/index.ts';
 import type { BatchSteps } from './prepared.ts';
 

@@ -6,11 +6,15 @@
  * rollouts; all carry its advantages.
  */
 
-import { type Attribution, attribute } from '../../model/credit/attribution.ts';
-import { actionMask, withActions } from '../../model/credit/toolPo.ts';
-import { whitened } from '../../model/credit/whitened.ts';
-import type { TrainSequence } from '../../model/engine.ts';
-import type { Log } from '../../streams/log.ts';
+import {
+  type Attribution,
+  actionMask,
+  attribute,
+  whitened,
+  withActions,
+} from '../../model/credit/index.ts';
+import type { TrainSequence } from '../../model/index.ts';
+import type { Log } from '../../streams/index.ts';
 import {
   type Batch,
   hasValidFormat,

@@ -4,11 +4,9 @@
  *
  * Labels and digests say what a server was given; this says what it answered with. Rollouts of older versions are not judged.
  */
-import { MillraceError } from '../../base/errors.ts';
-import { Agreement, type AgreementRule } from '../../model/agreement.ts';
-import type { StepReport } from '../../model/engine.ts';
-import type { Log } from '../../streams/log.ts';
-import { recordsOf } from '../../streams/recordsOf.ts';
+import { MillraceError } from '../../base/index.ts';
+import { Agreement, type AgreementRule, type StepReport } from '../../model/index.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
 import { type Batch, topics } from '../../topics/index.ts';
 import type { BatchSequence } from './prepared.ts';
 

@@ -2,7 +2,7 @@
  * The file that `wandb sync` reads (`run-ID.wandb`, version 0): a log of blocks of 32 kB, as LevelDB has it, with CRC-32, of records in
  * protocol buffers.
  */
-import { crc32 } from '../../base/crc32.ts';
+import { crc32 } from '../../base/index.ts';
 import { bytesField, varint } from '../outside/proto.ts';
 
 /** The first bytes of a file. */

@@ -6,7 +6,7 @@
  * whenever they come. So what a producer sends twice is asked once.
  */
 import { createHash } from 'node:crypto';
-import type { SourceItem } from '../../streams/sourceItem.ts';
+import type { SourceItem } from '../../streams/index.ts';
 import { deadRow, type RowFault } from '../openRows.ts';
 import { type QuestionRow, questionRow, withDefaults } from '../questionRow.ts';
 import type { RawRow } from '../rawRow.ts';

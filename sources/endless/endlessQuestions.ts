@@ -5,7 +5,7 @@
  * before it is asked for, but for a bounded few; a row that cannot be used is a dead letter with its place; and a question
  * has the same id whenever it comes, so that one that comes twice is known.
  */
-import { isResumable, type Resumable } from '../../streams/resumable.ts';
+import { isResumable, type Resumable } from '../../streams/index.ts';
 import type { QuestionRow } from '../questionRow.ts';
 
 /** Questions that go on coming, and from where. */

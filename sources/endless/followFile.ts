@@ -4,8 +4,8 @@
  * The cursor is the place behind the last line that was taken. A line that is no question is a dead letter with file and line.
  */
 import { basename, extname } from 'node:path';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import type { ResumableItem } from '../../streams/resumable.ts';
+import type { SleepClock } from '../../base/index.ts';
+import type { ResumableItem } from '../../streams/index.ts';
 import { parsed } from '../json.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import { questionsFileError, type RawRow } from '../rawRow.ts';

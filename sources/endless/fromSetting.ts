@@ -7,9 +7,8 @@
  *     kafka://host:9092/topic       a topic that others write
  */
 import { statSync } from 'node:fs';
-import { MillraceError } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { type Environment, isKafkaUrl } from '../../streams/kafka/kafkaUrl.ts';
+import { MillraceError, type SleepClock } from '../../base/index.ts';
+import { type Environment, isKafkaUrl } from '../../streams/foreign/index.ts';
 import type { ArrivalRules } from './arrival.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';
 import { followFile } from './followFile.ts';

@@ -11,9 +11,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../base/errors.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import { systemCode } from '../../base/systemError.ts';
+import { MillraceError, type SleepClock, systemCode } from '../../base/index.ts';
 import { type Line, LineSplitter } from '../lines.ts';
 
 /** Behind a line: the file, told by its first bytes, and how far it is read. */

@@ -10,14 +10,18 @@
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { freshName } from '../../base/freshName.ts';
-import { foreignReader } from '../../streams/contracts/foreignAvro.ts';
-import { type ForeignTopic, foreignKafka, foreignTopic } from '../../streams/kafka/foreignTopic.ts';
-import { HttpRegistry } from '../../streams/kafka/httpRegistry.ts';
-import type { Environment } from '../../streams/kafka/kafkaUrl.ts';
-import { type SchemaRegistry, unseal } from '../../streams/kafka/registry.ts';
-import type { Opening, ResumableItem } from '../../streams/resumable.ts';
+import { freshName, MillraceError, messageOf } from '../../base/index.ts';
+import { foreignReader } from '../../streams/contracts/index.ts';
+import {
+  type Environment,
+  type ForeignTopic,
+  foreignKafka,
+  foreignTopic,
+  HttpRegistry,
+  type SchemaRegistry,
+  unseal,
+} from '../../streams/foreign/index.ts';
+import type { Opening, ResumableItem } from '../../streams/index.ts';
 import { parsed } from '../json.ts';
 import type { QuestionRow } from '../questionRow.ts';
 import type { RawRow } from '../rawRow.ts';

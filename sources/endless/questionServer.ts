@@ -11,15 +11,23 @@
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { freshName } from '../../base/freshName.ts';
-import { admit, isLoopback } from '../../base/http/admit.ts';
-import { BodyReader } from '../../base/http/bodyReader.ts';
-import { listenOn } from '../../base/http/listenOn.ts';
-import { Refusal, refuse, sendJson } from '../../base/http/refusal.ts';
-import { keepSecret } from '../../base/secrets.ts';
-import type { SleepClock } from '../../base/sleepClock.ts';
-import type { Opening, ResumableItem } from '../../streams/resumable.ts';
+import {
+  admit,
+  BodyReader,
+  isLoopback,
+  listenOn,
+  Refusal,
+  refuse,
+  sendJson,
+} from '../../base/http/index.ts';
+import {
+  freshName,
+  keepSecret,
+  MillraceError,
+  messageOf,
+  type SleepClock,
+} from '../../base/index.ts';
+import type { Opening, ResumableItem } from '../../streams/index.ts';
 import { parsed } from '../json.ts';
 import { idCharactersMax, type QuestionRow } from '../questionRow.ts';
 import type { RawRow } from '../rawRow.ts';

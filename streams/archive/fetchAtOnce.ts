@@ -8,7 +8,7 @@ import {
   receiveMessageOnPort,
   type Worker,
 } from 'node:worker_threads';
-import { threadOn, workerEntry } from '../../base/worker.ts';
+import { threadOn, workerEntry } from '../../base/index.ts';
 
 /** What the thread is asked. */
 export interface Wanted {

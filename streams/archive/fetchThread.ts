@@ -1,6 +1,6 @@
 /** The thread of fetchAtOnce.ts. */
 import { workerData } from 'node:worker_threads';
-import { messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/index.ts';
 import type { Fetched, FetchThread, Wanted } from './fetchAtOnce.ts';
 import { ObjectStore } from './objectStore.ts';
 

@@ -7,10 +7,16 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
-import { MillraceError, messageOf } from '../../base/errors.ts';
-import { areNamed, HOSTS_VARIABLE } from '../../base/namedHosts.ts';
-import { outsideText } from '../../base/outsideText.ts';
-import { keepLogin, keepSecret, withoutSecrets } from '../../base/secrets.ts';
+import {
+  areNamed,
+  HOSTS_VARIABLE,
+  keepLogin,
+  keepSecret,
+  MillraceError,
+  messageOf,
+  outsideText,
+  withoutSecrets,
+} from '../../base/index.ts';
 
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;

@@ -5,7 +5,7 @@
  * beside records has none to tell.
  */
 
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Codec, Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
 

@@ -7,7 +7,7 @@
  * that no record, however damaged, takes more time or memory than its size allows.
  */
 import avro from 'avsc';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Codec } from '../topic.ts';
 import { fieldOutside, walkerOf } from './avroBounds.ts';
 import { breaches } from './contract.ts';

@@ -6,7 +6,7 @@
  * that happens to a small one.
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import { hasCode } from '../../base/errors.ts';
+import { hasCode } from '../../base/index.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';

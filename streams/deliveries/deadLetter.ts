@@ -2,7 +2,7 @@
  * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look at it.
  */
 
-import { hasCode, type MillraceError, messageOf } from '../../base/errors.ts';
+import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';
 import { type DeadLetter, deadLetters } from '../deadLetters.ts';
 import type { Delivery } from './delivery.ts';
 import { type DeliveryOwner, deliver, type Root } from './settlement.ts';

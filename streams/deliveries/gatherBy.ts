@@ -8,7 +8,7 @@
  * can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Position } from '../position.ts';
 import { deadLetterOf } from './deadLetter.ts';

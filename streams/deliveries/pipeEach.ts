@@ -9,7 +9,7 @@
  * keeps its record in flight: the stage's `oldestMs` shows it, and `timeout` or `takeUntil` within `op` bounds it.
  */
 import { type Observable, type OperatorFunction, of, Subscriber } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { calling, Later } from './calls.ts';
 import type { Delivery } from './delivery.ts';
 import type { EachOptions, Scope } from './scope.ts';

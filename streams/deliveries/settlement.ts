@@ -6,8 +6,7 @@
  * Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setWaiting`.
  */
 
-import '../../base/copies.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { Delivery, SideRecord } from './delivery.ts';

@@ -5,7 +5,7 @@
  * code `NOT_NOW`, and its record stays unsettled for the next start.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 /** What a function in a stage learns of the end. Each signal aborts once and for good. */
 export interface StopSignals {

@@ -2,7 +2,7 @@
  * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the reading
  * goes on behind it.
  */
-import { hasCode, messageOf } from '../../base/errors.ts';
+import { hasCode, messageOf } from '../../base/index.ts';
 import type { Log, Standing, Stored } from '../log.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';

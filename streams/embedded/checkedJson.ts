@@ -3,8 +3,7 @@
  *
  * JSON never ends like that, so what was written before there was a checksum is known, and read without.
  */
-import { crc32 } from '../../base/crc32.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { crc32, MillraceError } from '../../base/index.ts';
 import { AFTER_DAMAGE } from './envelope.ts';
 
 export function sealJson(value: unknown): string {

@@ -5,8 +5,7 @@
  * Offsets are given when a transaction is built; memory moves on only when it is on disk. A failed
  * transaction fails all commits in it and changes nothing.
  */
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError, messageOf } from '../../base/errors.ts';
+import { type Clock, MillraceError, messageOf } from '../../base/index.ts';
 import type { Mark } from '../log.ts';
 import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';

@@ -4,8 +4,7 @@
  * The topmost bit of the schema number says that there is a checksum; records from before there was one are read
  * without, unless it turns out that only that bit is missing. A record whose checksum does not fit is refused: a changed byte must never become a training example.
  */
-import { crc32 } from '../../base/crc32.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { crc32, MillraceError } from '../../base/index.ts';
 
 export interface Envelope {
   readonly atMs: number;

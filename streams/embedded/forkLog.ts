@@ -3,7 +3,7 @@
  * left. Records, what each group had settled, marks, schemas and history up to that moment are copied; the log that they
  * come from is only read, and may be written meanwhile.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Standing } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { type Moment, standingAfter } from './history.ts';

@@ -7,7 +7,7 @@
  * out again.
  */
 import { Observable, type Subscriber } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { isUnreadable, settleUnreadable } from '../deliveries/deadLetter.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import {

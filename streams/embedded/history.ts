@@ -5,7 +5,7 @@
  * the topics, what each group had settled and the marks, as they were right after it: the state in which a process
  * that was killed there would have left the log.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Mark, Standing } from '../log.ts';
 import { Progress } from '../progress.ts';
 

@@ -6,8 +6,7 @@
  * every `pollMs`, while the writer's own process is notified at once.
  */
 import { defer, Observable, takeUntil } from 'rxjs';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { type Clock, MillraceError, systemClock } from '../../base/index.ts';
 import { largeOf, retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';

@@ -4,7 +4,7 @@
  * A topic's current schema joins the list before its first record does. One that could not read the
  * older ones is refused there, before anything is written.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Codec, Topic } from '../topic.ts';
 import type { Store } from './store.ts';
 

@@ -11,9 +11,8 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
-import { MillraceError } from '../../base/errors.ts';
-import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdbFile.ts';
-import { about, mustHaveRoom } from '../../base/systemError.ts';
+import { about, MillraceError, mustHaveRoom } from '../../base/index.ts';
+import { lmdbDamage, type MappedFile, mappedFile } from '../../base/lmdb/index.ts';
 import {
   type Archived,
   NOTHING_ARCHIVED,

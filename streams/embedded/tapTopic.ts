@@ -6,7 +6,7 @@
  * asked whether it has room for more.
  */
 import { Observable } from 'rxjs';
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/index.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 
 /** What a tap needs of a log: its end, its records, and news of more. */

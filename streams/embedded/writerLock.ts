@@ -8,8 +8,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { MillraceError } from '../../base/errors.ts';
-import { isRunning, startOf } from '../../base/platform.ts';
+import { isRunning, MillraceError, startOf } from '../../base/index.ts';
 import type { Store } from './store.ts';
 
 interface Owner {

@@ -1,5 +1,5 @@
 /** The committed records of a partition, those of each producer in their order. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';

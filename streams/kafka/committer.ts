@@ -5,14 +5,14 @@
  * Originals that another process was given meanwhile are left to it, with everything that was made of
  * them; a commit that also writes on its own account fails then (`STALE`), for it must not be halved.
  */
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { type Clock, MillraceError } from '../../base/index.ts';
+import { seal } from '../foreign/wireFormat.ts';
 import type { Mark } from '../log.ts';
 import type { Topic } from '../topic.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { reasonOf } from './problems.ts';
 import type { Message, Writes } from './records.ts';
-import { type Schemas, seal } from './registry.ts';
+import type { Schemas } from './registry.ts';
 import { offsetsOf, type Settle, settledBy } from './settles.ts';
 import {
   type CommitNote,

@@ -9,12 +9,15 @@
  * in memory, records are not.
  */
 
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { type DeadLetter, deadLetters } from '../deadLetters.ts';
 import { retriedLetter, retriedMark } from '../deliveries/deadLetter.ts';
 import type { Envelope } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import { Store } from '../embedded/store.ts';
+import { HttpRegistry } from '../foreign/httpRegistry.ts';
+import { type Environment, kafkaSettings } from '../foreign/kafkaUrl.ts';
+import { type SchemaRegistry, unseal } from '../foreign/wireFormat.ts';
 import type { Mark } from '../log.ts';
 import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
@@ -22,14 +25,11 @@ import { withReferences } from '../replay/references.ts';
 import type { Topic } from '../topic.ts';
 import { RecordPages } from './archive/recordPages.ts';
 import { CommittedRecords, type CommittedRecordsParts } from './committedRecords.ts';
-import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics, partitionOf } from './kafkaTopics.ts';
-import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
 import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';
 import { pageOf, type Raw, stableEnd } from './pages.ts';
-import { type SchemaRegistry, unseal } from './registry.ts';
 import {
   COMMITS,
   type CommitNote,

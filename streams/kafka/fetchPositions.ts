@@ -1,5 +1,5 @@
 /** Records by position: each partition is read where they lie, neighbours in one page. */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Stored } from '../log.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';

@@ -1,6 +1,6 @@
 /** The feeds of a log, by group and topic, and their readers: one at a time. */
 import { Observable } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import type { ReadOptions } from '../log.ts';
 import type { Topic } from '../topic.ts';

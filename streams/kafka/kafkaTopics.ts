@@ -7,7 +7,7 @@
  * used: keys would move, and processes that started before would not read what others write there.
  */
 import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { Topic } from '../topic.ts';
 import { type Link, partitionCount } from './link.ts';
 import { kindOf, reasonOf } from './problems.ts';

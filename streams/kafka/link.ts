@@ -17,9 +17,9 @@ import {
   ProtocolError,
   TimeoutError,
 } from '@platformatic/kafka';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { KafkaSettings } from '../foreign/kafkaUrl.ts';
 import { Brokers } from './brokers.ts';
-import type { KafkaSettings } from './kafkaUrl.ts';
 import { isRefused, kindOf, type Remedy, reasonOf, remedyFor } from './problems.ts';
 
 export type Target =

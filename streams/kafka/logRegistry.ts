@@ -4,12 +4,12 @@
  * A process that needs a schema that is not there appends it and reads on until it finds it. When two processes
  * append the same one at once, the first place counts for both. The topic is never compacted.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
+import type { SchemaRegistry } from '../foreign/wireFormat.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';
 import { pageOf, stableEnd } from './pages.ts';
 import { post } from './records.ts';
-import type { SchemaRegistry } from './registry.ts';
 
 export const SCHEMAS_TOPIC = '_schemas';
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };

@@ -2,7 +2,7 @@
  * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the broker is missed
  * before anything is made of the rest.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import type { LostTopic } from '../log.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';

@@ -13,7 +13,7 @@ import {
   syncGroupV5,
   Writer,
 } from '@platformatic/kafka';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { assign, type Claim } from './assign.ts';
 import { type Link, pause, type Target } from './link.ts';
 import { isGroupMoved, kindOf } from './problems.ts';

@@ -9,11 +9,12 @@
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { defer, Observable, takeUntil } from 'rxjs';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
+import { type Clock, MillraceError, systemClock } from '../../base/index.ts';
 import { largeOf, retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
+import { HttpRegistry } from '../foreign/httpRegistry.ts';
+import { type Environment, kafkaSettings } from '../foreign/kafkaUrl.ts';
 import type {
   Log,
   LostTopic,
@@ -35,9 +36,7 @@ import { type Append, Committer, type Family } from './committer.ts';
 import { fetchPositions } from './fetchPositions.ts';
 import { groupIdOf } from './groupFeed.ts';
 import { GroupFeeds } from './groupFeeds.ts';
-import { HttpRegistry } from './httpRegistry.ts';
 import { KafkaTopics } from './kafkaTopics.ts';
-import { type Environment, kafkaSettings } from './kafkaUrl.ts';
 import { Link } from './link.ts';
 import { LogRegistry } from './logRegistry.ts';
 import { lostTopics, mustBeItsCluster, mustBeWhole } from './lostTopics.ts';

@@ -5,7 +5,7 @@
  * stays behind when it was undone. A page says where the next one begins, so readers never count.
  */
 import { createAPI, fetchV12, listOffsetsV5, Reader } from '@platformatic/kafka';
-import { hasCode, MillraceError } from '../../base/errors.ts';
+import { hasCode, MillraceError } from '../../base/index.ts';
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
 import { committedRecords, lastOffsetOf, type Raw } from './records.ts';

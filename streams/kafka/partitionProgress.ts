@@ -6,7 +6,7 @@
  * the unsettled ones are never more than the group's inflightMax. The committed offset is the first
  * unsettled one, so that a reader which knows nothing of this loses nothing.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 export interface ProgressState {
   /** Everything below was seen; what is not in `unsettled` is settled. */

@@ -1,7 +1,7 @@
 /**
  * What an answer of the broker, or none, means for the request: try again, and how, or give up.
  */
-import { outsideText } from '../../base/outsideText.ts';
+import { outsideText } from '../../base/index.ts';
 
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */
 export type Remedy = 'reconnect' | 'metadata' | 'coordinator' | 'later';

@@ -1,54 +1,18 @@
 /**
- * Schemas by number: what the four bytes before a record's Avro mean (Confluent's wire format).
- *
- * A value is a zero byte, the schema's id as a big-endian 32-bit number, then Avro. Ids come from a
- * registry: a topic of the run (`logRegistry.ts`) or a server (`httpRegistry.ts`). A topic's schema is
- * registered before its first record is written, and one that could not read the older ones is refused.
+ * Schemas by number, as the wire format names them. A topic's schema is registered before its first record is written, and one that
+ * could not read the older ones is refused.
  */
-import { hasCode, MillraceError, messageOf } from '../../base/errors.ts';
+import { hasCode, MillraceError, messageOf } from '../../base/index.ts';
+import { type SchemaRegistry, schemaIdOf, unseal } from '../foreign/wireFormat.ts';
 import type { Codec, Topic } from '../topic.ts';
 import type { Raw } from './pages.ts';
 import { headerOf } from './records.ts';
 
-export interface SchemaRegistry {
-  /**
-   * The id of this schema among those of `subject`; registered when it is new. Before that `check` gets
-   * the older ones, oldest first, and throws (code `SCHEMA`) when the new one cannot stand beside them.
-   */
-  idOf(
-    subject: string,
-    schema: unknown,
-    check: (older: readonly unknown[]) => void,
-  ): Promise<number>;
-  /** Fails with code `SCHEMA` when there is none. */
-  byId(id: number): Promise<unknown>;
-}
-
-const MAGIC = 0;
-const HEADER_BYTES = 5;
 const UNKNOWN_MAX = 1024;
-
-export function seal(id: number, body: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + body.length);
-  bytes[0] = MAGIC;
-  bytes.writeUInt32BE(id, 1);
-  body.copy(bytes, HEADER_BYTES);
-  return bytes;
-}
-
-/** Null when the bytes are not in the wire format. */
-export function unseal(bytes: Buffer): { readonly id: number; readonly body: Buffer } | null {
-  const id = schemaIdOf(bytes);
-  return id === null ? null : { id, body: bytes.subarray(HEADER_BYTES) };
-}
 
 /** Bytes of a record as the run counts them: key and Avro. */
 export function countedBytes({ key, value }: Raw): number {
   return Buffer.byteLength(key) + (unseal(value)?.body ?? value).length;
-}
-
-function schemaIdOf(bytes: Buffer): number | null {
-  return bytes.length < HEADER_BYTES || bytes[0] !== MAGIC ? null : bytes.readUInt32BE(1);
 }
 
 /** The schemas that this process has met, over a registry. */

@@ -8,7 +8,8 @@
  * whether it has room for more.
  */
 import { Observable, type Subscriber } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
+import { unseal } from '../foreign/wireFormat.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 import { belongs, keyTells, namesIn } from '../names.ts';
 import type { Topic } from '../topic.ts';
@@ -16,7 +17,7 @@ import type { RecordPages } from './archive/recordPages.ts';
 import { type KafkaTopics, partitionOf } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import { type Page, type Raw, sizeOf, stableEnd, writtenEnd } from './pages.ts';
-import { type Schemas, unseal } from './registry.ts';
+import type { Schemas } from './registry.ts';
 
 export interface TapParts {
   readonly link: Link;

@@ -15,9 +15,8 @@ import {
   NumericMap,
   txnOffsetCommitV3,
 } from '@platformatic/kafka';
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import type { Compression } from './kafkaUrl.ts';
+import { type Clock, MillraceError } from '../../base/index.ts';
+import type { Compression } from '../foreign/kafkaUrl.ts';
 import type { Link, Target } from './link.ts';
 import type { Member } from './membership.ts';
 import { isGroupMoved, isProducerLost } from './problems.ts';

@@ -5,7 +5,7 @@
  * oldest or the newest of them is dropped and counted, as `overflow` says.
  */
 import { type Observable, Subscriber } from 'rxjs';
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 
 /** What happens to an item for which there is no room. */
 export type Overflow = 'fail' | 'dropOldest' | 'dropNewest';

@@ -1,7 +1,7 @@
 /**
  * What a stage says when its operator broke the rules of deliveries: which record, what happened, and what to use instead.
  */
-import { MillraceError } from '../../base/errors.ts';
+import { MillraceError } from '../../base/index.ts';
 import { isDelivery, placeOf } from '../deliveries/settlement.ts';
 
 const SHOWN_MAX = 80;

@@ -11,9 +11,7 @@
  * are theirs to flush, so while one of those waits the flow is not quiescent.
  */
 import { setMaxListeners } from 'node:events';
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { thrownBy } from '../../base/thrownBy.ts';
+import { type Clock, MillraceError, systemClock, thrownBy } from '../../base/index.ts';
 import { neverStopping } from '../deliveries/stopping.ts';
 import type { Flow } from '../flow.ts';
 import type { Log } from '../log.ts';

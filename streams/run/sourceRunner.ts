@@ -6,8 +6,7 @@
  * none is asked for while the topic's readers are `leadMax` behind.
  */
 import { isObservable, type Observable } from 'rxjs';
-import type { Clock } from '../../base/clock.ts';
-import { orAborted } from '../../base/orAborted.ts';
+import { type Clock, orAborted } from '../../base/index.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Log } from '../log.ts';
 import { type Beside, isResumable, type ResumableItem, type ResumableItems } from '../resumable.ts';

@@ -7,9 +7,7 @@
  * in flight may end), `abandon` drops it where it is.
  */
 import { Observable, Subscriber, Subscription } from 'rxjs';
-import type { Clock } from '../../base/clock.ts';
-import { MillraceError } from '../../base/errors.ts';
-import { thrownBy } from '../../base/thrownBy.ts';
+import { type Clock, MillraceError, thrownBy } from '../../base/index.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import {
   adopt,

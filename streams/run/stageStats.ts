@@ -1,7 +1,7 @@
 /**
  * What a stage has done and where its time went.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/index.ts';
 import type { Stage } from '../stage.ts';
 
 /** What a stage has done since its process started. Counts are of records; times are in milliseconds. */

@@ -4,7 +4,7 @@
  */
 
 import type { Behaviour } from '../behaviour.ts';
-import { fixed, hundred } from '../numbers.ts';
+import { fixed, hundred } from '../format/numbers.ts';
 import type { Html } from './html.ts';
 import { type RadarAxis, radar, roundedUp } from './radar.ts';
 

@@ -2,7 +2,7 @@
 
 import type { BenchmarkSample } from '../benchmarkSamples.ts';
 import type { Benchmarks } from '../benchmarks.ts';
-import { duration } from '../numbers.ts';
+import { duration } from '../format/numbers.ts';
 import { benchmarksNote, benchmarksTable, meansOf } from '../tables/benchmarks.ts';
 import { cautionsOf, headOf } from '../text/benchmarkLines.ts';
 import { behaviourRadar } from './behaviourRadar.ts';

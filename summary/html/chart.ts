@@ -6,10 +6,10 @@
  */
 
 import type { Point, Series } from '../curves.ts';
-import type { Show } from '../numbers.ts';
+import type { Show } from '../format/numbers.ts';
+import { ticks, wholeTicks } from '../format/ticks.ts';
 import { type Html, html } from './html.ts';
 import { movingMean } from './movingMean.ts';
-import { ticks, wholeTicks } from './ticks.ts';
 
 export interface Chart {
   readonly title: string;

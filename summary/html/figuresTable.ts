@@ -2,9 +2,9 @@
  * The figures of held-out questions before and after, one row each: values with their intervals, both on a line of their own
  * scale, and what changed. What may be chance (the interval holds 0) has no colour.
  */
-import type { Interval } from '../../operators/metrics/interval.ts';
+import type { Interval } from '../../operators/metrics/index.ts';
 import type { Behaviour } from '../behaviour.ts';
-import { fixed, hundred, orDash, percent, type Show, signed } from '../numbers.ts';
+import { fixed, hundred, orDash, percent, type Show, signed } from '../format/numbers.ts';
 import type { Results } from '../results.ts';
 import {
   changeIntervalText,

@@ -2,7 +2,7 @@
  * HTML as text, escaped. Much of a report is what a model wrote, which is hostile: nothing reaches the page
  * but through `html` (which escapes every value that is not `Html` itself) or `trusted` constants.
  */
-import { replaceHidden } from '../../base/visible.ts';
+import { replaceHidden } from '../../base/text/index.ts';
 
 /** Text that is safe to put between tags and into quoted attributes. */
 export interface Html {

@@ -2,7 +2,7 @@
  * A radar chart as inline SVG: an axis a number, at most three series. A series is told by its line and by the shape at its
  * corners as well as by its colour, and every value can be read on hover and in the label of the figure.
  */
-import { NOTHING, type Show } from '../numbers.ts';
+import { NOTHING, type Show } from '../format/numbers.ts';
 import { type Html, html } from './html.ts';
 
 export interface RadarAxis {

@@ -1,7 +1,7 @@
 /** The summary of a run as one self-contained page, or as a part of another one. */
-import { counted } from '../../base/counted.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Curve, Curves } from '../curves.ts';
-import { percent, significant } from '../numbers.ts';
+import { percent, significant } from '../format/numbers.ts';
 import type { Results } from '../results.ts';
 import type { Sample, Trajectory } from '../samples.ts';
 import type { Summary } from '../summary.ts';

@@ -1,7 +1,6 @@
 /** Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not pair. */
 
-import { counted } from '../../base/counted.ts';
-import { literal } from '../../base/literal.ts';
+import { counted, literal } from '../../base/text/index.ts';
 import type { Question, Rollout } from '../../topics/index.ts';
 import { type Html, html } from './html.ts';
 

@@ -1,8 +1,6 @@
 /** What a run gives Prometheus at one moment, as a page. Pure. */
-import type { TopicStat } from '../../streams/log.ts';
-import type { SourceStats } from '../../streams/run/sourceRunner.ts';
-import type { StageStats } from '../../streams/run/stageStats.ts';
-import type { WorkerStatus } from '../../streams/run/workerStatus.ts';
+import type { TopicStat } from '../../streams/index.ts';
+import type { SourceStats, StageStats, WorkerStatus } from '../../streams/run/index.ts';
 import { topics as topicsOfRun } from '../../topics/index.ts';
 import { type RunFacts, runStatuses } from '../facts.ts';
 import type { Page } from './exposition.ts';

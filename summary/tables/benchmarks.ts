@@ -1,6 +1,6 @@
 /** The paper's table of an evaluation as people read it. */
-import type { BenchmarkRow, BenchmarkTable, TableNumbers } from '../../operators/metrics/table.ts';
-import { fixed, hundred, orDash } from '../numbers.ts';
+import type { BenchmarkRow, BenchmarkTable, TableNumbers } from '../../operators/metrics/index.ts';
+import { fixed, hundred, orDash } from '../format/numbers.ts';
 import { columns, type Table } from './table.ts';
 
 interface Column {

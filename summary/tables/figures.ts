@@ -1,7 +1,7 @@
 /** The figures of an evaluation as people read them: what each is called, how it is written, which way is better. */
-import type { Interval } from '../../operators/metrics/interval.ts';
+import type { Interval } from '../../operators/metrics/index.ts';
 import type { Difference, Differences, Intervals } from '../certainty.ts';
-import { fixed, NOTHING, percent, type Show, signed } from '../numbers.ts';
+import { fixed, NOTHING, percent, type Show, signed } from '../format/numbers.ts';
 import type { Evaluation } from '../results.ts';
 
 export interface Figure {

@@ -1,5 +1,5 @@
 /** The tables of a run's results: before and after, round by round, what training came to. */
-import { duration, fixed, orDash, type Show, significant } from '../numbers.ts';
+import { duration, fixed, orDash, type Show, significant } from '../format/numbers.ts';
 import type { Results, Round } from '../results.ts';
 import type { Course } from '../training.ts';
 import {

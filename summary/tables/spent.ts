@@ -1,7 +1,7 @@
 /** Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit a run that ended and one that goes on. */
 
+import { percent, rate } from '../format/numbers.ts';
 import type { Live } from '../live.ts';
-import { percent, rate } from '../numbers.ts';
 import { columns, type Table } from './table.ts';
 
 export function spentTable({ sources, stages }: Live): Table {

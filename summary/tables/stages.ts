@@ -1,7 +1,7 @@
 /** What each source and stage of a run does and waits for. */
 
+import { percent, rate } from '../format/numbers.ts';
 import type { Live, SourceRow, StageRow } from '../live.ts';
-import { percent, rate } from '../numbers.ts';
 import { columns, type Table } from './table.ts';
 
 /** Where there is little room, these go, the last first. */

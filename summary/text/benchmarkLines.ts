@@ -1,7 +1,7 @@
 /** What was evaluated, and what a reader must know to trust the numbers: for text and page. */
 
-import { counted } from '../../base/counted.ts';
-import { describeSampling } from '../../model/sampling.ts';
+import { counted } from '../../base/text/index.ts';
+import { describeSampling } from '../../model/index.ts';
 import type { Benchmarks } from '../benchmarks.ts';
 
 /** What was evaluated, in one line. */

@@ -1,7 +1,7 @@
 /** An evaluation as plain text. */
 
 import type { Benchmarks } from '../benchmarks.ts';
-import { duration } from '../numbers.ts';
+import { duration } from '../format/numbers.ts';
 import { benchmarksTable } from '../tables/benchmarks.ts';
 import { cautionsOf, headOf } from './benchmarkLines.ts';
 import { textTable } from './table.ts';

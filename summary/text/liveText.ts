@@ -1,8 +1,8 @@
 /** What a run does now as lines of text, for a terminal or a log of one's own. */
 
-import { visible } from '../../base/visible.ts';
+import { visible } from '../../base/text/index.ts';
+import { duration, fixed, rate, type Show, size } from '../format/numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../live.ts';
-import { duration, fixed, rate, type Show, size } from '../numbers.ts';
 import type { RunState } from '../state.ts';
 import { stagesTable } from '../tables/stages.ts';
 import { colours } from './colours.ts';

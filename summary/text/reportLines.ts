@@ -1,8 +1,8 @@
 /** What a run is and what it was asked, in a few words: for text and page. */
 
-import { counted } from '../../base/counted.ts';
-import { describeSampling } from '../../model/sampling.ts';
-import { duration } from '../numbers.ts';
+import { counted } from '../../base/text/index.ts';
+import { describeSampling } from '../../model/index.ts';
+import { duration } from '../format/numbers.ts';
 import type { Results } from '../results.ts';
 
 /** The run in one line, without its name. */

@@ -1,5 +1,5 @@
 /** The results of a run as plain text. */
-import { counted } from '../../base/counted.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Results } from '../results.ts';
 import {
   beforeAfterTable,

@@ -1,7 +1,7 @@
 /**
  * Text on its way to a terminal: whatever stands in it, the terminal obeys nothing but ends of lines and the colours that we set.
  */
-import { visibleLines } from '../../base/visible.ts';
+import { visibleLines } from '../../base/text/index.ts';
 
 const COLOUR = new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/config.ts';
 import { Graph } from '../../model/graph/graph.ts';
-import { losses } from '../../model/losses/index.ts';
+import { losses } from '../../model/losses/losses.ts';
 import type { Feed, Feeds, Session } from '../../model/runtime/session.ts';
 import { addRows } from '../../model/train/gradientSums.ts';
 import {

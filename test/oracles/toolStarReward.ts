@@ -3,7 +3,7 @@
  * wrong one in good form 0.1, and a fault of form nothing.
  */
 
-import { lastBoxed } from '../../base/boxed.ts';
+import { lastBoxed } from '../../base/text/boxed.ts';
 import { firstAnswerBlock } from '../../operators/dialect/answer.ts';
 import { isWellFormed } from '../../operators/dialect/format.ts';
 import { strictBoxContent } from '../../operators/rewards/deepResearch.ts';

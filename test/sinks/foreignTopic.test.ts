@@ -7,7 +7,7 @@ import { sleepClock } from '../../base/sleepClock.ts';
 import { foreignSink } from '../../sinks/foreignTopic.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { flow } from '../../streams/flow.ts';
-import { foreignTopic } from '../../streams/kafka/foreignTopic.ts';
+import { foreignTopic } from '../../streams/foreign/foreignTopic.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';
 import { sink, source } from '../../streams/stage.ts';
 import { type Metric, topics } from '../../topics/index.ts';

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
-import type { NamedLoss } from '../../model/losses/index.ts';
+import type { NamedLoss } from '../../model/losses/losses.ts';
 import { encodeExample } from '../../operators/dialect/encodeExample.ts';
 import { type TrainerOptions, trainer } from '../../sinks/trainer.ts';
 import { weightsStore } from '../../sinks/weights.ts';

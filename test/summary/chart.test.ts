@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Point } from '../../summary/curves.ts';
+import { ticks, wholeTicks } from '../../summary/format/ticks.ts';
 import { chart } from '../../summary/html/chart.ts';
 import { movingMean } from '../../summary/html/movingMean.ts';
-import { ticks, wholeTicks } from '../../summary/html/ticks.ts';
 
 const points = (values: readonly number[], from = 1): Point[] =>
   values.map((y, i) => ({ x: from + i, y }));

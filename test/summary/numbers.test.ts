@@ -1,5 +1,4 @@
 import { expect, it } from '@jest/globals';
-import { htmlTable } from '../../summary/html/table.ts';
 import {
   duration,
   fixed,
@@ -9,7 +8,8 @@ import {
   signed,
   significant,
   size,
-} from '../../summary/numbers.ts';
+} from '../../summary/format/numbers.ts';
+import { htmlTable } from '../../summary/html/table.ts';
 import { columns } from '../../summary/tables/table.ts';
 import { textTable } from '../../summary/text/table.ts';
 

@@ -17,6 +17,9 @@ const DECLARED =
 const ALL = /^export (?:type )?\* from '([^']+)';/gm;
 const GROUP = /^export \* as (\w+) from '([^']+)';/gm;
 const SOME = /^export (?:type )?\{([^}]+)\} from '([^']+)';/gm;
+/** `export { a };`, of what the file imports: found with the import. */
+const IMPORTED = /^export (?:type )?\{([^}]+)\};/gm;
+const IMPORT = /^import (?:type )?\{([^}]+)\} from '(\.[^']+)';/gm;
 
 /** Of `file`, a path from the root of the repository. */
 export function exportsOf(file: string): readonly Exported[] {
@@ -41,7 +44,15 @@ export function exportsOf(file: string): readonly Exported[] {
       return { ...found, name: as };
     });
   });
-  return [...declared, ...all, ...groups, ...some];
+  const passedOn = [...text.matchAll(IMPORTED)].flatMap(([, list]) => namesIn(list as string));
+  const imported = passedOn.flatMap(([name, as]) =>
+    [...text.matchAll(IMPORT)]
+      .filter(([, list]) => namesIn(list as string).some(([, here]) => here === name))
+      .flatMap(([, , path]) => exportsOf(beside(path as string)))
+      .filter((candidate) => candidate.name === name)
+      .map((found) => ({ ...found, name: as })),
+  );
+  return [...declared, ...all, ...groups, ...some, ...imported];
 }
 
 /** The pairs of an import or export list: its name there, its name here. */

@@ -3,8 +3,8 @@ import type { Loss } from '../../model/engine.ts';
 import { pullBack } from '../../model/graph/gradients.ts';
 import { Graph } from '../../model/graph/graph.ts';
 import { judgeTokens } from '../../model/graph/layers.ts';
-import { prepareLoss } from '../../model/losses/index.ts';
 import type { TargetSequence } from '../../model/losses/loss.ts';
+import { prepareLoss } from '../../model/losses/losses.ts';
 import type { Session } from '../../model/runtime/session.ts';
 import { type GraphRunner, graphRunner } from '../model/runtime/graphRunner.ts';
 

@@ -7,8 +7,8 @@ import type { Matrix } from '../../model/credit/matrix.ts';
 import type { Loss } from '../../model/engine.ts';
 import { pullBack } from '../../model/graph/gradients.ts';
 import { Graph } from '../../model/graph/graph.ts';
-import { prepareLoss } from '../../model/losses/index.ts';
 import type { TargetSequence } from '../../model/losses/loss.ts';
+import { prepareLoss } from '../../model/losses/losses.ts';
 import type { Session } from '../../model/runtime/session.ts';
 import { type GraphRunner, graphRunner } from '../model/runtime/graphRunner.ts';
 

@@ -5,8 +5,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { MillraceError, messageOf } from '../../../base/errors.ts';
-import { systemMessage } from '../../../base/systemError.ts';
+import { MillraceError, messageOf, systemMessage } from '../../../base/index.ts';
 import type { ToolDoc } from './toolDoc.ts';
 
 const property = z.looseObject({

@@ -1,5 +1,5 @@
 /** A chat template as the native dialect needs it; `nativeChat` of millrace/jobs makes one of a policy's folder. */
-import type { Tokenizer } from '../../../model/engine.ts';
+import type { Tokenizer } from '../../../model/index.ts';
 
 /** One turn of the policy's, and what its calls gave. */
 export interface ChatTurn {

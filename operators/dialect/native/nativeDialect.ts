@@ -10,7 +10,7 @@
  * form. `faults` says what else: `answered` = the policy is told what is wrong and goes on, `ends` = the rollout ends.
  */
 
-import type { TrainSequence } from '../../../model/engine.ts';
+import type { TrainSequence } from '../../../model/index.ts';
 import type { CallFaults } from '../callFaults.ts';
 import { type Dialect, type DialectCall, endTokens, type Part } from '../dialect.ts';
 import type { ResultTokens } from '../encodeExample.ts';

@@ -3,7 +3,7 @@
  * from the first `\boxed{` to the last brace of the output. `last` (ToolHop): from the last `\boxed{` to the first brace behind
  * it. Where there is no box, what stands behind `ANSWER:`.
  *
- * Both misread what nests or comes twice; `lastBoxed` (base/boxed.ts) is the reading that counts braces.
+ * Both misread what nests or comes twice; `lastBoxed` (base/text/boxed.ts) is the reading that counts braces.
  */
 
 /** See above. */

@@ -4,7 +4,7 @@
  * What is imported becomes `result` entries, which a search answers with first; what is exported is these, and the results of
  * providers as the plain text that a policy read.
  */
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
 import { type PagesOptions, pagesText } from '../web/resultText.ts';
 import type { WebResult } from '../web/webResult.ts';

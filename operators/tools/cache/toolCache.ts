@@ -9,9 +9,8 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { openCheckedFile } from '../../../base/checkedFile.ts';
-import type { Clock } from '../../../base/clock.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
+import { type Clock, withoutSecrets } from '../../../base/index.ts';
+import { openCheckedFile } from '../../../base/lmdb/index.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
 
 /** What is kept: results of providers, finished result texts (the form that the papers release), pages, summaries, pure tools' outputs. */

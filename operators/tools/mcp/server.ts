@@ -11,9 +11,7 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { MillraceError, messageOf } from '../../../base/errors.ts';
-import { outsideText } from '../../../base/outsideText.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
+import { MillraceError, messageOf, outsideText, withoutSecrets } from '../../../base/index.ts';
 import { boundedFetch } from './boundedFetch.ts';
 
 /** Where a server is. Values of `env` and `token` are secrets; see `keepSecret`. */

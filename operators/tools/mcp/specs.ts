@@ -5,8 +5,7 @@
  */
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { MillraceError } from '../../../base/errors.ts';
-import { outsideText } from '../../../base/outsideText.ts';
+import { MillraceError, outsideText } from '../../../base/index.ts';
 import { fenceFor } from '../../dialect/fence.ts';
 import type { ToolParameters } from '../tool.ts';
 

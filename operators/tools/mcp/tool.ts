@@ -1,7 +1,6 @@
 /** A tool of an MCP server as a tool of a job: what the policy wrote becomes arguments, what the server gives becomes text. */
 import type { CallToolResult } from '@modelcontextprotocol/client';
-import { hasCode, messageOf } from '../../../base/errors.ts';
-import { outsideText } from '../../../base/outsideText.ts';
+import { hasCode, messageOf, outsideText } from '../../../base/index.ts';
 import { isObject, onlyText, parsed, specOf } from '../../dialect/native/toolCalls.ts';
 import { outputText } from '../outputText.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';

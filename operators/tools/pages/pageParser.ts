@@ -4,12 +4,17 @@
  * Holds true: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended, and the next page gets a
  * new one. So the worst that a page can do is to fail.
  */
-import { hasCode, messageOf } from '../../../base/errors.ts';
-import { outsideText } from '../../../base/outsideText.ts';
-import { raceAbort } from '../../../base/raceAbort.ts';
-import { Semaphore } from '../../../base/semaphore.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
-import { startWorker, type WorkerHandle, workerEntry } from '../../../base/worker.ts';
+import {
+  hasCode,
+  messageOf,
+  outsideText,
+  raceAbort,
+  Semaphore,
+  type SleepClock,
+  startWorker,
+  type WorkerHandle,
+  workerEntry,
+} from '../../../base/index.ts';
 import type { PageFormat } from './pageReader.ts';
 
 /** What of an HTML page is taken: the text that a reader's view would show, or all that can be seen (the papers'). */

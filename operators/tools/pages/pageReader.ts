@@ -5,7 +5,7 @@
  * address included; a site's robots.txt is kept to, where that is asked for; bytes, time and text are bounded; what cannot be read
  * is data. What a page says is hostile text, and comes back without what no reader sees (`webText`).
  */
-import { raceAbort } from '../../../base/raceAbort.ts';
+import { raceAbort } from '../../../base/index.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
 import { webLine, webText } from '../web/webText.ts';
 

@@ -3,12 +3,14 @@
  * `data.content`. For pages that only a browser can show, and for sites that refuse us.
  */
 import { lookup } from 'node:dns/promises';
-import { Exchange, NoReply } from '../../../base/http/exchange.ts';
-import { isPublicAddress, isPublicHost } from '../../../base/http/publicAddress.ts';
-import { saidIn } from '../../../base/http/said.ts';
-import { RateLimit } from '../../../base/rateLimit.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+import {
+  Exchange,
+  isPublicAddress,
+  isPublicHost,
+  NoReply,
+  saidIn,
+} from '../../../base/http/index.ts';
+import { RateLimit, type SleepClock, withoutSecrets } from '../../../base/index.ts';
 import { valueAt } from '../web/webResult.ts';
 import { failedPage, type Page, type PageSource } from './pageReader.ts';
 

@@ -5,11 +5,15 @@
  * not for us is kept to, unless that is switched off.
  */
 import type { LookupFunction } from 'node:net';
-import { messageOf } from '../../../base/errors.ts';
-import { Exchange, type HttpReply, isRedirect, NoReply } from '../../../base/http/exchange.ts';
-import { isPublicHost, publicLookup } from '../../../base/http/publicAddress.ts';
-import { RateLimit } from '../../../base/rateLimit.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+import {
+  Exchange,
+  type HttpReply,
+  isPublicHost,
+  isRedirect,
+  NoReply,
+  publicLookup,
+} from '../../../base/http/index.ts';
+import { messageOf, RateLimit, type SleepClock } from '../../../base/index.ts';
 import { LruCache } from '../lruCache.ts';
 import { type Extract, type PageParserOptions, pageParser } from './pageParser.ts';
 import { failedPage, type Page, type PageSource, pageUrl } from './pageReader.ts';

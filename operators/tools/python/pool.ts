@@ -10,7 +10,7 @@
  * without an answer has given none: its program runs again in another. When that does not help, or no process can be
  * started, the tool is down; where none could ever be started, it is broken.
  */
-import { messageOf } from '../../../base/errors.ts';
+import { messageOf } from '../../../base/index.ts';
 import { toolBroken, toolDown } from '../tool.ts';
 import type { ProgramResult } from './programResult.ts';
 import { Sandbox, type SandboxSettings } from './sandbox.ts';

@@ -10,7 +10,7 @@
  * what it has, and need not give the same each time.
  */
 
-import { raceAbort } from '../../../base/raceAbort.ts';
+import { raceAbort } from '../../../base/index.ts';
 import { type Tool, toolDown } from '../tool.ts';
 import { Pool, type PoolSize } from './pool.ts';
 import { failed, type ProgramLimits, type ProgramResult, toolResultOf } from './programResult.ts';

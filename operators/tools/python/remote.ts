@@ -6,11 +6,8 @@
  * program can forge no result but its own; however much it prints, little comes back.
  */
 import { z } from 'zod';
-import { Exchange, type HttpReply, isRedirect, NoReply } from '../../../base/http/exchange.ts';
-import { saidIn } from '../../../base/http/said.ts';
-import { outsideText } from '../../../base/outsideText.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+import { Exchange, type HttpReply, isRedirect, NoReply, saidIn } from '../../../base/http/index.ts';
+import { outsideText, type SleepClock, withoutSecrets } from '../../../base/index.ts';
 import { toolDown } from '../tool.ts';
 import { programPython } from './programPython.ts';
 import { MARGIN, type ProgramLimits, type ProgramResult } from './programResult.ts';

@@ -7,8 +7,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { residentBytes } from '../../../base/platform.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
+import { residentBytes, withoutSecrets } from '../../../base/index.ts';
 import { readLines } from './channel.ts';
 import { launch, pyodideFolder, type SandboxProcess } from './launch.ts';
 import { programPython } from './programPython.ts';

@@ -7,7 +7,7 @@
  * not depend on who asked beside. A query whose caller goes away while it waits is never answered; nothing waits for company.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import { LruCache } from '../lruCache.ts';
 import type { Hit, Retriever } from './retriever.ts';
 

@@ -1,5 +1,5 @@
 /** Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). Where somebody else can read them, only their ids are kept. */
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import type { Hit, Passage, Retriever } from './retriever.ts';
 import { WordIndexBuilder } from './wordIndex.ts';
 

@@ -1,7 +1,7 @@
 /** Builds the graphs of an index, a stretch of passages each: several at once, each by a thread of its own. */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startWorker, workerEntry } from '../../../base/worker.ts';
+import { startWorker, workerEntry } from '../../../base/index.ts';
 import type { GraphForm } from './graph.ts';
 import type { GraphStretch } from './graphWorker.ts';
 import { type Manifest, VECTORS } from './manifest.ts';

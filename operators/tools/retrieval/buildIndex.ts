@@ -8,9 +8,8 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { makeFolder } from '../../../base/makeFolder.ts';
-import { replaceFile } from '../../../base/replaceFile.ts';
-import type { TextEncoder } from '../../../model/encoder/encoder.ts';
+import { makeFolder, replaceFile } from '../../../base/index.ts';
+import type { TextEncoder } from '../../../model/encoder/index.ts';
 import { buildGraphs } from './buildGraphs.ts';
 import { IdSet } from './idSet.ts';
 import { MANIFEST, VECTORS, writeManifest } from './manifest.ts';

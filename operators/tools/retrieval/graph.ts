@@ -7,8 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Index } from 'usearch';
-import { MillraceError } from '../../../base/errors.ts';
-import { machine } from '../../../base/platform.ts';
+import { MillraceError, machine } from '../../../base/index.ts';
 
 /** What a graph is made with. */
 export interface GraphForm {

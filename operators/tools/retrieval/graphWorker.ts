@@ -1,7 +1,7 @@
 /** Entry of the worker that builds one graph over a stretch of the vectors. */
 import { open } from 'node:fs/promises';
 import type { Index } from 'usearch';
-import { serve } from '../../../base/worker.ts';
+import { serve } from '../../../base/index.ts';
 import { type GraphForm, newGraph } from './graph.ts';
 import { readRows } from './vectorFile.ts';
 

@@ -10,7 +10,7 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../../../base/replaceFile.ts';
+import { replaceFile } from '../../../base/index.ts';
 import { retrieverError } from './retrieverError.ts';
 
 /** The file that makes a folder an index. */

@@ -5,9 +5,8 @@
  * (batches.ts makes one of those of many callers).
  */
 import { join } from 'node:path';
-import { halfOfThem } from '../../../base/threads.ts';
-import { startWorker, workerEntry } from '../../../base/worker.ts';
-import type { OpenEncoder, TextEncoder } from '../../../model/encoder/encoder.ts';
+import { halfOfThem, startWorker, workerEntry } from '../../../base/index.ts';
+import type { OpenEncoder, TextEncoder } from '../../../model/encoder/index.ts';
 import { checkFiles, MANIFEST, type Manifest, readManifest, VECTORS } from './manifest.ts';
 import type { Nearest } from './nearest.ts';
 import { openPassages, type PassageReader } from './passageFile.ts';

@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writingTo } from '../../../base/systemError.ts';
+import { writingTo } from '../../../base/index.ts';
 import { OFFSETS, PASSAGES } from './manifest.ts';
 import type { Passage } from './retriever.ts';
 import { retrieverError } from './retrieverError.ts';

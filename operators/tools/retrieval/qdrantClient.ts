@@ -4,12 +4,15 @@
  * Holds true: the key stands in a header alone; requests end in time and are tried again where that may help; a server that nobody
  * answers at is `TOOL_DOWN`, what it refuses is `QDRANT` with its own words.
  */
-import { MillraceError } from '../../../base/errors.ts';
-import { Exchange, NoReply } from '../../../base/http/exchange.ts';
-import { retryAfterMs } from '../../../base/http/retryAfter.ts';
-import { saidIn } from '../../../base/http/said.ts';
-import { serverAddress } from '../../../base/http/serverAddress.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+
+import {
+  Exchange,
+  NoReply,
+  retryAfterMs,
+  saidIn,
+  serverAddress,
+} from '../../../base/http/index.ts';
+import { MillraceError, type SleepClock } from '../../../base/index.ts';
 import { toolDown } from '../tool.ts';
 
 /** Where a collection is. */

@@ -6,8 +6,8 @@
  * that equal scores at the end are told apart too.
  */
 import { createHash } from 'node:crypto';
-import { MillraceError } from '../../../base/errors.ts';
-import type { EncoderSettings, TextEncoder } from '../../../model/encoder/encoder.ts';
+import { MillraceError } from '../../../base/index.ts';
+import type { EncoderSettings, TextEncoder } from '../../../model/encoder/index.ts';
 import type { Payload, Point, QdrantClient } from './qdrantClient.ts';
 import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
 

@@ -6,13 +6,20 @@
  * `retryDelayMs`.
  */
 
-import { MillraceError } from '../../../base/errors.ts';
-import { Exchange, type HttpReply, isRedirect, NoReply } from '../../../base/http/exchange.ts';
-import { retryAfterMs } from '../../../base/http/retryAfter.ts';
-import { saidIn } from '../../../base/http/said.ts';
-import type { Report } from '../../../base/outage.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+import {
+  Exchange,
+  type HttpReply,
+  isRedirect,
+  NoReply,
+  retryAfterMs,
+  saidIn,
+} from '../../../base/http/index.ts';
+import {
+  MillraceError,
+  type Report,
+  type SleepClock,
+  withoutSecrets,
+} from '../../../base/index.ts';
 import { toolDown } from '../tool.ts';
 import type { Hit, Retriever } from './retriever.ts';
 import { hitsIn, requestFor } from './wire.ts';

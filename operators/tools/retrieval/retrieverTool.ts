@@ -3,8 +3,7 @@
  *
  * Passages are text that anybody may have written: what no reader sees is left out of them, and the dialect fences the rest.
  */
-import { hasCode } from '../../../base/errors.ts';
-import { raceAbort } from '../../../base/raceAbort.ts';
+import { hasCode, raceAbort } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';
 import { outputText } from '../outputText.ts';
 import { asPages } from '../search/searchTool.ts';

@@ -6,7 +6,7 @@
 import { openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Index } from 'usearch';
-import { Moved, serve } from '../../../base/worker.ts';
+import { Moved, serve } from '../../../base/index.ts';
 import { type GraphForm, newGraph } from './graph.ts';
 import { best, dot, type Nearest } from './nearest.ts';
 import { readRows, rowBytes } from './vectorFile.ts';

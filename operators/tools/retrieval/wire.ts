@@ -10,7 +10,7 @@
  * The first is Search-R1's and those that follow it, the others ET-Agent's and Tool-Star's over FlashRAG. Each route takes the
  * fields of the others in the place of its own. A passage is {"id", "contents"}, and "title" where it has one.
  */
-import { Refusal } from '../../../base/http/refusal.ts';
+import { Refusal } from '../../../base/http/index.ts';
 import type { Hit, Passage } from './retriever.ts';
 
 /** The routes. */

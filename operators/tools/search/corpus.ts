@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import type { SearchDocument } from './searchTool.ts';
 
 const FIELDS = ['id', 'title', 'text'] as const;

@@ -5,7 +5,7 @@
  * one world, a resumed run finds it again in the cache that it is given, and a replay never asks, since every call is in
  * `tool-calls`. Arguments are checked before anybody is asked, and a wrong one has the same answer always.
  */
-import { canonicalJson } from '../../../base/canonicalJson.ts';
+import { canonicalJson } from '../../../base/text/index.ts';
 import { argumentFault } from '../../deepAgent/tools/readCall.ts';
 import { isObject, parsed } from '../../dialect/native/toolCalls.ts';
 import type { AskOnce } from '../cache/askOnce.ts';

@@ -4,7 +4,7 @@
  *
  * Either a text model plays the tools (`modelWorld`, DeepAgent §3.2), or a rule does (`ruleWorld`: tests, demonstrations).
  */
-import type { DrawKey } from '../../../base/draws.ts';
+import type { DrawKey } from '../../../base/index.ts';
 import { chatFence } from '../../dialect/fence.ts';
 import type { ToolParameters } from '../tool.ts';
 import { simulatorReply } from './reply.ts';

@@ -6,7 +6,7 @@
  * from outside as well: a page may have told it what to say. A summary is asked for once and kept.
  */
 import { createHash } from 'node:crypto';
-import type { DrawKey } from '../../../base/draws.ts';
+import type { DrawKey } from '../../../base/index.ts';
 import { chatFence } from '../../dialect/fence.ts';
 import { isSpace, strip } from '../../text/characters.ts';
 import type { AskOnce } from '../cache/askOnce.ts';

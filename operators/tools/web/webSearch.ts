@@ -4,12 +4,8 @@
  * Holds true: a key stands in the request alone, never in a reason; requests keep to the rate; each ends in time. A wrong key is an
  * error, since no other query would get further; what another try may cure is tried again and is then data.
  */
-import { Exchange, type HttpReply, NoReply } from '../../../base/http/exchange.ts';
-import { saidIn } from '../../../base/http/said.ts';
-import { outsideText } from '../../../base/outsideText.ts';
-import { RateLimit } from '../../../base/rateLimit.ts';
-import { withoutSecrets } from '../../../base/secrets.ts';
-import type { SleepClock } from '../../../base/sleepClock.ts';
+import { Exchange, type HttpReply, NoReply, saidIn } from '../../../base/http/index.ts';
+import { outsideText, RateLimit, type SleepClock, withoutSecrets } from '../../../base/index.ts';
 import { toolDown } from '../tool.ts';
 import type { SearchProvider } from './providers/provider.ts';
 import type { WebResult } from './webResult.ts';

@@ -4,7 +4,7 @@
  * Three forms, each on top of the one before: snippets (`Page 1: …`); with `read`, records of the results with what their pages
  * say around the snippet; with `summariser` as well, what a model makes of those and of the reasoning so far.
  */
-import { raceAbort } from '../../../base/raceAbort.ts';
+import { raceAbort } from '../../../base/index.ts';
 import { splitLogs } from '../../dialect/logs.ts';
 import { strip } from '../../text/characters.ts';
 import type { AskOnce } from '../cache/askOnce.ts';

@@ -4,7 +4,7 @@
  * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag characters. Joiners
  * stay, because scripts and emoji need them. What the text says is not changed; the dialect's fence comes after this.
  */
-import { withoutSecrets } from '../../../base/secrets.ts';
+import { withoutSecrets } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';
 
 /** Controls and formatting characters, but for line ends, joiners, and signs of Arabic that are seen. */

@@ -1,5 +1,5 @@
 /** Numbers of the page beside those of summary/numbers.ts: counts, ages, times of day, and a curve in one sentence. */
-import { NOTHING, significant } from '../../../summary/numbers.ts';
+import { NOTHING, significant } from '../../../summary/format/index.ts';
 
 /** A whole number with thousands apart: `48,210`. */
 export function count(value: number): string {

@@ -1,6 +1,6 @@
 /** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
 import { useEffect, useState } from 'preact/hooks';
-import { fixed, orDash, percent, signed, significant } from '../../../summary/numbers.ts';
+import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
 import type { DiffTwin, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';

@@ -1,7 +1,6 @@
 /** Curves of a run, and of others beside it: chosen by name, zoomed by dragging, smoothed on request. All of it is in the address. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { MetricName, MetricsTwin, Series } from '../../wire/index.ts';
-import { limits } from '../../wire/index.ts';
+import { limits, type MetricName, type MetricsTwin, type Series } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

@@ -1,6 +1,6 @@
 /** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
 import { useEffect } from 'preact/hooks';
-import { orDash, percent, rate } from '../../../summary/numbers.ts';
+import { orDash, percent, rate } from '../../../summary/format/index.ts';
 import type { Mill as MillData, OverviewTwin } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, linkAt, query } from '../data/place.ts';

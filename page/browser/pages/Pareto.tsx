@@ -1,6 +1,6 @@
 /** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { fixed, orDash } from '../../../summary/numbers.ts';
+import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoPoint, ParetoTwin } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';

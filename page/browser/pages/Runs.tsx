@@ -1,7 +1,7 @@
 /** All runs of the folder, newest first; with `?diff=RUN` the other half of a comparison is chosen here. */
 import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { orDash } from '../../../summary/numbers.ts';
+import { orDash } from '../../../summary/format/index.ts';
 import type { RunRow, RunsTwin } from '../../wire/index.ts';
 import { linkTo, query } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';

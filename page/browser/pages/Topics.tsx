@@ -1,7 +1,7 @@
 /** The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it grows. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../../base/counted.ts';
-import { size } from '../../../summary/numbers.ts';
+import { counted } from '../../../base/text/index.ts';
+import { size } from '../../../summary/format/index.ts';
 import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';

@@ -3,7 +3,7 @@
  * the policy was of them. Left its group, right its facts.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { fixed } from '../../../summary/numbers.ts';
+import { fixed } from '../../../summary/format/index.ts';
 import type { TrajectoryTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';

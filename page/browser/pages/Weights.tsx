@@ -1,6 +1,6 @@
 /** One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled. */
 import { useEffect } from 'preact/hooks';
-import { size } from '../../../summary/numbers.ts';
+import { size } from '../../../summary/format/index.ts';
 import type { ReplayTwin, WeightsTwin } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';

@@ -1,5 +1,5 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
-import { fixed } from '../../../summary/numbers.ts';
+import { fixed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { treeLines, treeLinesMax } from '../logic/branchTree.ts';

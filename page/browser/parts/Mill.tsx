@@ -3,7 +3,7 @@
  * it says stands in the table of stages and topics beneath it as well.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { orDash, percent, rate } from '../../../summary/numbers.ts';
+import { orDash, percent, rate } from '../../../summary/format/index.ts';
 import type { Mill as MillData, MillSource, MillStage, Shares } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';

@@ -1,5 +1,5 @@
 /** Rollouts as rows, each a link to its trajectory. */
-import { fixed, orDash, signed } from '../../../summary/numbers.ts';
+import { fixed, orDash, signed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { count } from '../logic/format.ts';

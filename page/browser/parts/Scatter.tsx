@@ -3,7 +3,7 @@
  * name a point, a click opens it, dragging chooses several.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ticks } from '../../../summary/html/ticks.ts';
+import { ticks } from '../../../summary/format/index.ts';
 import type { ParetoPoint } from '../../wire/index.ts';
 import { value } from '../logic/format.ts';
 import { type Hits, hitsOf } from '../logic/hits.ts';

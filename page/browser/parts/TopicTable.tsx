@@ -1,5 +1,5 @@
 /** Every topic of a run: how much it holds, how fast it grows, who has not read it yet. */
-import { orDash, rate, size } from '../../../summary/numbers.ts';
+import { orDash, rate, size } from '../../../summary/format/index.ts';
 import type { MillTopic } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { ends } from '../data/stream.ts';

@@ -1,6 +1,6 @@
 /** Small parts that every view uses: what a run is doing, problems, empty places, ages, shown text. */
 import type { ComponentChildren } from 'preact';
-import { size } from '../../../summary/numbers.ts';
+import { size } from '../../../summary/format/index.ts';
 import type { RunState, Shown } from '../../wire/index.ts';
 import { nowMs } from '../data/clock.ts';
 import { copy } from '../data/take.ts';

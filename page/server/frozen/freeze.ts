@@ -3,7 +3,7 @@
  * end. What does not go in is said. Its first view is the results, which the file holds beside them.
  */
 
-import { size } from '../../../summary/numbers.ts';
+import { size } from '../../../summary/format/index.ts';
 import { topics } from '../../../topics/index.ts';
 import {
   type Frozen,

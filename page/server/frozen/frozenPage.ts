@@ -5,9 +5,7 @@
  * script, and with one it is a view of the page.
  */
 import { createHash } from 'node:crypto';
-import { html } from '../../../summary/html/html.ts';
-import type { Page } from '../../../summary/html/page.ts';
-import { style as reportStyle } from '../../../summary/html/style.ts';
+import { html, type Page, style as reportStyle } from '../../../summary/html/index.ts';
 import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/index.ts';
 import type { Assets } from '../http/assets.ts';
 

@@ -2,11 +2,10 @@
  * The file of a report: the run's live page as it is now with the static report in it. Where there can be no
  * such page, the static report alone, and why: no report is lost because its page cannot be made.
  */
-import { MillraceError } from '../../../base/errors.ts';
-import { pageOf } from '../../../summary/html/page.ts';
-import { reportOf } from '../../../summary/html/reportPage.ts';
-import { size } from '../../../summary/numbers.ts';
-import type { Summary } from '../../../summary/summary.ts';
+import { MillraceError } from '../../../base/index.ts';
+import { size } from '../../../summary/format/index.ts';
+import { pageOf, reportOf } from '../../../summary/html/index.ts';
+import type { Summary } from '../../../summary/index.ts';
 import { type Assets, loadAssets } from '../http/assets.ts';
 import type { RunView } from '../run/runView.ts';
 import { freeze } from './freeze.ts';

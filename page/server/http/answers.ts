@@ -3,7 +3,7 @@
  * showing it.
  */
 import type { ServerResponse } from 'node:http';
-import { hasCode, MillraceError } from '../../../base/errors.ts';
+import { hasCode, MillraceError } from '../../../base/index.ts';
 import type { ErrorBody } from '../../wire/index.ts';
 
 export const CONTENT_SECURITY_POLICY = [

@@ -2,7 +2,7 @@
  * Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs
  * has grown.
  */
-import { messageOf } from '../../../base/errors.ts';
+import { messageOf } from '../../../base/index.ts';
 import type { Divergence } from '../../wire/index.ts';
 import { divergenceOf } from '../run/divergence.ts';
 import type { HotRuns } from './hotRuns.ts';

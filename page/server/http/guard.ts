@@ -14,7 +14,7 @@
  *   token in its address.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { sameText } from '../../../base/http/admit.ts';
+import { sameText } from '../../../base/http/index.ts';
 
 export interface GuardOptions {
   /** Null = everybody who reaches the server may read (`--no-token`). */

@@ -1,8 +1,8 @@
 /** What the page's server needs of the program around it: the folder of runs, how each is opened, and the commands that change one. */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import type { Clock } from '../../../base/clock.ts';
-import type { Log } from '../../../streams/log.ts';
-import type { RunFacts } from '../../../summary/facts.ts';
+import type { Clock } from '../../../base/index.ts';
+import type { Log } from '../../../streams/index.ts';
+import type { RunFacts } from '../../../summary/index.ts';
 import type { Viewed } from '../run/runView.ts';
 import type { Opened } from './hotRuns.ts';
 

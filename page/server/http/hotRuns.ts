@@ -2,7 +2,7 @@
  * The runs that are open: at most so many, the one that nobody has asked for the longest is closed first. A
  * stream keeps its runs open; when all are kept, no further one is opened.
  */
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import type { RunView } from '../run/runView.ts';
 
 const OPEN_MAX = 4;

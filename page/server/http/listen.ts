@@ -3,8 +3,8 @@
  * certain one.
  */
 import type { RequestListener } from 'node:http';
-import { MillraceError, messageOf } from '../../../base/errors.ts';
-import { listenOn } from '../../../base/http/listenOn.ts';
+import { listenOn } from '../../../base/http/index.ts';
+import { MillraceError, messageOf } from '../../../base/index.ts';
 
 export const PORT = 7788;
 const PORTS_TRIED = 20;

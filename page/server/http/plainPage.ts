@@ -2,7 +2,7 @@
  * Pages without the client: what a browser without the token sees, and a list of the twins where the page was
  * not built.
  */
-import { type Html, html } from '../../../summary/html/html.ts';
+import { type Html, html } from '../../../summary/html/index.ts';
 
 export function plainPage(title: string, lines: readonly Html[], head = html``): string {
   const body = lines.map(

@@ -8,9 +8,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { MillraceError } from '../../../base/errors.ts';
-import { postedBody } from '../../../base/http/postedBody.ts';
-import { Refusal } from '../../../base/http/refusal.ts';
+import { postedBody, Refusal } from '../../../base/http/index.ts';
+import { MillraceError } from '../../../base/index.ts';
 import { type ControlTwin, replayFrom, WIRE } from '../../wire/index.ts';
 import { type Answer, errorBody, json } from './answers.ts';
 import type { Host } from './host.ts';

@@ -3,7 +3,7 @@
  * and end are kept to be shown, and which ends with the server.
  */
 import { once } from 'node:events';
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import type { ControlJob, replayFrom } from '../../wire/index.ts';
 import type { Host, RunCommands } from './host.ts';
 

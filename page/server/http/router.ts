@@ -2,7 +2,7 @@
  * Which twin an address is. Names in an address are looked up (runs by their names, topics by theirs, assets
  * by a list), never joined into a file name.
  */
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import { limits } from '../../wire/index.ts';
 import { type Moment, momentOf } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';

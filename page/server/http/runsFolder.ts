@@ -2,7 +2,7 @@
  * The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept
  * until it changes.
  */
-import { messageOf } from '../../../base/errors.ts';
+import { messageOf } from '../../../base/index.ts';
 import { type RunRow, type RunsTwin, WIRE } from '../../wire/index.ts';
 import { type Glance, glance, rowOf } from '../views/runRow.ts';
 import type { Host, KnownRun } from './host.ts';

@@ -1,6 +1,6 @@
 /** The page's server at work: what it holds, where it listens, and the link that opens it. */
 import { inspect } from 'node:util';
-import { keepSecret, withoutSecrets } from '../../../base/secrets.ts';
+import { keepSecret, withoutSecrets } from '../../../base/index.ts';
 import { loadAssets } from './assets.ts';
 import { Divergences } from './divergences.ts';
 import type { Host } from './host.ts';

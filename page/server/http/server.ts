@@ -1,7 +1,7 @@
 /** The page's server: judges every request, then gives the page, its data or its stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MillraceError } from '../../../base/errors.ts';
-import { html } from '../../../summary/html/html.ts';
+import { MillraceError } from '../../../base/index.ts';
+import { html } from '../../../summary/html/index.ts';
 import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './answers.ts';
 import type { Assets } from './assets.ts';
 import { type Asking, addressOf, type GuardOptions, judge, methods } from './guard.ts';

@@ -4,8 +4,7 @@
  * that takes nothing for half a minute is let go. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../../../base/clock.ts';
-import { MillraceError } from '../../../base/errors.ts';
+import { type Clock, MillraceError } from '../../../base/index.ts';
 import { type Hello, limits, type RunRow, WIRE } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
 import { RunStream, type StreamEvent } from '../run/runStream.ts';

@@ -2,7 +2,7 @@
  * A part of a curve as fine as the log has it. The book's buckets become wider as a run goes on; when a page zooms in, the records of
  * that part are read again, found by where their steps lie (`places.ts`).
  */
-import type { Log } from '../../../streams/log.ts';
+import type { Log } from '../../../streams/index.ts';
 import { type Metric, topics } from '../../../topics/index.ts';
 import { BucketSeries } from './bucketSeries.ts';
 import type { Span } from './places.ts';

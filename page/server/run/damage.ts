@@ -1,6 +1,5 @@
 /** Records of a run that could not be read when a page met them: where they lie, so that the overview can say so. */
-import type { Log, TapOptions } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
+import type { Log, TapOptions, Topic } from '../../../streams/index.ts';
 
 const KEPT_MAX = 1_000;
 const NAMED = 3;

@@ -1,7 +1,7 @@
 /** Where two runs part, for a page: the first record that differs, and in a rollout the first token that does. */
-import type { Tokenizer } from '../../../model/engine.ts';
-import type { Log, Stored } from '../../../streams/log.ts';
-import { type Compared, divergence } from '../../../streams/replay/divergence.ts';
+import type { Tokenizer } from '../../../model/index.ts';
+import type { Log, Stored } from '../../../streams/index.ts';
+import { type Compared, divergence } from '../../../streams/replay/index.ts';
 import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
 import type { Divergence, Shown } from '../../wire/index.ts';
 import { now } from './moment.ts';

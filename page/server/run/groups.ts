@@ -1,5 +1,5 @@
 /** Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each time. */
-import type { Log, Stored } from '../../../streams/log.ts';
+import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';
 import type { Group } from '../../wire/index.ts';
 import type { Moment } from './moment.ts';

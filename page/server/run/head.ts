@@ -1,9 +1,7 @@
 /** What every page says of its run first: how it is, since when, and how far. Pure. */
 
-import type { RunFacts } from '../../../summary/facts.ts';
-import type { Live } from '../../../summary/live.ts';
-import { duration } from '../../../summary/numbers.ts';
-import { type RunState, stateOf } from '../../../summary/state.ts';
+import { duration } from '../../../summary/format/index.ts';
+import { type Live, type RunFacts, type RunState, stateOf } from '../../../summary/index.ts';
 import type { RunHead } from '../../wire/index.ts';
 
 export interface HeadParts {

@@ -1,5 +1,5 @@
 /** What limits a run, or what is wrong with it, in one sentence. Pure. */
-import { duration, percent } from '../../../summary/numbers.ts';
+import { duration, percent } from '../../../summary/format/index.ts';
 import type { Health, MillStage, RunHead } from '../../wire/index.ts';
 
 /** A stage that is busy for less of its time limits nothing. */

@@ -1,7 +1,6 @@
 /** The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one sentence. Pure. */
-import type { TopicStat } from '../../../streams/log.ts';
-import type { RunFacts } from '../../../summary/facts.ts';
-import { isLive, isOld, type Live, type StageRow } from '../../../summary/live.ts';
+import type { TopicStat } from '../../../streams/index.ts';
+import { isLive, isOld, type Live, type RunFacts, type StageRow } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';

@@ -2,7 +2,7 @@
  * The text that each token adds, so that numbers of tokens can stand under their text. A token may be a part of a character:
  * its text then comes with the last part. What all of them add is the text, whole.
  */
-import type { Tokenizer } from '../../../model/engine.ts';
+import type { Tokenizer } from '../../../model/index.ts';
 
 /** Tokens before one that may change its text (a space that is implied between two words). */
 const CONTEXT = 4;

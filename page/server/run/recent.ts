@@ -1,5 +1,5 @@
 /** Tool calls and verdicts of the last five minutes, counted by ten seconds: bounded whatever the rate. */
-import type { Clock } from '../../../base/clock.ts';
+import type { Clock } from '../../../base/index.ts';
 import type { Selected, ToolCall } from '../../../topics/index.ts';
 import type { Mill } from '../../wire/index.ts';
 

@@ -1,8 +1,7 @@
 /** Reads records of a topic for a page: a stretch of it, those about one question, those at given places. */
 import { Subject, takeUntil } from 'rxjs';
-import { messageOf } from '../../../base/errors.ts';
-import type { Encoded, From, Log, Only, Stored, Unindexed } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
+import { messageOf } from '../../../base/index.ts';
+import type { Encoded, From, Log, Only, Stored, Topic, Unindexed } from '../../../streams/index.ts';
 import type { Position } from '../../../topics/index.ts';
 import type { UnreadableRow } from '../../wire/index.ts';
 import type { Moment } from './moment.ts';

@@ -1,5 +1,5 @@
 /** Rollouts as rows and groups, with what was scored, selected and trained of them. Pure. */
-import type { Stored } from '../../../streams/log.ts';
+import type { Stored } from '../../../streams/index.ts';
 import type { Batch, Question, Rollout, Scored, Selected } from '../../../topics/index.ts';
 import {
   type Group,

@@ -6,14 +6,10 @@
  * and only while somebody looks.
  */
 import { Subject, Subscription } from 'rxjs';
-import type { Clock } from '../../../base/clock.ts';
-import { messageOf } from '../../../base/errors.ts';
-import type { Tokenizer } from '../../../model/engine.ts';
-import type { From, Log, Stored } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
-import type { RunFacts } from '../../../summary/facts.ts';
-import type { Live } from '../../../summary/live.ts';
-import { Watch } from '../../../summary/watch.ts';
+import { type Clock, messageOf } from '../../../base/index.ts';
+import type { Tokenizer } from '../../../model/index.ts';
+import type { From, Log, Stored, Topic } from '../../../streams/index.ts';
+import { type Live, type RunFacts, Watch } from '../../../summary/index.ts';
 import { Learning, topics, type Weights } from '../../../topics/index.ts';
 import type { Mill, ReplayTwin, RunHead, WeightsTwin } from '../../wire/index.ts';
 import type { Sample } from './bucketSeries.ts';

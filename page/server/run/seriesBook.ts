@@ -3,7 +3,7 @@
  * known, for so many names again, and the rest are counted. Tokens trained so far ride along, as an axis.
  */
 
-import { metricNames } from '../../../summary/metricNames.ts';
+import { metricNames } from '../../../summary/index.ts';
 import type { Metric } from '../../../topics/index.ts';
 import { limits, type MetricName } from '../../wire/index.ts';
 import { BucketSeries, type Sample } from './bucketSeries.ts';

@@ -4,7 +4,7 @@
  * Bounded: when there are too many, every second one is let go (never the newest), and a step between two that are kept is
  * looked for in the log.
  */
-import type { Stored } from '../../../streams/log.ts';
+import type { Stored } from '../../../streams/index.ts';
 import type { Position, Weights } from '../../../topics/index.ts';
 
 const MARKS_MAX = 65_536;

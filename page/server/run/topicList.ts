@@ -1,8 +1,7 @@
 /** The topics of a run by their names: those of ours, and those that its job defines itself. */
-import { MillraceError } from '../../../base/errors.ts';
-import { anyTopic } from '../../../streams/contracts/anyTopic.ts';
-import type { Log } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
+import { MillraceError } from '../../../base/index.ts';
+import { anyTopic } from '../../../streams/contracts/index.ts';
+import type { Log, Topic } from '../../../streams/index.ts';
 import { allTopics, runTopic } from '../../../topics/index.ts';
 
 /** Fails with code `NO_TOPIC`, naming those that there are. */

@@ -1,6 +1,6 @@
 /** A record as a row: a line about it, its value, and the pages about what it names. Pure. */
 
-import type { Stored } from '../../../streams/log.ts';
+import type { Stored } from '../../../streams/index.ts';
 import { runTopic } from '../../../topics/index.ts';
 import type { TopicRow } from '../../wire/index.ts';
 import { refOf } from './refs.ts';

@@ -9,8 +9,8 @@
  *
  * A field that leads through a list is true of a record when it is true of one of the list's members.
  */
-import { MillraceError } from '../../../base/errors.ts';
-import type { Stored } from '../../../streams/log.ts';
+import { MillraceError } from '../../../base/index.ts';
+import type { Stored } from '../../../streams/index.ts';
 
 const TEXT_MAX = 500;
 const TERMS_MAX = 8;

@@ -1,9 +1,13 @@
 /** The twin of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
 import { isDeepStrictEqual } from 'node:util';
-import { byQuestion, meanFigures } from '../../../operators/metrics/evaluation.ts';
-import { differencesOf } from '../../../summary/certainty.ts';
-import { compareMetrics } from '../../../summary/comparison.ts';
-import { completeRounds, type Reading, readRun } from '../../../summary/reading.ts';
+import { byQuestion, meanFigures } from '../../../operators/metrics/index.ts';
+import {
+  compareMetrics,
+  completeRounds,
+  differencesOf,
+  type Reading,
+  readRun,
+} from '../../../summary/index.ts';
 import type { Scored } from '../../../topics/index.ts';
 import {
   type DiffTwin,

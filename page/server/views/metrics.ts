@@ -1,7 +1,8 @@
 /** The twin of the curves: series of this run and of those beside it, over steps, time or tokens. */
-import { counted } from '../../../base/counted.ts';
-import { MillraceError } from '../../../base/errors.ts';
-import { metricNames } from '../../../summary/metricNames.ts';
+
+import { MillraceError } from '../../../base/index.ts';
+import { counted } from '../../../base/text/index.ts';
+import { metricNames } from '../../../summary/index.ts';
 import {
   type AbsentMetric,
   limits,

@@ -1,5 +1,5 @@
 /** The twin of a run's first page: the mill, six curves, and what it was started with. */
-import type { RunFacts } from '../../../summary/facts.ts';
+import type { RunFacts } from '../../../summary/index.ts';
 import { type Mill, type OverviewTwin, type SettingRow, WIRE } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';

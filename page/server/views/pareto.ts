@@ -1,5 +1,5 @@
 /** The twin of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
-import type { Log, Stored } from '../../../streams/log.ts';
+import type { Log, Stored } from '../../../streams/index.ts';
 import { type Scored, type Selected, topics } from '../../../topics/index.ts';
 import {
   limits,

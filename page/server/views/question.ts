@@ -1,5 +1,5 @@
 /** The twin of a question: every group of it. */
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import { type QuestionTwin, WIRE } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';

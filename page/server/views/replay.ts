@@ -1,5 +1,5 @@
 /** The twin of the scrubber: every step, what a verification found last, and the commands that go back. */
-import { metricNames } from '../../../summary/metricNames.ts';
+import { metricNames } from '../../../summary/index.ts';
 import { type ReplayStep, type ReplayTwin, WIRE } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';

@@ -1,9 +1,6 @@
 /** A run in the list of runs: what a glance at its log tells. */
-import type { Log } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
-import type { RunFacts } from '../../../summary/facts.ts';
-import { metricNames } from '../../../summary/metricNames.ts';
-import { Workers } from '../../../summary/workers.ts';
+import type { Log, Topic } from '../../../streams/index.ts';
+import { metricNames, type RunFacts, Workers } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
 import { headOf } from '../run/head.ts';

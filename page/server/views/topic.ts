@@ -1,7 +1,6 @@
 /** The twin of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
-import { MillraceError } from '../../../base/errors.ts';
-import type { Stored } from '../../../streams/log.ts';
-import type { Topic } from '../../../streams/topic.ts';
+import { MillraceError } from '../../../base/index.ts';
+import type { Stored, Topic } from '../../../streams/index.ts';
 import {
   limits,
   type TopicsTwin,

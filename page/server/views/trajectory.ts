@@ -1,6 +1,6 @@
 /** The twin of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
-import { MillraceError } from '../../../base/errors.ts';
-import type { Log, Stored } from '../../../streams/log.ts';
+import { MillraceError } from '../../../base/index.ts';
+import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
 import { type Call, limits, type TrajectoryTwin, type Turn, WIRE } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';

@@ -1,7 +1,7 @@
 /** The twin of weights: their manifest, the step that made them, and the rollouts that they made. */
 import { take } from 'rxjs';
-import { MillraceError } from '../../../base/errors.ts';
-import type { Log, Stored } from '../../../streams/log.ts';
+import { MillraceError } from '../../../base/index.ts';
+import type { Log, Stored } from '../../../streams/index.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
 import { limits, type RolloutRow, type WeightsTwin, WIRE } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';

@@ -5,7 +5,7 @@
  * of numbers. A page holds the entries of one range of hashes, and a checksum that also covers which page it is: one that was
  * changed, or lies in another's place, is recognised. Two names may have one hash: who looks up compares the record's own.
  */
-import { crc32 } from '../../../base/crc32.ts';
+import { crc32 } from '../../../base/index.ts';
 import { namesOf } from '../../names.ts';
 import type { Topic } from '../../topic.ts';
 

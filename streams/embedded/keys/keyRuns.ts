@@ -4,7 +4,7 @@
  * What is nowhere in a run (the last records of a topic, those of an older millrace, a run whose page was changed) is no
  * error: it has to be read. So an index can lack something, and cannot say something wrong.
  */
-import { hasCode } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/index.ts';
 import type { Store, Writes } from '../store.ts';
 import { entriesIn, hashOf, isWhole, pageOf, placesOf, type Run, sealPages } from './entries.ts';
 

@@ -4,7 +4,7 @@
  * What is asked of the broker and no longer there is looked for in the archive once more, when every transaction is decided that may tell
  * of it: another process may have archived it meanwhile. So only what somebody else has deleted is missing.
  */
-import { hasCode } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/index.ts';
 import { HELD_MAX, readSegment, segmentAt } from '../../archive/segments.ts';
 import type { KafkaTopics } from '../kafkaTopics.ts';
 import type { Link } from '../link.ts';

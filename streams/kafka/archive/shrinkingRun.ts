@@ -6,7 +6,7 @@
  * and deleted when retention next begins. No transaction covers file, entry and deletion, and none has to.
  */
 import { deleteRecordsV2 } from '@platformatic/kafka';
-import { MillraceError } from '../../../base/errors.ts';
+import { MillraceError } from '../../../base/index.ts';
 import type { Candidate, Shrinking } from '../../archive/retain.ts';
 import { type Folders, writeSegment } from '../../archive/segments.ts';
 import type { Committer } from '../committer.ts';

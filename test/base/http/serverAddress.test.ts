@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MODEL_SERVER, serverAddresses } from '../../../base/http/serverAddress.ts';
 import { checkSettings, parseSetting } from '../../../cli/settings.ts';
 import { calibrateSettings } from '../../../jobs/calibrate.ts';
-import { readySettings } from '../../../jobs/ready/parts.ts';
+import { readySettings } from '../../../jobs/parts/readyParts.ts';
 
 test('addresses are read as people write them', () => {
   expect(serverAddresses('http://a:8000/v1/, https://b/models', MODEL_SERVER)).toEqual([

@@ -10,7 +10,7 @@ import { main } from '../../../cli/program.ts';
 import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
-import { unseal } from '../../../streams/kafka/registry.ts';
+import { unseal } from '../../../streams/foreign/wireFormat.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../topics/index.ts';
 import { builtMillrace } from '../../support/commandLine.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Matrix } from '../../../model/credit/matrix.ts';
-import type { NamedLoss, SettingsOf } from '../../../model/losses/index.ts';
+import type { NamedLoss, SettingsOf } from '../../../model/losses/losses.ts';
 import type { KlEstimate } from '../../../model/losses/parts/terms.ts';
 import { dpoLoss, labelledLogProb, type PreferencePairs } from '../../oracles/dpo.ts';
 import { entropyAwareAdvantages } from '../../oracles/entropyAware.ts';

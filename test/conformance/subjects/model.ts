@@ -13,7 +13,7 @@ import {
 import type { TrainSequence } from '../../../model/engine.ts';
 import { Graph } from '../../../model/graph/graph.ts';
 import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
-import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { NamedLoss } from '../../../model/losses/losses.ts';
 import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
 import type { Policy } from '../../../model/policyFile.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';

@@ -4,8 +4,8 @@
  */
 import { actionMask, toolPo, withActions } from '../../../model/credit/toolPo.ts';
 import type { TrainSequence } from '../../../model/engine.ts';
-import type { NamedLoss } from '../../../model/losses/index.ts';
 import type { TargetSequence } from '../../../model/losses/loss.ts';
+import type { NamedLoss } from '../../../model/losses/losses.ts';
 import { type DeepAgentBox, deepAgentAnswer } from '../../../operators/metrics/deepAgent/boxed.ts';
 import {
   alfWorld,

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { NamedLoss } from '../../../model/losses/losses.ts';
 import { cispoHeld, cispoLoss } from '../../oracles/cispo.ts';
 import { slopes } from '../../oracles/slopes.ts';
 import { lossGraphs } from '../../support/lossGraph.ts';

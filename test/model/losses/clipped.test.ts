@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { NamedLoss } from '../../../model/losses/losses.ts';
 import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
 import { lossGraphs, widthFactor } from '../../support/lossGraph.ts';
 import { readVectors, worstError } from '../vectors.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { losses, prepareLoss } from '../../../model/losses/index.ts';
+import { losses, prepareLoss } from '../../../model/losses/losses.ts';
 
 test.each(Object.entries(losses))('%s can be tried out with settings of its own', (name, loss) => {
   expect(loss.prepare(loss.trial).metrics).toBeDefined();

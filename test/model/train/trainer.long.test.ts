@@ -6,7 +6,7 @@ import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import { lagCorrected } from '../../../model/credit/lagCorrection.ts';
 import type { Loss, TrainSequence } from '../../../model/engine.ts';
 import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
-import type { NamedLoss } from '../../../model/losses/index.ts';
+import type { NamedLoss } from '../../../model/losses/losses.ts';
 import type { Aggregation } from '../../../model/losses/parts/tokenWeights.ts';
 import { EmbeddedTrainer, type TrainerOptions } from '../../../model/train/trainer.ts';
 import { dpoLoss } from '../../oracles/dpo.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastBoxed } from '../../../base/boxed.ts';
+import { lastBoxed } from '../../../base/text/boxed.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { formatFault, isWellFormed } from '../../../operators/dialect/format.ts';

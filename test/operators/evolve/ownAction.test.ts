@@ -1,7 +1,7 @@
 /** An evolve action from outside of the package: everything here comes from its public face. */
 import { expect, test } from '@jest/globals';
-import { topics } from '../../../index.ts';
-import { defaultActions, type EvolveAction, evolve } from '../../../operators/index.ts';
+import { topics } from '../../../api/index.ts';
+import { defaultActions, type EvolveAction, evolve } from '../../../api/operators.ts';
 import { runOperator } from '../../../testing/runOperator.ts';
 import { question } from '../../support/records.ts';
 

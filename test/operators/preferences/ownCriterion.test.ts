@@ -1,6 +1,6 @@
 /** A preference criterion from outside of the package, as docs/toolStar.md has it. */
 import { expect, test } from '@jest/globals';
-import { allPairs, type Candidate, type Criterion, sortedBy } from '../../../operators/index.ts';
+import { allPairs, type Candidate, type Criterion, sortedBy } from '../../../api/operators.ts';
 
 const fewestCalls: Criterion = (candidates) => {
   const right = candidates.filter(({ correct }) => correct);

@@ -3,7 +3,7 @@
  * tag must not hold a stage up. Times are compared with each other alone.
  */
 import { describe, expect, test } from '@jest/globals';
-import { lastBoxed } from '../../../base/boxed.ts';
+import { lastBoxed } from '../../../base/text/boxed.ts';
 import { repeatsCall } from '../../../operators/coldStart/findings.ts';
 import { verifyFrom } from '../../../operators/coldStart/hints.ts';
 import { splitActions } from '../../../operators/dialect/actions.ts';

@@ -1,7 +1,7 @@
 /** Groups of folded and unfolded episodes, from the log to the weights of their tokens. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { prepareLoss } from '../../../model/losses/index.ts';
+import { prepareLoss } from '../../../model/losses/losses.ts';
 import { rolloutBatch } from '../../../sinks/trainer/rolloutBatch.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';

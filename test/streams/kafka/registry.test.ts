@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { HttpRegistry } from '../../../streams/kafka/httpRegistry.ts';
+import { HttpRegistry } from '../../../streams/foreign/httpRegistry.ts';
+import { type SchemaRegistry, seal, unseal } from '../../../streams/foreign/wireFormat.ts';
 import { partitionOf } from '../../../streams/kafka/kafkaTopics.ts';
-import { type SchemaRegistry, Schemas, seal, unseal } from '../../../streams/kafka/registry.ts';
+import { Schemas } from '../../../streams/kafka/registry.ts';
 import { topics } from '../../../topics/index.ts';
 import { question } from '../../support/records.ts';
 import { type RegistryServer, startRegistry } from '../../support/registryServer.ts';

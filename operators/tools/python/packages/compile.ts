@@ -2,9 +2,13 @@
  * A wheel of Python alone as one archive that the interpreter imports from: its modules are compiled (sympy is loaded in a fifth of
  * the time then), its tests are left out. Done in a thread (compileWorker.ts): sympy takes seconds.
  */
-import { MillraceError, messageOf } from '../../../../base/errors.ts';
-import { outsideText } from '../../../../base/outsideText.ts';
-import { startWorker, workerEntry } from '../../../../base/worker.ts';
+import {
+  MillraceError,
+  messageOf,
+  outsideText,
+  startWorker,
+  workerEntry,
+} from '../../../../base/index.ts';
 
 /** Makes archives of wheels; one interpreter makes all of them. */
 export interface Compiler {

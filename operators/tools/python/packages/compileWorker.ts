@@ -1,6 +1,6 @@
 /** Compiles wheels of Python alone, in a thread with an interpreter of its own. Nothing of a wheel runs. */
 import { loadPyodide } from 'pyodide';
-import { serve } from '../../../../base/worker.ts';
+import { serve } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';
 
 /** Compiles, and drops what is only for those who test the package. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../../../base/errors.ts';
+import { MillraceError } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';
 
 export interface LockedPackage {

@@ -9,10 +9,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { MillraceError } from '../../../../base/errors.ts';
-import { makeFolder } from '../../../../base/makeFolder.ts';
-import { replaceFile } from '../../../../base/replaceFile.ts';
-import { systemCode } from '../../../../base/systemError.ts';
+import { MillraceError, makeFolder, replaceFile, systemCode } from '../../../../base/index.ts';
 
 const addedPackage = z.object({
   name: z.string(),

@@ -6,10 +6,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { hasCode, MillraceError } from '../../../../base/errors.ts';
-import type { Exchange } from '../../../../base/http/exchange.ts';
-import { outsideText } from '../../../../base/outsideText.ts';
-import { systemCode } from '../../../../base/systemError.ts';
+import type { Exchange } from '../../../../base/http/index.ts';
+import { hasCode, MillraceError, outsideText, systemCode } from '../../../../base/index.ts';
 import { indexWheels } from './indexWheels.ts';
 import { type LockedPackage, normalName, otherDistribution } from './lock.ts';
 import { digestOf } from './store.ts';

@@ -1,7 +1,7 @@
 /**
  * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries again is `webSearch`.
  */
-import type { HttpRequest } from '../../../../base/http/exchange.ts';
+import type { HttpRequest } from '../../../../base/http/index.ts';
 import type { WebResult } from '../webResult.ts';
 
 /** How a provider is asked and read. */

@@ -1,5 +1,5 @@
 /** What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least expected tokens. */
-import { fixed, signed } from '../../../../summary/numbers.ts';
+import { fixed, signed } from '../../../../summary/format/index.ts';
 import type { TrajectoryTwin } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';

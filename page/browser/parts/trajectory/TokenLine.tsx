@@ -1,5 +1,5 @@
 /** What is known of the token that was chosen. */
-import { orDash } from '../../../../summary/numbers.ts';
+import { orDash } from '../../../../summary/format/index.ts';
 import { setQuery } from '../../data/place.ts';
 import { value } from '../../logic/format.ts';
 import type { Tokens } from '../../logic/tokens.ts';

@@ -1,0 +1,51 @@
+/** What every room stands on: errors, clocks, keyed draws, secrets, files, workers. */
+export { type Clock, systemClock } from './clock.ts';
+export { copies } from './copies.ts';
+export { crc32, crc32c } from './crc32.ts';
+export { withinDeadline } from './deadline.ts';
+export { type DrawKey, type Draws, draws, shuffled } from './draws.ts';
+export { hasCode, MillraceError, messageOf } from './errors.ts';
+export { freshName } from './freshName.ts';
+export {
+  type Leftover,
+  leftoversIn,
+  leftoversText,
+  removeLeftovers,
+  scratchName,
+  unfinished,
+} from './leftovers.ts';
+export { canWrite, makeFolder } from './makeFolder.ts';
+export { areNamed, HOSTS_VARIABLE, nameHosts } from './namedHosts.ts';
+export { orAborted } from './orAborted.ts';
+export type { Outage, Report } from './outage.ts';
+export { outsideText } from './outsideText.ts';
+export { placeSetting } from './placeSetting.ts';
+export {
+  commandLineOf,
+  endByInterrupt,
+  isRunning,
+  machine,
+  openFilesMax,
+  ownBytes,
+  residentBytes,
+  startOf,
+  stopSignals,
+  syncFolder,
+} from './platform.ts';
+export { raceAbort } from './raceAbort.ts';
+export { RateLimit } from './rateLimit.ts';
+export { replaceFile } from './replaceFile.ts';
+export { keepLogin, keepSecret, withoutSecrets } from './secrets.ts';
+export { Semaphore } from './semaphore.ts';
+export { type SleepClock, sleepClock } from './sleepClock.ts';
+export {
+  about,
+  mustHaveRoom,
+  outOfFiles,
+  systemCode,
+  systemMessage,
+  writingTo,
+} from './systemError.ts';
+export { halfOfThem } from './threads.ts';
+export { thrownBy, thrownByUser } from './thrownBy.ts';
+export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

@@ -1,0 +1,23 @@
+/**
+ * Copies a file of lmdb as it is at one moment, also while another process writes it: copying its bytes could
+ * take half of a transaction. The copy has no free pages.
+ */
+import { open } from 'lmdb';
+import { MillraceError } from '../errors.ts';
+import { lmdbDamage } from './lmdbFile.ts';
+
+/** Fails with code `DAMAGED`. */
+export async function copyLmdb(from: string, to: string): Promise<void> {
+  const why = lmdbDamage(from);
+  if (why !== null) {
+    throw new MillraceError('DAMAGED', `${from} ${why}; to examine the run: millrace doctor RUN`, {
+      context: { path: from, why },
+    });
+  }
+  const env = open({ path: from, noSubdir: true, readOnly: true });
+  try {
+    await env.backup(to, true);
+  } finally {
+    await env.close();
+  }
+}

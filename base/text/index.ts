@@ -1,0 +1,8 @@
+/** Pure functions on text and numbers, for the browser too. */
+export { boxContent, closingBrace, lastBoxed, unwrap } from './boxed.ts';
+export { canonicalJson } from './canonicalJson.ts';
+export { counted } from './counted.ts';
+export { csvCell } from './csvCell.ts';
+export { durationMs } from './duration.ts';
+export { literal } from './literal.ts';
+export { escaped, replaceHidden, visible, visibleLines } from './visible.ts';

@@ -1,0 +1,309 @@
+/**
+ * What every ready job runs on, by settings: the policy and how it writes, tools, engine, trainer, questions.
+ *
+ * Everything that can be wrong with a setting fails here, before the first rollout, with what to do about it.
+ */
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { sleepClock } from '../../base/index.ts';
+import type { Tokenizer } from '../../model/index.ts';
+import { type Provider, providers } from '../../model/runtime/index.ts';
+import { enginePolicy, samplingOf, textModelSettings } from '../../model/text/index.ts';
+import { type CallFaults, callFaults, type Dialect } from '../../operators/dialect/index.ts';
+import type { Complete } from '../../operators/evolve/index.ts';
+import { callTools } from '../../operators/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import {
+  type EndlessQuestions,
+  endlessFrom,
+  namesEndless,
+  repeatsAre,
+} from '../../sources/endless/index.ts';
+import { readDataset } from '../../sources/index.ts';
+import type { JobContext } from '../defineJob.ts';
+import { sameInputs, tokenizerFiles } from '../inputs.ts';
+import type { JobQuestions } from '../plan.ts';
+import type { PolicyParts } from '../policyLoop.ts';
+import { type PolicySettings, positiveInt } from '../policySettings.ts';
+import { completeWith, textRoles } from '../roles.ts';
+import { loadChatPrompt } from './chatPrompt.ts';
+import { checkPolicy } from './checkPolicy.ts';
+import {
+  askedBefore,
+  chosenPrompt,
+  dialectSetting,
+  type PromptSettings,
+  sayPrompt,
+  systemFile,
+  systemSetting,
+} from './chosenPrompt.ts';
+import { dialectOf } from './dialectOf.ts';
+import { type EngineSettings, engineSettings, openEngine } from './engines.ts';
+import { findPolicy, type PolicyPlace } from './policyPlace.ts';
+import {
+  checkEngineFits,
+  checkPromptFits,
+  checkVocabulary,
+  type PromptLimit,
+  promptFault,
+  withinPrompt,
+} from './promptLimit.ts';
+import { promptRecord } from './promptRecord.ts';
+import { checkPublished } from './published.ts';
+import { indexFile } from './retrieverAt.ts';
+import { toolSettings } from './toolSettings.ts';
+import { type ToolsSettings, toolsOf } from './toolsOf.ts';
+import { openTrainer, type TrainerSettings, trainerSettings } from './trainers.ts';
+
+/** A text that a job cannot do without; what it is for stands in the message. */
+const needed = (message: string) => z.string().min(1, message).prefault('');
+
+/** Settings that all ready jobs have, to be spread into those of a method. */
+export const readySettings = {
+  policy: needed(
+    'is required: a Hugging Face folder, or the name of a model in the Hugging Face cache',
+  ).describe(
+    'initial policy: a Hugging Face folder, a policy file, the folder of a run (add @VERSION for a version), or the name of a model in the Hugging Face cache',
+  ),
+  questions: needed('is required: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
+    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; a benchmark’s file; or an endless source: follow:FILE.jsonl, follow:FOLDER/, listen:PORT, kafka://host:port/topic (docs/sources.md)',
+  ),
+  repeats: z
+    .enum(repeatsAre)
+    .default('once')
+    .describe('whether an endless source may repeat a question (by its id)'),
+  heldOutFile: z
+    .string()
+    .default('')
+    .describe('file of questions to evaluate on; empty = hold out some of `questions`'),
+  dialect: dialectSetting,
+  callFaults: z
+    .enum(callFaults)
+    .default('answered')
+    .describe(
+      'with dialect=native: whether an invalid call is answered with an error or ends the rollout',
+    ),
+  system: systemSetting,
+  tools: toolSettings,
+  corpus: z
+    .string()
+    .default('')
+    .describe('documents for the search tool: JSON Lines with id, title, text'),
+  searchTop: positiveInt.default(4).describe('documents per search result'),
+  searchCharacters: positiveInt.default(1200).describe('maximum characters of each document'),
+  promptMax: positiveInt
+    .default(1024)
+    .describe('maximum prompt tokens; a question with a longer prompt becomes a dead letter'),
+  responseMax: positiveInt.default(1024).describe('maximum response tokens, tool results included'),
+  engine: engineSettings.prefault({}),
+  trainer: trainerSettings.prefault({}),
+  threads: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe('threads for engine and trainer in this process, which take turns; 0 = all cores'),
+  provider: z
+    .enum(providers)
+    .default('cpu')
+    .describe('device they compute on; tested at the start (docs/gpu.md)'),
+};
+
+/** A role's model: the policy itself unless a server is named. */
+export const roleSettings = textModelSettings;
+
+/** `readySettings` with all defaults filled in, beside those of the loop. */
+export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSettings {
+  readonly policy: string;
+  readonly questions: string;
+  readonly repeats: (typeof repeatsAre)[number];
+  readonly heldOutFile: string;
+  readonly callFaults: CallFaults;
+  readonly promptMax: number;
+  readonly engine: EngineSettings;
+  readonly trainer: TrainerSettings;
+  readonly threads: number;
+  readonly provider: Provider;
+}
+
+/** What nothing reads in a job that has a dialect and tools of its own. */
+const chosen = [
+  ...(['dialect', 'callFaults', 'system'] as const),
+  ...(['tools', 'corpus', 'searchTop', 'searchCharacters'] as const),
+] as const;
+type Chosen = (typeof chosen)[number];
+
+/** `readySettings` for such a job. */
+export type OwnSettings = Omit<ReadySettings, Chosen> & Partial<Pick<ReadySettings, Chosen>>;
+
+/** The settings of `readySettings` that such a job leaves out: `schema.omit(notRead)`. */
+export const notRead = Object.fromEntries(chosen.map((name) => [name, true])) as Readonly<
+  Record<Chosen, true>
+>;
+
+/** What a ready job is wired of. */
+export interface ReadyParts<D extends Dialect = Dialect> {
+  readonly parts: PolicyParts;
+  /** That of `parts`, as it was given. */
+  readonly dialect: D;
+  readonly questions: JobQuestions;
+  /**
+   * The model of a role: the one on the server that its settings name, or else the policy itself, asked
+   * without tools.
+   */
+  readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
+}
+
+/** What a job of one's own gives in the place of what settings choose. */
+export interface OwnParts<D extends Dialect = Dialect> {
+  /** The tools, in the place of the setting `tools`. */
+  readonly tools?: readonly Tool[];
+  /** The dialect over the tokenizer in a policy's folder, in the place of the setting `dialect`. */
+  readonly dialectIn?: (folder: string) => Promise<D>;
+}
+
+/**
+ * The parts that the settings of a ready job choose, but for those that are given; the job's context owns
+ * them. Fails with `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
+ */
+export function readyParts<D extends Dialect = Dialect>(
+  context: JobContext<OwnSettings>,
+  given: Required<OwnParts<D>>,
+): Promise<ReadyParts<D>>;
+/** The same, where the settings choose dialect, tools or both. */
+export function readyParts<D extends Dialect = Dialect>(
+  context: JobContext<ReadySettings>,
+  given?: OwnParts<D>,
+): Promise<ReadyParts<D>>;
+/** Both. */
+export async function readyParts<D extends Dialect>(
+  asked: JobContext<OwnSettings>,
+  given: OwnParts<D> = {},
+): Promise<ReadyParts<D>> {
+  // Whoever leaves some of them out gives what they would choose.
+  const context = asked as JobContext<ReadySettings>;
+  const { settings, own, clock } = context;
+  const { promptMax, heldOutFile } = settings;
+  const policy = await findPolicy(settings.policy);
+  const vocabSize = await checkPolicy(policy, {
+    generates: settings.engine.server === 'embedded',
+    trains: settings.trainer.kind === 'embedded',
+    contextMax: contextOf(settings),
+    limits: 'promptMax + responseMax is',
+    provider: settings.provider,
+    print: context.print,
+  });
+  warnOfSize(context);
+  const { questions, corpus = '', tools: choice } = asked.settings;
+  if (context.replay === undefined)
+    await sameInputs(context.folder, [
+      ...[questions, heldOutFile, corpus].map((file) =>
+        file === '' || namesEndless(file) ? '' : resolve(file),
+      ),
+      systemFile(asked.settings),
+      indexFile(choice?.search.index ?? ''),
+      ...tokenizerFiles(policy.folder),
+    ]);
+  const tools = given.tools ?? (await toolsOf(context));
+  const called = own(callTools(tools, { clock }));
+  const before = await askedBefore(context, policy);
+  const chosen = async (): Promise<Dialect> =>
+    dialectOf({
+      ...(await chosenPrompt(settings, before, { tools })),
+      ...{ folder: policy.folder, tools, faults: settings.callFaults },
+    });
+  // Without a dialect of the caller's, any will do.
+  const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
+  sayPrompt(context, before, promptRecord(dialect));
+  const limit = { prompt: dialect.prompt, promptMax };
+  checkPromptFits(limit);
+  checkVocabulary(dialect, vocabSize);
+  const made = await enginesOf(policy, dialect.tokenizer, context);
+  checkEngineFits(dialect.prompt('').length, made.engine);
+  const from = (file: string) => withinPrompt(readDataset(file), file, limit);
+  return {
+    parts: { ...made, tools: called, dialect, base: policy.path },
+    dialect,
+    questions: {
+      train: namesEndless(questions) ? arriving(context, limit) : from(questions),
+      ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
+    },
+    role: await rolesOf(policy, context),
+  };
+}
+
+/** Questions that come without an end. */
+function arriving(
+  { settings, clock, print }: JobContext<ReadySettings>,
+  limit: PromptLimit,
+): EndlessQuestions {
+  const { questions, repeats } = settings;
+  return endlessFrom(questions, {
+    clock: sleepClock(clock),
+    env: process.env,
+    print,
+    repeats,
+    check: ({ question }) => promptFault(question, limit),
+  });
+}
+
+/** Tokens of a batch from which on training in this process is a matter of hours a step. */
+const BATCH_TOKENS = 2_000_000;
+
+/** The papers' batches are for many GPUs: said once, where this process is to train on them. */
+function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
+  const { batchGroups = 0, rollouts = 0, trainer } = settings as ReadySettings & BatchSizes;
+  const tokens = batchGroups * rollouts * contextOf(settings);
+  if (trainer.kind !== 'embedded' || tokens < BATCH_TOKENS) return;
+  print(
+    `a batch has up to ${(tokens / 1e6).toFixed(1)} million tokens (${batchGroups} questions × ${rollouts} rollouts × ${contextOf(settings)} tokens), ` +
+      'which takes several GPUs per step, but this process is set to train on it: set trainer.kind to a training service (docs/jobs.md), or lower batchGroups, rollouts or responseMax',
+  );
+}
+
+/** Of the methods that train on batches of rollouts. */
+interface BatchSizes {
+  readonly batchGroups?: number;
+  readonly rollouts?: number;
+}
+
+/** The trainer, then the engine, which may sample from it. */
+async function enginesOf(
+  { path, name: policyName }: PolicyPlace,
+  tokenizer: Tokenizer,
+  context: JobContext<ReadySettings>,
+): Promise<Pick<PolicyParts, 'engine' | 'trainer'>> {
+  const { settings, run, folder, seed, clock, print, own } = context;
+  const { provider, swap, threads } = settings;
+  checkPublished(settings.trainer, settings.engine);
+  const place = {
+    ...{ policy: path, policyName, tokenizer, contextMax: contextOf(settings) },
+    ...{ threads: threads || availableParallelism(), provider },
+    ...{ run, folder, seed, clock: sleepClock(clock), print },
+  };
+  const trainer = own(await openTrainer(settings.trainer, place));
+  const engine = own(await openEngine(settings.engine, { ...place, swap, trainer }));
+  return { engine, trainer };
+}
+
+/** Roles are asked without the system prompt of rollouts: what they are to do stands in the request. */
+async function rolesOf(
+  { folder }: PolicyPlace,
+  context: JobContext<ReadySettings>,
+): Promise<ReadyParts['role']> {
+  const plain = await loadChatPrompt(folder, '');
+  const onServer = textRoles(context);
+  return (model) => {
+    if (model.url !== '') {
+      const served = onServer(model);
+      return () => served;
+    }
+    return ({ engine }) => completeWith(enginePolicy({ ...plain, engine }), samplingOf(model));
+  };
+}
+
+/** Longest prompt and response, in tokens. */
+function contextOf({ promptMax, responseMax }: ReadySettings): number {
+  return promptMax + responseMax;
+}

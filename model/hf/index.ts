@@ -1,0 +1,40 @@
+/** Hugging Face folders: configuration, weights, tokenizers, chat templates, adapters. */
+export { ADAPTER_CONFIG, readAdapter, writeAdapter } from './adapterFiles.ts';
+export { addTokens } from './addTokens.ts';
+export {
+  type ChatContentPart,
+  type ChatMessage,
+  type ChatOptions,
+  type ChatToolCall,
+  chatTemplate,
+} from './chatTemplate.ts';
+export { checkpointError } from './checkpointError.ts';
+export { readDecoderConfig } from './decoderConfig.ts';
+export { DTYPES, type Dtype } from './dtypes.ts';
+export { fileDigest } from './fileDigest.ts';
+export {
+  type CallArgumentsForm,
+  type ChatDifference,
+  type ChatTokenizer,
+  chatDifference,
+  checkChatTools,
+  type GrowOptions,
+  growChat,
+} from './grownChat.ts';
+export { guardedParts, partsOf } from './guardedParts.ts';
+export { type OpenPolicy, openPolicy, passOver } from './loadPolicy.ts';
+export { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
+export {
+  checkAdapter,
+  type InitialAdapter,
+  initialAdapter,
+  type LoraAdapter,
+  type LoraFactors,
+  type LoraTarget,
+  merged,
+} from './lora.ts';
+export { CONFIG_FILE, readJson } from './openFolder.ts';
+export { parameterProblems, problemText } from './parameters.ts';
+export { inMemory, type TensorSource } from './tensorSource.ts';
+export { type FolderOptions, type SavedFolder, writeFolder } from './writeFolder.ts';
+export { writeTensorFile } from './writeTensorFile.ts';

@@ -1,0 +1,29 @@
+/** Policies on inference servers. */
+export type { CanaryOptions, Expected } from './canary.ts';
+export {
+  type FolderOf,
+  type Published,
+  type Publisher,
+  type Publishing,
+  publishAdapter,
+  publishByRoute,
+  publishFromDisk,
+  type Servers,
+} from './publish.ts';
+export { RemoteEngine, type RemoteEngineOptions } from './remoteEngine.ts';
+export { PUBLISHED_FOLDER, type ServerName, serverEngine, serverSettings } from './serverEngine.ts';
+export type { AskOptions } from './serverPool.ts';
+export type {
+  AdapterWire,
+  ContextMaxWire,
+  Generated,
+  LabelWire,
+  ModelsWire,
+  ReplacementWire,
+  ScoreWire,
+  ServerWire,
+  Serving,
+  WireRequest,
+} from './serverWire.ts';
+export { sglang } from './sglang.ts';
+export { vllm } from './vllm.ts';

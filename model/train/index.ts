@@ -1,0 +1,2 @@
+/** The embedded trainer. */
+export { EmbeddedTrainer, trainerDefaults } from './trainer.ts';

@@ -1,0 +1,14 @@
+/** Results of tools, kept for all runs. */
+export { type Asked, type AskOnce, askOnce, type Known } from './askOnce.ts';
+export { keptTool } from './keptTool.ts';
+export { exportReleased, importReleased } from './releasedCache.ts';
+export {
+  type CacheEntry,
+  type CacheKind,
+  type CachePlace,
+  cacheKinds,
+  defaultCachePath,
+  openToolCache,
+  type ToolCache,
+  type ToolCacheOptions,
+} from './toolCache.ts';

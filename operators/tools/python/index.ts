@@ -1,0 +1,2 @@
+/** Python programs in a sandbox. */
+export { type NamedPackage, type PythonOptions, pythonTool } from './pythonTool.ts';

@@ -1,0 +1,6 @@
+/** What consumes: the trainer, weights, metrics files, announcements. */
+export { foreignSink } from './foreignTopic.ts';
+export { metricFiles, metricsIn, writeMetrics } from './metricFiles.ts';
+export { progress } from './progress.ts';
+export { type TrainerOptions, trainer } from './trainer.ts';
+export { checkpointsOf, weightsStore } from './weights.ts';

@@ -1,0 +1,2 @@
+/** Metrics to MLflow. */
+export { mlflow } from './mlflow.ts';

@@ -1,0 +1,2 @@
+/** Event files of TensorBoard. */
+export { tensorBoard } from './tensorBoard.ts';

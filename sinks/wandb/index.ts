@@ -1,0 +1,2 @@
+/** Runs of W&B, offline. */
+export { wandb } from './wandb.ts';

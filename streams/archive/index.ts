@@ -1,0 +1,2 @@
+/** Old records moved out of a log: segments in folders and object stores. */
+export { archiveAddress, isAddress } from './objectStore.ts';

@@ -1,0 +1,2 @@
+/** The log on Kafka; loaded only by runs that use it. */
+export { copyRun } from './copyRun.ts';

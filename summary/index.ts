@@ -1,0 +1,12 @@
+/** What is known of a run. */
+export { type Evaluated, readBenchmarks } from './benchmarks.ts';
+export { differencesOf } from './certainty.ts';
+export { type ComparedMetric, compareMetrics } from './comparison.ts';
+export { type ChangedSetting, type RunFacts, type RunStatus, runStatuses } from './facts.ts';
+export { isLive, isOld, type Live, type StageRow } from './live.ts';
+export { metricNames } from './metricNames.ts';
+export { completeRounds, type Reading, readMetrics, readRun } from './reading.ts';
+export { type RunState, stateOf } from './state.ts';
+export { type Summary, summarise } from './summary.ts';
+export { Watch } from './watch.ts';
+export { Workers } from './workers.ts';

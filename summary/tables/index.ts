@@ -1,0 +1,2 @@
+/** Tables of results. */
+export { stageColumns } from './stages.ts';
