@@ -3,7 +3,7 @@ import { steadyClock } from '../../base/clock.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('time goes on through an hour back, and follows an hour forth', () => {
+test('a steady clock never goes back when the system clock does, and follows it forwards', () => {
   let [wallMs, monotonicMs] = [1_000_000_000, 50];
   const clock = steadyClock(
     () => wallMs,

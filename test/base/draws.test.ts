@@ -58,14 +58,14 @@ describe('draws', () => {
     expect(first.size).toBe(keys.length);
   });
 
-  test('under a longer key are those of the whole key', () => {
+  test('under a key made in two parts are those of the whole key', () => {
     const indices = [0, 1, 2, 2 ** 32, 2 ** 40];
     const under = indices.map((i) => draws(7, 'q').under('x', 1).uniform(i));
     expect(under).toEqual(indices.map((i) => draws(7, 'q', 'x', 1).uniform(i)));
     expect(new Set(under).size).toBe(indices.length);
   });
 
-  test('are even in [0, 1) within a stream and over streams', () => {
+  test('are uniform in [0, 1) within a stream and across streams', () => {
     const count = 20_000;
     const bins = 20;
     const chiSquare = (values: readonly number[]): number => {
@@ -85,7 +85,7 @@ describe('draws', () => {
     expect(Math.abs(products.reduce((a, b) => a + b, 0) / count)).toBeLessThan(0.002);
   });
 
-  test('as whole numbers reach every value below the bound and none beyond', () => {
+  test('of whole numbers reach every value below the bound and none beyond it', () => {
     const stream = draws('whole');
     const seen = new Set(Array.from({ length: 500 }, (_, i) => stream.integer(i, 7)));
     expect([...seen].sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);

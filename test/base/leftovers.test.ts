@@ -19,7 +19,7 @@ const maker = fileURLToPath(new URL('children/maker.ts', import.meta.url));
 const namesOf = (found: readonly { readonly path: string }[]) =>
   found.map(({ path }) => basename(path)).sort();
 
-test('what a process makes is left alone while it lives, and removed once it was killed', async () => {
+test('unfinished files are left alone while their process lives, and removed once it was killed', async () => {
   const folder = fresh();
   const child = startChild(maker, folder);
   await child.line();
@@ -39,7 +39,7 @@ test('what a process makes is left alone while it lives, and removed once it was
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('what this process makes, what other machines make, and what is of others is no leftover', async () => {
+test('files of this process, of other machines and of other programs are no leftovers', async () => {
   const folder = fresh();
   const mine = [unfinished('000002.safetensors'), scratchName('verify', 'a')];
   const theirs = ['000003.safetensors.elsewhere-4194303-1700000000000.tmp'];
@@ -52,7 +52,7 @@ test('what this process makes, what other machines make, and what is of others i
   expect(namesOf(alone)).toEqual([...theirs, 'notes.tmp'].sort());
 });
 
-test('a process of the same number in an earlier life of the machine is dead', async () => {
+test('a file of a process with our number from before a reboot is a leftover', async () => {
   const folder = fresh();
   const host = hostname().replace(/[^A-Za-z0-9._-]/g, '-');
   const old = `000002.safetensors.${host}-${process.pid}-1700000000000.tmp`;
@@ -60,7 +60,7 @@ test('a process of the same number in an earlier life of the machine is dead', a
   expect(namesOf(await leftoversIn(folder, 'files'))).toEqual([old]);
 });
 
-test('names of earlier versions, which told of the process alone, are known', async () => {
+test('leftovers named by earlier versions, by process number alone, are found', async () => {
   const folder = fresh();
   // No process has this number: the largest of Linux, which it does not give out.
   const old = ['000002.safetensors.4194304.tmp', '.pack-mine-4194304', '.unpack-4194304'];
@@ -72,7 +72,7 @@ test('names of earlier versions, which told of the process alone, are known', as
   expect(namesOf(found)).toEqual([...old].sort());
 });
 
-test('a folder that is not there has none', async () => {
+test('a folder that does not exist has no leftovers', async () => {
   const folder = join(fresh(), 'gone');
   expect(await leftoversIn(folder, 'files')).toEqual([]);
   expect(existsSync(folder)).toBe(false);

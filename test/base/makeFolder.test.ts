@@ -8,7 +8,7 @@ import { mounted, noMounts } from '../support/mounted.ts';
 
 const fresh = freshFolders();
 
-test('a folder is made with those above it, once or twice', async () => {
+test('making a folder makes its parents, and may be repeated', async () => {
   const path = join(fresh(), 'a', 'b', 'c');
   await makeFolder(path);
   await makeFolder(path);
@@ -16,7 +16,7 @@ test('a folder is made with those above it, once or twice', async () => {
   expect(statSync(join(path, 'd', 'e')).isDirectory()).toBe(true);
 });
 
-test('a file in the way is told', async () => {
+test('a file where a folder should be is named in the error', async () => {
   const file = join(fresh(), 'file');
   writeFileSync(file, '');
   await expect(makeFolder(file)).rejects.toMatchObject({
@@ -28,7 +28,7 @@ test('a file in the way is told', async () => {
   );
 });
 
-(existsSync('/proc/self') ? test : test.skip)('procfs takes no folders, and says so', async () => {
+(existsSync('/proc/self') ? test : test.skip)('an error says that procfs takes no folders', async () => {
   await expect(makeFolder('/proc/millrace/a/b')).rejects.toThrow(
     'the folder /proc/millrace cannot be created: this file system does not allow new folders',
   );

@@ -6,13 +6,13 @@ import { orAborted } from '../../base/orAborted.ts';
 const never = new Promise<never>(() => undefined);
 
 describe('orAborted', () => {
-  test('gives what the work comes to, and fails as it fails', async () => {
+  test('gives the result of the work, and fails as it fails', async () => {
     const waits = orAborted(new AbortController().signal);
     expect(await waits.wait(Promise.resolve(7))).toBe(7);
     await expect(waits.wait(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  test('gives null once the signal aborts, and from then on', async () => {
+  test('gives null from the moment that the signal aborts', async () => {
     const controller = new AbortController();
     const waits = orAborted(controller.signal);
     const waiting = waits.wait(never);
@@ -21,7 +21,7 @@ describe('orAborted', () => {
     expect(await waits.wait(never)).toBeNull();
   });
 
-  test('keeps nothing of what it waited for', async () => {
+  test('keeps no reference to what it waited for', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const waits = orAborted(new AbortController().signal);

@@ -33,7 +33,7 @@ onLinux('Linux tells when it began, how large it is and what it was started with
   expect(commandLineOf(process.pid)[0]).toContain('node');
 });
 
-test('of a process that is not there nothing is known', () => {
+test('nothing is known of a process that does not exist', () => {
   const none = 2 ** 22 + 1;
   expect([isRunning(none), startOf(none), residentBytes(none), commandLineOf(none)]).toEqual([
     ...[false, '', null],
@@ -41,11 +41,11 @@ test('of a process that is not there nothing is known', () => {
   ]);
 });
 
-test('a folder is synced', async () => {
+test('a folder can be synced to disk', async () => {
   await expect(syncFolder(fresh())).resolves.toBeUndefined();
 });
 
-test('nothing else asks which system it is on, looks into /proc or sends signal 0', () => {
+test('no other module asks for the operating system, reads /proc or sends signal 0', () => {
   const folders = [
     'base',
     'streams',

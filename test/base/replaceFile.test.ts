@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test('a file is replaced, for its owner alone, and nothing is left beside it', async () => {
+test('a replaced file is readable by its owner alone, and nothing is left beside it', async () => {
   const path = join(folder.path, 'run.json');
   await replaceFile(path, 'one');
   await replaceFile(path, 'two');
@@ -19,7 +19,7 @@ test('a file is replaced, for its owner alone, and nothing is left beside it', a
   expect(existsSync(`${path}.new`)).toBe(false);
 });
 
-test.each(['run.json', 'run.json.new'])('a link planted at %s is not followed', async (name) => {
+test.each(['run.json', 'run.json.new'])('replacing a file follows no link planted at %s', async (name) => {
   const [mine, path] = [join(folder.path, 'mine'), join(folder.path, 'run.json')];
   writeFileSync(mine, 'mine');
   symlinkSync(mine, join(folder.path, name));

@@ -9,7 +9,7 @@ keepLogin('service-user', 'hunter-2/?');
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('a kept secret is taken out of text', () => {
+describe('a registered secret', () => {
   test.each([
     ['as it is', SECRET],
     ['URL-encoded', encodeURIComponent(SECRET)],
@@ -26,7 +26,7 @@ describe('a kept secret is taken out of text', () => {
     ['in base64', base64(SECRET)],
     ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
     ['in URL-encoded base64', encodeURIComponent(base64(SECRET))],
-  ])('%s', (_, form) => {
+  ])('is removed from text %s', (_, form) => {
     const cleaned = withoutSecrets(`before <${form}> after <${form}>`);
     expect(cleaned).toMatch(/^before <\[secret\]+=*> after <\[secret\]=*>$/);
   });
@@ -44,7 +44,7 @@ describe('a kept secret is taken out of text', () => {
     ['its spelling in HTML', '&#8203;'],
     ['its name in HTML', '&ZeroWidthSpace;'],
     ['its spelling in URLs', '%E2%80%8B'],
-  ])('with %s between its characters', (_, unseen) => {
+  ])('is removed with %s between its characters', (_, unseen) => {
     const between = (text: string): string => [...text].join(unseen);
     for (const form of [SECRET, base64(SECRET)]) {
       const cleaned = withoutSecrets(`before <${between(form)}> after`);
@@ -54,13 +54,13 @@ describe('a kept secret is taken out of text', () => {
     expect(withoutSecrets(once)).toBe('[secret]');
   });
 
-  test('once, where the mark itself has another secret in it', () => {
+  test('is removed once, even if the mark contains another secret', () => {
     keepSecret('a-long-one-17');
     keepSecret('cret]');
     expect(withoutSecrets('a-long-one-17, cret]')).toBe('[secret], [secret]');
   });
 
-  test('in time that grows with the text alone, whatever the text is', () => {
+  test('is removed in time linear in the length of the text, whatever the text', () => {
     const hostile = ['\u200b', '%E2%80%8B', '\\u200b', '&shy;', 'S\u200b', 'S3C?RE\n', '\\\\\\'];
     for (const part of hostile) {
       const text = part.repeat(Math.ceil(200_000 / part.length));
@@ -68,7 +68,7 @@ describe('a kept secret is taken out of text', () => {
     }
   });
 
-  test.each([0, 1, 2, 3, 4, 5])('in base64 behind %d other characters', (before) => {
+  test.each([0, 1, 2, 3, 4, 5])('is removed in base64 behind %d other characters', (before) => {
     const said = base64(`${'u'.repeat(before)}${SECRET} and more`);
     const cleaned = withoutSecrets(said);
     expect(cleaned).toContain('[secret]');
@@ -76,13 +76,13 @@ describe('a kept secret is taken out of text', () => {
     expect(left).not.toMatch(/3C|RE|ET/);
   });
 
-  test('a login in base64, as in the header of Basic', () => {
+  test('is removed as a login in base64, as in a Basic header', () => {
     const said = `Authorization: Basic ${base64('service-user:hunter-2/?')}`;
     expect(withoutSecrets(said)).toBe('Authorization: Basic [secret]');
     expect(withoutSecrets('service-user and hunter-2%2F%3f')).toBe('service-user and [secret]');
   });
 
-  test('before the text is cut', () => {
+  test('is removed before a text is cut', () => {
     const key = 'tml-0123456789abcdef0123456789abcdef';
     keepSecret(key);
     for (let at = 360; at <= 400; at++) {
@@ -90,28 +90,28 @@ describe('a kept secret is taken out of text', () => {
     }
   });
 
-  test('in every error and message', () => {
+  test('is removed from every error and message', () => {
     const error = new MillraceError('USAGE', `no server at http://u:${SECRET}@host`);
     expect(error.message).toBe('no server at http://u:[secret]@host');
     expect(messageOf(new Error(`got ${SECRET}`))).toBe('got [secret]');
     expect(messageOf(SECRET)).toBe('[secret]');
   });
 
-  test('of few characters as a word of its own only', () => {
+  test('of few characters is removed only as a word by itself', () => {
     keepSecret('pw');
     expect(withoutSecrets('pw pwd upw "pw" u:pw@h')).toBe(
       '[secret] pwd upw "[secret]" u:[secret]@h',
     );
   });
 
-  test('and other text stays as it is', () => {
+  test('leaves other text as it is', () => {
     const text = 'the secret of “S3C-RET” is none: %53 &quot; +';
     expect(withoutSecrets(text)).toBe(text);
   });
 });
 
 describe('text from outside', () => {
-  test('is one line that a terminal does not obey', () => {
+  test('becomes one line without control characters', () => {
     expect(outsideText('a\r\n\tb \u001b]0;title\u0007 \u202egnp.exe \u009b2J')).toBe(
       'a b \\u001b]0;title\\u0007 \\u202egnp.exe \\u009b2J',
     );

@@ -3,7 +3,7 @@ import { sleepClock } from '../../base/sleepClock.ts';
 
 const clock = sleepClock({ now: () => 7 });
 
-it('a clock to sleep by tells the time of the clock it is made of, and sleeps', async () => {
+it('a sleep clock tells the time of the clock it is made of, and sleeps', async () => {
   expect(clock.now()).toBe(7);
   await expect(clock.sleep(1)).resolves.toBeUndefined();
 });

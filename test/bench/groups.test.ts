@@ -7,14 +7,14 @@ import { pairwiseSelect } from '../support/pairwisePareto.ts';
 const distinct = (points: readonly unknown[]): number =>
   new Set(points.map((point) => JSON.stringify(point))).size;
 
-test('tied groups share points and lie on many fronts; continuous ones share none', () => {
+test('tied groups share points and lie on many fronts; continuous groups share none', () => {
   const tied = tiedPoints(3_000);
   expect(distinct(tied)).toBeLessThan(2_000);
   expect(nondominatedFronts(tied).length).toBeGreaterThan(20);
   expect(distinct(continuousPoints(3_000))).toBe(3_000);
 });
 
-test('the selection of both equals that of the pairwise writing', () => {
+test('both kinds of groups are selected as by pairwise comparison', () => {
   for (const points of [tiedPoints(500), continuousPoints(500)]) {
     expect(paretoSelect(points, 250)).toEqual(pairwiseSelect(points, 250));
   }

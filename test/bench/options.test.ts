@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { amount, count, counts, positive, someOf, whole } from '../../bench/options.ts';
 
-describe('values of options', () => {
-  test('are read as they are meant', () => {
+describe('the value of an option', () => {
+  test('is read by the type of the option', () => {
     expect([whole('0'), count('1'), amount('0'), amount('.5'), positive('.1')]).toEqual([
       ...[0, 1, 0, 0.5, 0.1],
     ]);
@@ -25,7 +25,7 @@ describe('values of options', () => {
     [positive, '0', 'a number above 0'],
     [positive, 'NaN1', 'a number'],
     [someOf(['a', 'b']), 'a,d', 'some of a,b'],
-  ])('%p refuses "%s"', (read, given, needed) => {
+  ])('is refused by the type %p if it is "%s"', (read, given, needed) => {
     expect(() => read(given)).toThrow(`It must be ${needed}`);
   });
 });
@@ -45,7 +45,7 @@ async function started(file: string, ...args: readonly string[]) {
   return { code, out: await out, err: await err };
 }
 
-test('there are benchmarks', () => expect(entries.length).toBeGreaterThanOrEqual(8));
+test('package.json names benchmarks', () => expect(entries.length).toBeGreaterThanOrEqual(8));
 
 test.each(entries)(
   'npm run %s lists its options, and refuses others',

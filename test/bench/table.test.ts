@@ -20,7 +20,7 @@ const lastLine = (over: Partial<Row>): string | undefined =>
     .split('\n')
     .at(-1);
 
-describe('report', () => {
+describe('a report', () => {
   test('says whether a goal is met, from below and from above, and nothing without a goal', () => {
     expect(lastLine({ goal: 3 })).toMatch(/3 {2,}>= 3 {2,}met$/);
     expect(lastLine({ goal: 4 })).toMatch(/>= 4 {2,}MISSED$/);
@@ -33,7 +33,7 @@ describe('report', () => {
     expect(lastLine({ ours: 0.0123456, theirs: 12_345.6 })).toMatch(/0\.0123 ms {2,}12,346 ms/);
   });
 
-  test('says what could not be measured and why, and what has to be known of a row', () => {
+  test('says what could not be measured and why, and shows the notes of a row', () => {
     expect(lastLine({ goal: 3, note: 'others took 1.2 cores' })).toMatch(
       /met, others took 1.2 cores$/,
     );
@@ -42,7 +42,7 @@ describe('report', () => {
     expect(report('x', [missing], false)).toMatch(/ours.*theirs.*not measured: no python3/);
   });
 
-  test('gives one line of JSON with every row as it is', () => {
+  test('gives every row, unrounded, as one line of JSON', () => {
     const rows = [row({ goal: 2 }), row({ atMost: true, goal: 1 })];
     const json = report('x', rows, true);
     expect(json).not.toContain('\n');
@@ -50,18 +50,18 @@ describe('report', () => {
   });
 });
 
-test('the median is the middle value, not the middle place', () => {
+test('the median is the middle value, not the value at the middle place', () => {
   expect(median([9, 1, 5])).toBe(5);
 });
 
-test('slope is that of a line, and of the line between points on both of its sides', () => {
+test('the slope is that of the line through the points, or between points on both sides of it', () => {
   const line = [1, 2, 5, 9].map((x) => [x, 3 * x - 7] as const);
   expect(slope(line)).toBeCloseTo(3, 12);
   const beside = line.flatMap(([x, y]) => [[x, y - 2] as const, [x, y + 2] as const]);
   expect(slope(beside)).toBeCloseTo(3, 12);
 });
 
-test('slope of points at one place, or of none, is 0', () => {
+test('the slope of no points, or of points at one place, is 0', () => {
   const same: readonly (readonly [number, number])[] = [
     [2, 1],
     [2, 5],

@@ -58,7 +58,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-test('there are ten questions, each with a command, a page and a query', () => {
+test('the page on analysis answers ten questions, each by a command, a page and a query', () => {
   expect(sections).toHaveLength(10);
   for (const { title, commands, queries, pages } of sections) {
     expect([title, commands.length, queries.length, pages.length > 0]).toEqual([title, 1, 1, true]);
@@ -66,13 +66,13 @@ test('there are ten questions, each with a command, a page and a query', () => {
 });
 
 describe.each(sections)('$title', ({ commands, queries, pages }) => {
-  test('the command answers', async () => {
+  test('is answered by the command', async () => {
     const { code, out, err } = await run(commands[0]!);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out.split('\n').length).toBeGreaterThan(2);
   });
 
-  test('the page is there', async () => {
+  test('is answered by a page that exists', async () => {
     for (const path of pages) {
       const [name, query = ''] = path.split('?');
       const response = await fetch(`http://127.0.0.1:${viewer.port}${name}.json?${query}`, {
@@ -83,7 +83,7 @@ describe.each(sections)('$title', ({ commands, queries, pages }) => {
     }
   });
 
-  test('the query answers', async () => {
+  test('is answered by the query', async () => {
     const query = queries[0]!.replaceAll("'tables/", `'${folder.path}/tables/`);
     const rows = await duckdb(query);
     expect(rows.length).toBeGreaterThan(0);

@@ -9,11 +9,11 @@ const schema = z.object({
   loss: z.object({ clip: z.number().default(0.2), kind: z.string().default('a') }).prefault({}),
 });
 
-describe('settings that are not the defaults of the job', () => {
+describe('settings that differ from the defaults of the job', () => {
   const of = (given: Parameters<typeof checkSettings>[1], over: z.ZodType = schema) =>
     changedSettings(over, given, checkSettings(over, given));
 
-  it('are kept with where they were given and what the default is', () => {
+  it('are recorded with their origin and the default', () => {
     const preset = settingsOf(schema, { loss: { clip: 0.5 } }, () => 'preset p');
     const given = [...preset, parseSetting('policy=q'), parseSetting('lr=0.1')];
     expect(of(given)).toEqual({
@@ -22,13 +22,13 @@ describe('settings that are not the defaults of the job', () => {
     });
   });
 
-  it('are those of a group that was given as JSON too', () => {
+  it('include those of a group that was given as JSON', () => {
     const given = [parseSetting('policy=q'), parseSetting('loss={"clip":0.9}')];
     expect(of(given)).toMatchObject({ 'loss.clip': { from: '--set', default: 0.2 } });
     expect(of(given)).not.toHaveProperty('loss.kind');
   });
 
-  it('are those that were given where defaults do not go together', () => {
+  it('are those that were given if the defaults contradict each other', () => {
     const refined = schema.refine(({ lr }) => lr > 1, 'lr is too low');
     expect(of(['policy=q', 'lr=2'].map(parseSetting), refined)).toEqual({
       policy: { from: '--set' },

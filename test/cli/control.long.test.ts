@@ -64,7 +64,7 @@ const cases = [
 describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
   const it = skip === null ? test : test.skip;
 
-  it('is told settings, to pause, to go on and to stop', async () => {
+  it('takes changed settings, and pauses, resumes and stops on command', async () => {
     const run = freshRun();
     const { io, end } = started(run, more);
     const versions = () => all(run, topics.weights);
@@ -131,8 +131,8 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
   }, 120_000);
 });
 
-describe('what a run cannot be told', () => {
-  test('is refused, with what it can be', async () => {
+describe('an impossible command to a run', () => {
+  test('is refused, and the possible ones are named', async () => {
     await tinyRun(runs, 'done');
     expect(await millrace('set', 'done', 'rollouts=8')).toMatchObject({
       code: 2,
@@ -172,7 +172,7 @@ describe('what a run cannot be told', () => {
     ['sigmaSteps', { reward: 'accuracy' }, 'it applies to reward=efficiency'],
     ['lengthWeight', { reward: 'accuracy' }, 'it applies to reward=efficiency'],
     ['lengthWeight', {}, null],
-  ] as const)('is %s where it would do nothing, with %j', (key, over, why) => {
+  ] as const)('is %s if it would do nothing, with %j', (key, over, why) => {
     const settings = calibrateSettings.parse(over);
     const setting = knownSettings(calibrateSettings).find((one) => one.key === key);
     const said = setting?.idle?.(settings) ?? null;
@@ -180,7 +180,7 @@ describe('what a run cannot be told', () => {
     else expect(said).toContain(why);
   });
 
-  test('is set aside where it is no request, and the run goes on', async () => {
+  test('is set aside if it is malformed, and the run goes on', async () => {
     const run = 'damaged';
     const { io, end } = started(run, []);
     await until(

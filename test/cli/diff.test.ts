@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('millrace diff', () => {
-  test('finds two runs the same whose records merely lie in another order', async () => {
+  test('finds no difference between runs whose records merely lie in another order', async () => {
     await tinyRun(runs, 'shuffled', { timing: 2, settings: { concurrency: 5 } });
     const [first, second] = [await readRun(`${runs}/first`), await readRun(`${runs}/shuffled`)];
     expect(first.rollouts.map(({ id }) => id)).not.toEqual(second.rollouts.map(({ id }) => id));
@@ -41,7 +41,7 @@ describe('millrace diff', () => {
     expect((await diff('first', 'shuffled')).out).toContain('have the same records');
   });
 
-  test('shows the earliest record that is not the same, not the first in the log', async () => {
+  test('shows the earliest record that differs, not the first in the log', async () => {
     const script: typeof sloppy = (line) =>
       line.version === 2 ? '<think>No.</think><answer>3</answer><|end|>' : sloppy(line);
     await tinyRun(runs, 'other', { script });
@@ -60,13 +60,13 @@ describe('millrace diff', () => {
     expect(accuracy[0].a).toBe(accuracy[0].b);
   });
 
-  test('shows weights that were trained otherwise from the same records', async () => {
+  test('shows weights that differ although their records are equal', async () => {
     await tinyRun(runs, 'faster', { settings: { lr: 1 } });
     const { divergence } = await compared('first', 'faster');
     expect(divergence).toMatchObject({ moment: 0, difference: { topic: 'weights', id: '1' } });
   });
 
-  test('shows what only one of them has', async () => {
+  test('shows records that only one run has', async () => {
     const fate = { commitsLeft: 60, lastIsWritten: true };
     await tinyRun(runs, 'short', { fate });
     const { out } = await diff('first', 'short');

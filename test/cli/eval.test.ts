@@ -58,7 +58,7 @@ const evaluate = (...args: string[]) =>
 const sums = ['--policy', base, '--questions', 'sums.csv'];
 
 describe('millrace eval', () => {
-  it('prints the table of a policy, a row a benchmark, and writes a page', async () => {
+  it('prints a table with a row for each benchmark, and writes a page', async () => {
     const { code, out, err } = await evaluate(...sums, 'hotpotqa.jsonl', '--run', 'first');
     expect(code).toBe(0);
     expect(out).toContain('4 questions · 1 rollout each · greedy · no tools · no judge');
@@ -78,7 +78,7 @@ describe('millrace eval', () => {
     expect(page).not.toMatch(/<script|<link|<img|@import|url\(|\bhref=|\bsrc=|\bon\w+=/i);
   });
 
-  it('prints a finished one again without running it, and refuses other settings', async () => {
+  it('prints a finished evaluation again without running it, and refuses other settings', async () => {
     const before = (await stat(join(cwd, 'runs/first/run.json'))).mtimeMs;
     const { code, out, err } = await evaluate('--run', 'first', '--json');
     expect(code).toBe(0);
@@ -108,7 +108,7 @@ describe('millrace eval', () => {
     });
   });
 
-  it('takes a run’s weights as the policy, with the tokenizer that it had', async () => {
+  it('evaluates the weights of a run with the tokenizer of that run', async () => {
     const { out } = await evaluate(
       '--policy',
       'first@0',
@@ -169,7 +169,7 @@ describe('millrace eval', () => {
     });
   });
 
-  it('asks a judge what equality leaves open, and votes on calls where told to', async () => {
+  it('asks a judge what equality leaves open, and votes on calls if asked to', async () => {
     const { port } = judge.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}`;
     asked = [];
@@ -185,7 +185,7 @@ describe('millrace eval', () => {
     expect((await evaluate('--run', 'judged')).out).toContain('LJ');
   });
 
-  it('runs the evaluation of a policy on a server, with the same answers as here', async () => {
+  it('evaluates a policy on a server with the same answers as in this process', async () => {
     const clock = { now: () => 0 };
     const engine = await EmbeddedEngine.create({
       ...{ weights: join(base, 'policy.safetensors'), threads: 1, contextMax: 1024, clock },
@@ -259,7 +259,7 @@ describe('millrace eval', () => {
     expect(err).toMatch(message);
   });
 
-  it('lets a policy call whose tags are no tokens, and says when it has no chat template', async () => {
+  it('evaluates a policy whose tags are not tokens, and says if it has no chat template', async () => {
     const folder = join(cwd, 'speechless');
     await mkdir(folder);
     await copyFile(join(base, 'policy.safetensors'), join(folder, 'policy.safetensors'));

@@ -57,7 +57,7 @@ test('evaluations that start together have a run each', async () => {
   expect(seeds.sort()).toEqual([1, 2, 3]);
 });
 
-test('one that cannot start leaves no folder, and its number free', async () => {
+test('an evaluation that cannot start leaves no folder, and its number free', async () => {
   expect((await evaluate('--policy', 'nothing')).code).toBe(1);
   expect((await evaluate('--temperature', '0', '--rollouts', '2')).code).toBe(2);
   await writeFile(join(cwd, 'empty.csv'), 'id,source,question,answer,ability\n');
@@ -66,7 +66,7 @@ test('one that cannot start leaves no folder, and its number free', async () => 
   expect((await evaluate()).err).toMatch(/^starting run evaluate-1,/m);
 });
 
-test('leaves no copy of the weights, and is made again from where they lie', async () => {
+test('an evaluation leaves no copy of the weights, and is verified from the originals', async () => {
   await evaluate('--run', 'first');
   const files = await readdir(join(cwd, 'runs/first'), { recursive: true });
   expect(files.filter((file) => file.endsWith('.safetensors'))).toEqual([]);
@@ -86,7 +86,7 @@ test('leaves no copy of the weights, and is made again from where they lie', asy
   expect(again.code).toBe(0);
 });
 
-test('is not the newest run that commands without a name read', async () => {
+test('an evaluation does not count as the newest run for commands without a name', async () => {
   await evaluate('--run', 'alone');
   expect((await millrace('topics')).err).toContain('using run alone, the newest');
   await tinyRun(join(cwd, 'runs'), 'trained');
@@ -98,7 +98,7 @@ test.each([
   ['while it starts', (said: string) => said.includes('starting run')],
   ['amid its rollouts', (said: string) => said.includes('rollouts')],
 ])(
-  'is stopped in order by Ctrl-C %s, and resumed by the line that it prints',
+  'an evaluation is stopped in order by Ctrl-C %s, and resumed by the line that it prints',
   async (_, when) => {
     const io = fakeIo(cwd, 5000);
     const given = ['--policy', 'base', '--questions', 'sums.csv', '--rollouts', '200'];
@@ -120,7 +120,7 @@ test.each([
   60_000,
 );
 
-test('says that the weights are gone which it was to go on with', async () => {
+test('a resumed evaluation says that its weights are gone', async () => {
   const io = fakeIo(cwd, 5000);
   const running = main(
     [

@@ -26,7 +26,7 @@ async function millrace(
 }
 
 describe('a failed start', () => {
-  test('leaves no folder, whether the run was given a name or a number', async () => {
+  test('leaves no folder, whether the run has a name or a number', async () => {
     const runs = fresh();
     const failing = [job, '--runs', runs, '--set', 'fail=build'];
     expect((await millrace('run', ...failing)).code).toBe(1);
@@ -36,7 +36,7 @@ describe('a failed start', () => {
     expect(err).toMatch(/^starting run numbers-1 /);
   });
 
-  test('leaves a folder that was there before', async () => {
+  test('keeps a folder that was there before', async () => {
     const runs = fresh();
     mkdirSync(join(runs, 'named'));
     writeFileSync(join(runs, 'named', 'notes.txt'), 'mine');
@@ -45,7 +45,7 @@ describe('a failed start', () => {
   });
 
   test.each(['/proc/runs', 'FILE', 'FILE/runs'])(
-    'says why runs cannot lie in %s',
+    'says why runs cannot be kept in %s',
     async (place) => {
       const file = join(fresh(), 'file');
       writeFileSync(file, '');
@@ -90,11 +90,11 @@ describe('a failed start', () => {
   );
 });
 
-describe('a failure is told', () => {
+describe('a failure', () => {
   const refused = (code: string | number) =>
     Object.assign(new Error(`${code}: raw text`), { code, path: '/there' });
 
-  test('in a sentence where the system refuses something, lmdb’s bare numbers too', () => {
+  test('is explained in a sentence when the system refuses something, bare lmdb codes included', () => {
     expect(failure(refused('EISDIR'), {}).message).toBe(
       'error: /there: it is a folder, not a file (EISDIR)',
     );
@@ -103,7 +103,7 @@ describe('a failure is told', () => {
     );
   });
 
-  test('with its stack where nobody foresaw it, and always with MILLRACE_DEBUG=1', () => {
+  test('shows its stack if it was not foreseen, and always with MILLRACE_DEBUG=1', () => {
     const debug = { MILLRACE_DEBUG: '1' };
     const ours = (error: Error) => {
       error.stack = `${error.name}: ${error.message}\n    at f (${root}cli/run.ts:1:1)`;
@@ -120,7 +120,7 @@ describe('a failure is told', () => {
   });
 });
 
-test('a page that cannot be written is said, and is no failure', async () => {
+test('a page that cannot be written is reported, and the run does not fail', async () => {
   const file = join(fresh(), 'file');
   writeFileSync(file, '');
   const io = fakeIo(root);

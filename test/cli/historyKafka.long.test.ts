@@ -49,7 +49,7 @@ describeKafka('looking back at a run on Kafka', () => {
     digests = made;
   }, 120_000);
 
-  test('verifies it, and leaves nothing behind', async () => {
+  test('is verified, and nothing is left behind', async () => {
     const { code, out, err } = await millrace('replay', run, '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('copying the records')]);
     expect(out).toContain(`the replay of run ${run} is equal to its record, bit for bit`);
@@ -62,7 +62,7 @@ describeKafka('looking back at a run on Kafka', () => {
     [2, ['replay', run, '--verify']],
     [2, ['replay', run, '--from', 'weights', '--into', 'stopped']],
   ])(
-    'leaves no copy behind when Ctrl-C (%i) stops it at once: %j',
+    'leaves no copy behind when Ctrl-C (%i) stops %j at once',
     async (interrupts, args) => {
       const scratch = (): readonly string[] => readdirSync(runs).filter((name) => name[0] === '.');
       const atExit: (readonly string[])[] = [];
@@ -87,7 +87,7 @@ describeKafka('looking back at a run on Kafka', () => {
     120_000,
   );
 
-  test('leaves no copy behind when the other run cannot be copied', async () => {
+  test('leaves no copy behind when the run to compare with cannot be copied', async () => {
     const { record } = await findRun(fakeIo(runs), runs, run);
     await mkdir(join(runs, 'elsewhere'));
     await writeRunRecord(join(runs, 'elsewhere'), record);
@@ -96,7 +96,7 @@ describeKafka('looking back at a run on Kafka', () => {
     expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
   }, 120_000);
 
-  test('makes it over with another loss, in a folder', async () => {
+  test('is made again with another loss, in a folder', async () => {
     const into = ['--from', 'weights', '--set', 'lr=1', '--into', 'over'];
     const { code, out } = await millrace('replay', run, ...into);
     expect([code, out]).toEqual([0, expect.stringContaining('the weights of the first 0')]);
@@ -109,7 +109,7 @@ describeKafka('looking back at a run on Kafka', () => {
     expect((await millrace('diff', run, run)).out).toContain('hold the same records');
   }, 120_000);
 
-  test('goes on from any step of it, to the same end', async () => {
+  test('is continued from any step, to the same end', async () => {
     for (const step of [0, 2]) {
       const into = `from-${step}`;
       const { code, err } = await millrace('rewind', run, '--to', `step=${step}`, '--into', into);
@@ -130,12 +130,12 @@ describeKafka('looking back at a run on Kafka', () => {
     }
   }, 120_000);
 
-  test('says which steps there are', async () => {
+  test('says which steps it has', async () => {
     const { code, err } = await millrace('rewind', run, '--to', 'step=99', '--into', 'x');
     expect([code, err]).toEqual([1, expect.stringContaining('available steps: 0-')]);
   }, 60_000);
 
-  test('puts a row back that is good now', async () => {
+  test('takes back a corrected row', async () => {
     const letters = freshRun();
     const file = join(runs, 'questions.jsonl');
     const row = (id: string, answers: readonly string[]): string =>

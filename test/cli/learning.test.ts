@@ -45,7 +45,7 @@ test('a run in which every group has one reward says at its end that nothing was
   expect(doctor.code).toBe(0);
 });
 
-test('one that learns says nothing of the kind', async () => {
+test('a run that learns has no such warning', async () => {
   const { code, err } = await run('tiny', 'tiny', '--quiet');
   expect([code, err]).toEqual([0, '']);
   expect((await millrace('report', 'tiny')).out).not.toMatch(/taught/);

@@ -27,7 +27,7 @@ function leave(runs: string, run: string): void {
   writeFileSync(join(runs, STAGED, 'log.mdb'), 'half');
 }
 
-test('the next start removes them, and says so', async () => {
+test('the next start of a run removes the leftovers of killed processes, and says so', async () => {
   const runs = fresh();
   leave(runs, 'one');
   const { code, err } = await millrace('run', job, '--runs', runs, '--run', 'one');
@@ -37,7 +37,7 @@ test('the next start removes them, and says so', async () => {
   expect(readdirSync(join(runs, 'one', 'weights'))).toEqual([]);
 });
 
-test('doctor names them, and removes them with --fix', async () => {
+test('doctor names the leftovers of killed processes, and removes them with --fix', async () => {
   const runs = fresh();
   await millrace('run', job, '--runs', runs, '--run', 'one');
   leave(runs, 'one');
@@ -53,7 +53,7 @@ test('doctor names them, and removes them with --fix', async () => {
   expect((await doctor('--fix')).err).toContain('there was nothing to remove');
 });
 
-test('doctor --fix leaves what may still be written while a process writes the run', async () => {
+test('doctor --fix keeps unfinished files while a process writes the run', async () => {
   const runs = fresh();
   await millrace('run', job, '--runs', runs, '--run', 'one');
   const elsewhere = '000001.safetensors.elsewhere-7-1700000000000.tmp';
@@ -67,7 +67,7 @@ test('doctor --fix leaves what may still be written while a process writes the r
   expect(readdirSync(join(runs, 'one', 'weights'))).toEqual([]);
 });
 
-test('a command that works in a folder beside the runs removes what a killed one left there', async () => {
+test('a command that works beside the runs removes what a killed one left there', async () => {
   const runs = fresh();
   await millrace('run', job, '--runs', runs, '--run', 'one');
   leave(runs, 'one');

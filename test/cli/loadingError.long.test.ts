@@ -42,11 +42,11 @@ test.each([
     '(JOB): syntax error: HERE/syntax.ts:2:19: Expected "}" but found "oops"',
   ],
   [
-    'one in a file that it imports',
+    'a syntax error in a file that it imports',
     'viaHelper.ts',
     '(JOB): syntax error: HERE/helper.ts:1:20: Unexpected ";"',
   ],
-  ['one in JavaScript', 'plain.mjs', "(JOB): syntax error: HERE/plain.mjs:2: Unexpected token '*'"],
+  ['a syntax error in JavaScript', 'plain.mjs', "(JOB): syntax error: HERE/plain.mjs:2: Unexpected token '*'"],
   [
     'a package that is missing',
     'missing.ts',
@@ -67,13 +67,13 @@ test.each([
     'throws.ts',
     "(JOB): HERE/throws.ts cannot be loaded: TypeError: Cannot read properties of undefined (reading 'rows') (HERE/throws.ts:2:22)",
   ],
-  ['code that throws what is no error', 'text.ts', '(JOB): HERE/text.ts throws nothing more'],
+  ['code that throws something other than an Error', 'text.ts', '(JOB): HERE/text.ts throws nothing more'],
   [
     'a build that throws',
     'build.ts',
     ": TypeError: Cannot read properties of null (reading 'questions') (HERE/build.ts:4:49)",
   ],
-])('%s', async (_, file, message) => {
+])('a job file with %s is explained by file and line', async (_, file, message) => {
   const { code, err } = await builtMillrace(folder, 'run', file, '--quiet').ended;
   expect([code, err.replaceAll(folder, 'HERE').trim()]).toEqual([
     1,
@@ -81,7 +81,7 @@ test.each([
   ]);
 });
 
-test('a project that has no modules, or a package.json that is none', async () => {
+test('a project without modules, or with a broken package.json, is explained', async () => {
   const plain = fresh();
   writeFileSync(join(plain, 'job.ts'), 'export default 1;\n');
   writeFileSync(join(plain, 'package.json'), '{}');

@@ -39,7 +39,7 @@ async function call(name: string, args: Record<string, unknown> = {}) {
 }
 
 describe('millrace mcp', () => {
-  test('offers what looks, and says that it only reads', async () => {
+  test('offers tools that only read, and says so', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
       ...['runs', 'topics', 'tap', 'report', 'doctor', 'diff', 'search'],
@@ -47,7 +47,7 @@ describe('millrace mcp', () => {
     expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
   });
 
-  test('tells of runs, topics, records and their health', async () => {
+  test('shows runs, topics, records and their health', async () => {
     expect(JSON.parse((await call('runs')).text)).toMatchObject([
       { name: 'first', status: 'done' },
     ]);
@@ -88,7 +88,7 @@ describe('millrace mcp', () => {
     ['topics', { run: 'absent' }, /no run "absent"/],
     ['tap', { run: 'first', topic: 'rollouts', count: 100_000 }, /count/],
   ])(
-    '%s of %j is answered in order',
+    'answers %s of %j, and goes on',
     async (name, args, answer) => {
       expect((await call(name, args)).text).toMatch(answer);
       expect((await call('runs')).isError).toBe(false);

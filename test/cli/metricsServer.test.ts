@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { expect, test } from '@jest/globals';
 import { serveMetrics } from '../../cli/metrics/server.ts';
 
-test('metrics are for programs: not for a page in a browser, nor for another name of this machine', async () => {
+test('metrics are refused to a page in a browser, and to another name of this machine', async () => {
   const said = { ok: true, why: 'running' };
   const answers = { metrics: async () => 'up 1\n', health: () => said, ready: () => said };
   const server = await serveMetrics({ host: '127.0.0.1', port: 0 }, answers);

@@ -47,7 +47,7 @@ beforeAll(async () => {
   expect((await model('init', 'first', ...SHAPE, '--seed', '3')).code).toBe(0);
 });
 
-test('init writes the same bytes for the same seed, as a folder or as one file', async () => {
+test('model init writes the same bytes for the same seed, as a folder or as one file', async () => {
   await model('init', 'again', ...SHAPE, '--seed', '3');
   await model('init', 'other', ...SHAPE, '--seed', '4');
   const bytes = (name: string) => readFileSync(at(name, 'model.safetensors'));
@@ -60,7 +60,7 @@ test('init writes the same bytes for the same seed, as a folder or as one file',
   expect(await loadPolicy(at('one.safetensors'), sha256)).toEqual(await loadPolicy(at('first')));
 });
 
-test('init takes the vocabulary and the files of a tokenizer', async () => {
+test('model init takes the vocabulary and the files of a tokenizer', async () => {
   const { code } = await model(
     'init',
     'spoken',
@@ -92,7 +92,7 @@ test.each([
   ['init', []],
   ['convert', ['first']],
   ['add-tags', ['spoken']],
-])('%s --json hides nothing of a name from who reads it on a terminal', async (command, from) => {
+])('%s --json shows control characters in a name as text', async (command, from) => {
   const name = `${command}-\u202e`;
   const { code, out } = await model(
     command,
@@ -105,7 +105,7 @@ test.each([
   expect(JSON.parse(out).path).toBe(at(name));
 });
 
-test('init copies the shape of a configuration', async () => {
+test('model init copies the shape of a configuration', async () => {
   const { out } = await model('init', 'shaped', '--config', 'first/config.json', '--json');
   expect(JSON.parse(out).config).toEqual((await loadPolicy(at('first'))).config);
 });
@@ -124,12 +124,12 @@ test.each<[message: string, args: string[]]>([
     ['init', 'x', '--config', 'first/config.json', '--layers', '2'],
   ],
   ["missing required argument 'to'", ['convert', 'first']],
-])('a wrong command line is told: %s', async (message, args) => {
+])('a wrong command line of model is refused: %s', async (message, args) => {
   const { code, err } = await model(...args);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
 });
 
-test('inspect lists every tensor, and says what is wrong with exit code 1', async () => {
+test('model inspect lists every tensor, and exits with 1 and the reason if something is wrong', async () => {
   const good = await model('inspect', 'first');
   expect(good.code).toBe(0);
   expect(good.out).toMatch(
@@ -160,7 +160,7 @@ test('inspect lists every tensor, and says what is wrong with exit code 1', asyn
   });
 });
 
-test('convert goes to a folder of another format and back to one file', async () => {
+test('model convert writes a folder in another format, and one file again', async () => {
   const there = await model(
     'convert',
     'first',
@@ -184,7 +184,7 @@ test('convert goes to a folder of another format and back to one file', async ()
   });
 });
 
-test('convert merges an adapter, and inspect shows it', async () => {
+test('model convert merges an adapter, and inspect shows it', async () => {
   const { config, tensors } = await loadPolicy(at('first'));
   const fresh = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);
   const module = 'model.layers.0.self_attn.q_proj';
@@ -208,7 +208,7 @@ test('convert merges an adapter, and inspect shows it', async () => {
   });
 });
 
-test('convert makes a policy of an adapter as a run writes it', async () => {
+test('model convert makes a policy of an adapter that a run wrote', async () => {
   const { config, tensors } = await loadPolicy(at('first'));
   const fresh = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);
   const module = 'model.layers.0.self_attn.q_proj';
@@ -226,7 +226,7 @@ test('convert makes a policy of an adapter as a run writes it', async () => {
   });
 });
 
-test('convert writes the adapter of a run by itself, as PEFT has it', async () => {
+test('model convert writes the adapter of a run in the layout of PEFT', async () => {
   const out = ['000003.safetensors', 'peft', '--peft', '--base', 'Org/Base'];
   expect(await model('convert', ...out)).toMatchObject({
     code: 0,
@@ -249,7 +249,7 @@ test('convert writes the adapter of a run by itself, as PEFT has it', async () =
   expect(both.code).toBe(2);
 });
 
-test('convert and inspect take a run of a job that names its first policy in its own way', async () => {
+test('model convert and inspect take a run whose job names its first policy by a setting of its own', async () => {
   const run = at('runs', 'mine');
   mkdirSync(join(run, 'weights'), { recursive: true });
   const { policy: _, ...settings } = synthetic.settings as Record<string, unknown>;
@@ -274,7 +274,7 @@ test('convert and inspect take a run of a job that names its first policy in its
   expect((await model('inspect', 'runs/mine@1')).out).toMatch(/policy +.*000001\.safetensors/);
 });
 
-test('inspect takes a folder with one policy file, and a tokenizer that lacks bytes is no problem', async () => {
+test('model inspect takes a folder with one policy file, and a tokenizer that lacks bytes', async () => {
   mkdirSync(at('ours'));
   await model('convert', 'first', 'ours/policy.safetensors');
   expect(await model('inspect', 'ours')).toMatchObject({
@@ -296,7 +296,7 @@ test('inspect takes a folder with one policy file, and a tokenizer that lacks by
   expect([shown.code, shown.err]).toEqual([0, '']);
 });
 
-test('convert says how many numbers a format cannot hold', async () => {
+test('model convert says how many numbers a format cannot hold', async () => {
   await model('convert', 'first', 'big');
   const weights = readFileSync(at('big', 'model.safetensors'));
   weights.writeFloatLE(1e6, weights.length - 4);
@@ -306,7 +306,7 @@ test('convert says how many numbers a format cannot hold', async () => {
   expect(JSON.parse(out).overflowed).toBe(1);
 });
 
-test('help shows examples', async () => {
+test('the help of model shows examples', async () => {
   expect((await model('convert', '--help')).out).toContain(
     'millrace model convert base/ merged/ --adapter adapter/',
   );

@@ -6,7 +6,7 @@ import { fakeIo } from './support/fakeIo.ts';
 const path = '/usr/bin:/usr/local/bin';
 const called = (script: string, cwd: string) => programName({ script, cwd, path });
 
-describe('a command that is printed begins with', () => {
+describe('a printed command', () => {
   it.each([
     // npx, in a project and in a clone (npx makes a link of its own there)
     ['/my/project/node_modules/.bin/millrace', '/my/project', 'npx millrace'],
@@ -23,7 +23,7 @@ describe('a command that is printed begins with', () => {
     ['/src/millrace/dist/cli/main.js', '/src/millrace-2', 'node ../millrace/dist/cli/main.js'],
     ['/a b/dist/cli/main.js', '/', "node 'a b/dist/cli/main.js'"],
     ['/elsewhere/millrace', '/elsewhere', 'node millrace'],
-  ])('%s, typed in %s: %s', (script, cwd, expected) => {
+  ])('begins with %s, typed in %s: %s', (script, cwd, expected) => {
     expect(called(script, cwd)).toBe(expected);
   });
 });

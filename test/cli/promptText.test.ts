@@ -21,7 +21,7 @@ describe('the prompt of a tapped rollout', () => {
   const shown = (value: unknown, format = 'pretty') =>
     formatOf(format, options)(1, textOf)(stored(value) as never, value);
 
-  test('is text, in its place, and nothing in it reaches the terminal raw', async () => {
+  test('is shown as text in its place, without raw control characters', async () => {
     const lines = (await shown(rollout)).split('\n');
     expect(lines.slice(1)).toEqual([
       '  id: q/0',
@@ -33,7 +33,7 @@ describe('the prompt of a tapped rollout', () => {
     ]);
   });
 
-  test('stays tokens where nobody knows them, and for programs', async () => {
+  test('stays tokens if no tokenizer is known, and for programs', async () => {
     expect(await shown({ ...rollout, prompt: Int32Array.of(9) })).toContain('prompt: Int32[1] 9');
     expect(JSON.parse(await shown(rollout, 'ndjson'))).toMatchObject({ prompt: [1, 2, 3] });
     expect(await shown({ id: 'x' })).not.toContain('prompt');
@@ -52,7 +52,7 @@ describe('the tokens of a run', () => {
     record: { ...record, job: { name: 'j', file: 'j.ts' } },
   });
 
-  test('are text by the tokenizer that lies in the folder that its settings name', async () => {
+  test('are decoded by the tokenizer in the folder that its settings name', async () => {
     const base = join(process.cwd(), 'examples/quickstart/base');
     const settings = { base };
     const own = { ...run(), record: { ...run().record, settings } };
@@ -60,7 +60,7 @@ describe('the tokens of a run', () => {
     expect(await text(Int32Array.of(258))).toBe('<|question|>');
   });
 
-  test('are no text where there is no tokenizer, or one that cannot be read', async () => {
+  test('stay tokens if the tokenizer is missing or cannot be read', async () => {
     const io = { cwd: folder } as never;
     expect(await tokenText(run(), io)(Int32Array.of(1))).toBeNull();
     await writeFile(join(folder, 'tokenizer.json'), '{');

@@ -94,7 +94,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 describe('a policy that was fine-tuned with a system prompt of its own', () => {
-  test('is asked with it by an evaluation, which says so', async () => {
+  test('is evaluated with that prompt, and the evaluation says so', async () => {
     const { err } = await evaluation('measured', '--policy', 'cold');
     expect(await prompts('measured')).toEqual([promptWith(SYSTEM)]);
     expect(err).toContain(
@@ -102,7 +102,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     );
   });
 
-  test('is asked with it by RL that begins from it, and whatever begins from that', async () => {
+  test('passes that prompt on to RL that begins from it, and to whatever begins from that', async () => {
     const first = await arpo('second', { policy: at('runs/cold') });
     expect(first.err).toContain(`using the prompt of ${at('runs/cold')}: dialect tags`);
     expect(await prompts('second')).toEqual([promptWith(SYSTEM)]);
@@ -115,7 +115,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     await writeFile(at('system.txt'), `${SYSTEM}\n`);
   }, 60_000);
 
-  test('is asked otherwise where that is set, and both first lines are shown', async () => {
+  test('is asked with another prompt if that is set, and both first lines are shown', async () => {
     await writeFile(at('other.txt'), 'You add small numbers.\nThink first.');
     const { err } = await evaluation('other', '--policy', 'cold', '--system', 'other.txt');
     expect(await prompts('other')).toEqual([promptWith('You add small numbers.\nThink first.')]);
@@ -135,7 +135,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(usual.err).toMatch(/ {2}system prompt here: "Solve the question step by step/);
   });
 
-  test('goes on as it was asked when it is resumed, whatever the run that it is from has become', async () => {
+  test('keeps that prompt when it is resumed, whatever has become of the run it came from', async () => {
     const io = fakeIo(folder.path, 5000);
     const begun = set({
       ...rollouts,
@@ -158,7 +158,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     await millrace('replay', 'stopped', '--verify');
   }, 60_000);
 
-  test('keeps it when it is converted to a folder, and a single file says that it is lost', async () => {
+  test('keeps that prompt when converted to a folder; a single file says that it is lost', async () => {
     await millrace('model', 'convert', at('runs/cold'), at('tuned'));
     await evaluation('converted', '--policy', at('tuned'));
     expect(await prompts('converted')).toEqual([promptWith(SYSTEM)]);
@@ -168,7 +168,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(err).toMatch(/a single file does not record the policy’s prompt/);
   }, 60_000);
 
-  test('is asked so too where its run has not noted it, by what its settings say', async () => {
+  test('is asked with the prompt of its settings if its run recorded none', async () => {
     const note = at('runs/cold/millrace-prompt.json');
     const kept = await readFile(note, 'utf8');
     await rm(note);
@@ -194,7 +194,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
 });
 
 describe('a policy that was fine-tuned on conversations as they are', () => {
-  test('is asked with the system prompt that all of them have', async () => {
+  test('is asked with the system prompt that all conversations share', async () => {
     await sft('told', { data: at('told.jsonl') });
     await evaluation('as-told', '--policy', 'told');
     expect(await prompts('as-told')).toEqual([promptWith(SYSTEM)]);
@@ -203,7 +203,7 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
     expect(await prompts('as-bare')).toEqual([promptWith('')]);
   }, 60_000);
 
-  test('is said to have learnt more than one where they differ', async () => {
+  test('is reported to have learnt several prompts if they differ', async () => {
     await sft('mixed', { data: at('mixed.jsonl') });
     const { err } = await evaluation('as-mixed', '--policy', 'mixed');
     expect(err).toMatch(/system prompt there: unknown or not unique; here: "Solve the question/);
@@ -212,7 +212,7 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
     );
   });
 
-  test('is told which system prompt it does not use', async () => {
+  test('has a warning for the system prompt that it does not use', async () => {
     const unused = await sft('unused', { data: at('told.jsonl'), system: at('system.txt') });
     expect(unused.err).toMatch(/system is not used: conversations keep their own/);
     const { err } = await sft('left-out', { data: at('told.jsonl'), prompt: 'policy' });

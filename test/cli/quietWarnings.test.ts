@@ -4,7 +4,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { quietWarnings } from '../../cli/quietWarnings.ts';
 
 describe('warnings of libraries', () => {
-  it('are shown as before, but for one that no user can act on', () => {
+  it('are shown as before, except for one that no user can act on', () => {
     const process = new EventEmitter();
     const show = jest.fn();
     process.on('warning', show);

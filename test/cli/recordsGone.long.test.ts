@@ -39,7 +39,7 @@ describe('a run whose log is gone', () => {
       },
     ],
   ])(
-    '(%s) is refused over its weights, and starts over when it is told to',
+    '(%s) is not resumed over its weights, and starts over when told to',
     async (how, spoil) => {
       const name = how.replaceAll(/\W/g, '-');
       const folder = await tinyRun(runs, name, {}, { status: 'stopped' });
@@ -64,7 +64,7 @@ describe('a run whose log is gone', () => {
     60_000,
   );
 
-  test('is refused where its file is empty or cut, by every command that reads it', async () => {
+  test('is refused by every command if its file is empty or truncated', async () => {
     const folder = await tinyRun(runs, 'cut', {}, { status: 'stopped' });
     for (const text of ['', 'x'.repeat(100)]) {
       await writeFile(join(logFolder(folder), 'log.mdb'), text);
@@ -89,7 +89,7 @@ describe('a run whose log is gone', () => {
     expect(existsSync(join(runs, 'never'))).toBe(false);
   });
 
-  test('starts over without a word where it had come to nothing', async () => {
+  test('starts over silently if it had produced nothing', async () => {
     const folder = await tinyRun(runs, 'nothing', {}, { status: 'failed' });
     for (const entry of ['log', 'metrics.jsonl', 'metrics.csv', 'weights']) {
       await rm(join(folder, entry), { recursive: true, force: true });
@@ -116,7 +116,7 @@ describeKafka('a run on Kafka', () => {
     folder = await tinyRun(runs, name, { open }, { log: kafkaUrl, status: 'stopped' });
   }, 120_000);
 
-  test('is not gone on with on another cluster, nor read there', async () => {
+  test('is neither resumed nor read on another cluster', async () => {
     const record = (await readRunRecord(folder))!;
     await writeRunRecord(folder, { ...record, cluster: 'another' });
     for (const command of [
@@ -152,7 +152,7 @@ describeKafka('a run on Kafka', () => {
     expect([early.code, early.err]).toEqual([2, expect.stringContaining('has its records')]);
   }, 60_000);
 
-  test('is refused over its weights when all topics are deleted, and starts over when it is told to', async () => {
+  test('is not resumed over its weights when all topics are deleted, and starts over when told to', async () => {
     await deleteTopics(name);
     const refused = await millrace('run', '--run', name);
     expect([refused.code, refused.err]).toEqual([

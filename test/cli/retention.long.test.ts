@@ -67,7 +67,7 @@ async function looksAtItAsBefore(name: string, folder: string, open: Opened): Pr
   expect(await millrace(...first)).toEqual(before);
 }
 
-test('a run with an archive is tapped, examined, rewound and verified; without it, it says what is missing', async () => {
+test('a run with an archive is tapped, examined, rewound and verified; without the archive it says what is missing', async () => {
   const folder = await tinyRun(runs, 'archived', { settings: { keepVersions: 0 } });
   await looksAtItAsBefore('archived', folder, (at) =>
     openLog({ folder: join(at, 'log'), mode: 'write', topics: allTopics }),
@@ -99,7 +99,7 @@ test('a run whose archive is behind HTTP is verified, and says so when the serve
 }, 60_000);
 
 describeKafka('a run on Kafka', () => {
-  test('that has an archive is looked at as before too', async () => {
+  test('with an archive is read by every command as before', async () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=2`;
     const open = (folder: string) =>
@@ -125,7 +125,7 @@ describe('--keep-log', () => {
     });
   });
 
-  test('refuses what says neither size nor age, and an archive alone', () => {
+  test('refuses a value that is neither a size nor an age, and an archive alone', () => {
     for (const keepLog of ['', '2', '2 gigs', '-1GB', '7d,']) {
       expect(() => retentionOf({ keepLog }, '/')).toThrow('--keep-log takes a size');
     }
@@ -133,14 +133,14 @@ describe('--keep-log', () => {
     expect(retentionOf({}, '/')).toBeNull();
   });
 
-  test('is noted in run.json and held to when the run goes on', async () => {
+  test('is recorded in run.json and kept when the run is resumed', async () => {
     const run = ['run', tinyJobFile, '--run', 'kept', '--set', 'rounds=1', '--set', 'explore=8'];
     const { code } = await millrace(...run, '--keep-log', '1GB');
     expect(code).toBe(0);
     expect((await readRunRecord(join(runs, 'kept')))?.retention).toEqual({ bytesMax: 1e9 });
   }, 60_000);
 
-  test('that cannot be held to is told once, and the run goes on', async () => {
+  test('is reported once if it cannot be kept, and the run goes on', async () => {
     const said: string[] = [];
     let asked = 0;
     const full = {

@@ -36,7 +36,7 @@ async function stoppedAtOnce() {
   return { request: { ...request, given: [], seed: undefined, nowMs: 2 }, run };
 }
 
-test('a run without a record that is started by its name has its settings, seed and preset', async () => {
+test('a run without a record takes over its settings, seed and preset when started by name', async () => {
   const { request, run } = await stoppedAtOnce();
   const { record, resumed } = await startRun(request, run);
   expect(resumed).toBe(false);
@@ -47,20 +47,20 @@ test('a run without a record that is started by its name has its settings, seed 
   });
 });
 
-test('one that is given settings has these alone', async () => {
+test('a run without a record takes only the settings that it is given, if any are', async () => {
   const { request, run } = await stoppedAtOnce();
   const { record } = await startRun({ ...request, given: [set('policy', 'other')] }, run);
   expect(record.settings).toMatchObject({ policy: 'other', lr: 1 });
 });
 
-test('one that is started over keeps what is not given', async () => {
+test('a run that is started over keeps the settings that are not given', async () => {
   const { request, run } = await stoppedAtOnce();
   const given = [set('lr', 5)];
   const { record } = await startRun({ ...request, given, startOver: true }, run);
   expect(record.settings).toMatchObject({ policy: 'mine', lr: 5 });
 });
 
-test('another job has nothing of it', async () => {
+test('a run without a record passes nothing on to another job', async () => {
   const { request, run } = await stoppedAtOnce();
   const started = startRun({ ...request, job: jobNamed('other') }, run);
   await expect(started).rejects.toMatchObject({ code: 'USAGE' });
@@ -75,7 +75,7 @@ describe('a run with records', () => {
     return { request, run };
   }
 
-  test('goes on with a server that lies elsewhere now', async () => {
+  test('goes on with a server at another address', async () => {
     const { request, run } = await begun();
     const given = [set('trainer.url', 'http://new:1')];
     const { record, resumed } = await startRun({ ...request, given }, run);
@@ -90,7 +90,7 @@ describe('a run with records', () => {
     });
   });
 
-  test('is bound to the rest of the group, and told which setting it is', async () => {
+  test('is bound to the rest of the group, and the setting is named', async () => {
     const { request, run } = await begun();
     const given = [set('trainer.url', 'http://new:1'), set('trainer.rank', 4)];
     await expect(startRun({ ...request, given }, run)).rejects.toThrow(

@@ -68,7 +68,7 @@ function keepsTaps(url: string | null): void {
     folder.remove();
   });
 
-  test('a pattern shows all its topics in the order of time', async () => {
+  test('taps all topics of a pattern in the order of time', async () => {
     const { code, lines } = await tap('*');
     expect(code).toBe(0);
     // Those of one commit bear one time: the order is that in which a run works.
@@ -79,7 +79,7 @@ function keepsTaps(url: string | null): void {
     expect(partitions.size).toBe(url === null ? 1 : 3);
   });
 
-  test('it begins where it is told', async () => {
+  test('begins at --from', async () => {
     const keys = async (from: string): Promise<string[]> =>
       (await tap('metrics', '--from', from)).lines.map(({ key }) => key);
     expect(await keys('-2')).toEqual(['m38', 'm39']);
@@ -90,7 +90,7 @@ function keepsTaps(url: string | null): void {
     expect(await keys(String(lines[37]!.offset))).toEqual(['m37', 'm38', 'm39']);
   });
 
-  test('it ends where it is told', async () => {
+  test('ends at --to', async () => {
     const keys = async (...args: readonly string[]): Promise<string[]> =>
       (await tap('metrics', ...args)).lines.map(({ key }) => key);
     const first = ['m0', 'm1', 'm2'];
@@ -112,7 +112,7 @@ function keepsTaps(url: string | null): void {
     });
   });
 
-  test('it shows the partitions that are asked for', async () => {
+  test('taps the chosen partitions', async () => {
     const all = await tap('questions');
     const second = url === null ? 0 : 1;
     const { lines } = await tap('questions', '--partition', `${second}`);
@@ -130,7 +130,7 @@ function keepsTaps(url: string | null): void {
     }
   });
 
-  test('of a pattern, topics without the partition are skipped', async () => {
+  test('skips topics of a pattern that lack the partition', async () => {
     const all = await tap('questions');
     const { code, lines, err } = await tap('*', '--partition', '0,2');
     if (url === null) {
@@ -148,7 +148,7 @@ function keepsTaps(url: string | null): void {
     expect(named.err).toMatch(/NOT_FOUND.*metrics has no partition 2/);
   });
 
-  test('it shows the keys and texts that are asked for', async () => {
+  test('taps the chosen keys and texts', async () => {
     const keys = async (...args: readonly string[]): Promise<string[]> =>
       (await tap('questions', ...args)).lines.map(({ key }) => key);
     expect(await keys('--key', 'q3', '--key', 'q17')).toEqual(['q3', 'q17']);
@@ -165,13 +165,13 @@ function keepsTaps(url: string | null): void {
     expect((await tap('evolved')).err).toBe('no records; -f waits for new ones');
   });
 
-  test('--stats say what was read and shown', async () => {
+  test('counts with --stats what was read and shown', async () => {
     const { err } = await tap('*', '--key', 'q5', '--stats');
     expect(err).toMatch(/^topic +records\/s +bytes\/s +read +shown +behind\n/);
     expect(err).toMatch(/\nquestions +\d+ +\d.* +1 +1 +0$/);
   });
 
-  test('a record that cannot be read is reported and skipped', async () => {
+  test('reports and skips a record that cannot be read', async () => {
     const clashing = defineTopic({
       name: topics.weights.name,
       about: '',
@@ -187,7 +187,7 @@ function keepsTaps(url: string | null): void {
     expect(err).toMatch(/\n1 record could not be read$/);
   });
 
-  test('it follows, and neither loses nor repeats anything, until it is interrupted', async () => {
+  test('follows without loss or repetition until it is interrupted', async () => {
     let gaveWay = false;
     const io = {
       ...fakeIo(folder.path, clock.now()),
@@ -225,7 +225,7 @@ function keepsTaps(url: string | null): void {
     expect(gaveWay).toBe(true);
   });
 
-  test('what changed of a key is shown', async () => {
+  test('shows what changed between records of a key', async () => {
     clock.advance(2000);
     await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'm3', value: 0.5 })));
     await log.commit((tx) => tx.append(topics.metrics, metric({ name: 'm3', value: 0.75 })));
@@ -244,7 +244,7 @@ function keepsTaps(url: string | null): void {
     ]);
   });
 
-  test("topics of the job's own are shown by the schema that they were written with", async () => {
+  test("shows topics that the job defines by the schema they were written with", async () => {
     const notes = defineTopic({
       name: 'notes',
       about: '',
@@ -262,7 +262,7 @@ function keepsTaps(url: string | null): void {
     expect((await tap('*')).lines.filter(({ topic }) => topic === 'notes')).toHaveLength(1);
   });
 
-  describe('as a process', () => {
+  describe('a tap process', () => {
     const start = (command: string) => {
       const tsx = `${process.execPath} --import tsx ${resolve('cli/main.ts')}`;
       // exec: a signal reaches the command itself.
@@ -282,7 +282,7 @@ function keepsTaps(url: string | null): void {
     };
     const runs = `--runs ${join(folder.path, 'runs')}`;
 
-    test('it ends with 0 when its reader goes away', async () => {
+    test('ends with 0 when its reader goes away', async () => {
       const { child, out, err } = start(
         `cd ${resolve('.')} && millrace tap ${run}.questions metrics ${runs} -o ndjson | head -n 3`,
       );
@@ -291,7 +291,7 @@ function keepsTaps(url: string | null): void {
       expect(linesOf(out())).toHaveLength(3);
     });
 
-    test('it ends with 0 and whole lines at Ctrl-C', async () => {
+    test('ends with 0 and whole lines at Ctrl-C', async () => {
       const { child, out, err } = start(
         `cd ${resolve('.')} && exec millrace tap ${run}.questions metrics ${runs} -f --from earliest -o ndjson`,
       );

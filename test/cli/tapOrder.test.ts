@@ -45,13 +45,13 @@ async function shown(records: AsyncIterable<Stored<unknown>>): Promise<string[]>
   return seen;
 }
 
-describe('several topics', () => {
-  it('come in the order of time, those of one moment in the order of the topics', async () => {
+describe('a tap of several topics', () => {
+  it('shows records in the order of time, and those of one moment in the order of the topics', async () => {
     const { records } = tapping({ a: of('a', 1, 4, 5, 9), b: of('b', 1, 2, 5), c: of('c') });
     expect(await shown(records)).toEqual(['a1', 'b1', 'b2', 'a4', 'a5', 'b5', 'a9']);
   });
 
-  it('wait for one that has not reached its end, however long', async () => {
+  it('waits for a topic that has not reached its end, however long', async () => {
     const slow = new Subject<Stored<unknown>>();
     const { records } = tapping({ a: of('a', 2), b: () => slow });
     const first = records.next();
@@ -63,7 +63,7 @@ describe('several topics', () => {
     expect((await records.next()).done).toBe(true);
   });
 
-  it('do not wait long for one that has, but for what is just about to come', async () => {
+  it('waits briefly for a topic at its end, for records just about to come', async () => {
     let own: Own = {};
     const quiet = new Subject<Stored<unknown>>();
     const live = new Subject<Stored<unknown>>();
@@ -88,8 +88,8 @@ describe('several topics', () => {
   });
 });
 
-describe('one topic', () => {
-  it('holds few records however many there are, and gives all of them', async () => {
+describe('a tap of one topic', () => {
+  it('holds few records at a time, however many it shows', async () => {
     let pushed = 0;
     const endless: Tap = (own) =>
       new Observable((subscriber) => {

@@ -19,19 +19,19 @@ describe('patterns', () => {
   const names = (...patterns: readonly string[]): readonly string[] =>
     topicsLike(patterns, ['metrics', 'own-one', 'own-two']).map(({ name }) => name);
 
-  it('stand for topics, each once, in the order in which a run works', () => {
+  it('name topics once each, in the order in which a run works', () => {
     expect(names('metrics', 'rollouts', 'roll*')).toEqual(['rollouts', 'metrics']);
     expect(names('*ed', 'weight?')).toEqual(['scored', 'selected', 'weights', 'evolved']);
   });
 
-  it("stand for those of the job's own too, where the log has them", () => {
+  it("name topics that the job defines too, if the log has them", () => {
     expect(names('*')).toHaveLength(Object.keys(topics).length + 2);
     expect(names('own-*', 'metrics')).toEqual(['metrics', 'own-one', 'own-two']);
     expect(() => names('own')).toThrow(/no topic "own"\. There are: .*, own-one, own-two$/);
     expect(() => names('own-ones')).toThrow(/Did you mean own-one\?/);
   });
 
-  it('are of one run, and of topics that there are', () => {
+  it('belong to one run, and match at least one topic', () => {
     expect(named(['first.metrics', 'rollouts'], undefined)).toEqual({
       run: 'first',
       patterns: ['metrics', 'rollouts'],
@@ -44,7 +44,7 @@ describe('patterns', () => {
 });
 
 describe('--stats', () => {
-  it('tell rates since the last time and counts since the beginning', () => {
+  it('shows rates since the last line and counts since the beginning', () => {
     const hooks = { changed: () => undefined, unreadable: () => undefined };
     const tally = new Tally([new TopicQueue('scored', hooks), new TopicQueue('metrics', hooks)], 0);
     for (let i = 0; i < 30; i++) {
@@ -60,7 +60,7 @@ describe('--stats', () => {
     expect(tally.total).toEqual({ read: 30, shown: 20, unreadable: 0 });
   });
 
-  it('are told as often as is said, but not all the time', () => {
+  it('is shown at the given interval', () => {
     const every = (text: string): number => parseInterval('--stats', text);
     expect(['5s', '500ms', '2', '1m'].map(every)).toEqual([5000, 500, 2000, 60_000]);
     expect(() => every('1ms')).toThrow(/--stats takes an interval/);

@@ -96,7 +96,7 @@ function keepsTop(url: string | null): void {
     };
   }
 
-  test('a live run is shown with its rates, lag and what holds it up', async () => {
+  test('shows a live run with its rates, its lag and what holds it up', async () => {
     await log.commit((tx) =>
       tx.append(topics.metrics, metric({ name: 'reward/mean', value: 0.5 })),
     );
@@ -119,7 +119,7 @@ function keepsTop(url: string | null): void {
     expect(frame!.sources[0]!.held).toBeGreaterThan(0.3);
   });
 
-  test('it is shown again and again, and no more once it has ended', async () => {
+  test('refreshes until the run has ended', async () => {
     const job = work();
     const watch = io();
     const watching = main(['top', run, '--interval', '200ms'], watch);
@@ -133,7 +133,7 @@ function keepsTop(url: string | null): void {
     expect(watch.stdout()).not.toContain('\u001b');
   });
 
-  test('on a terminal every frame is painted over the one before, cut to fit, and the last one stays', async () => {
+  test('paints each frame over the last on a terminal, cut to fit, and leaves the last one', async () => {
     const job = work();
     const size = { columns: 40, rows: 6 };
     const resized = new Set<() => void>();
@@ -174,7 +174,7 @@ function keepsTop(url: string | null): void {
     expect(resized.size).toBe(0);
   });
 
-  test('a run that says nothing is shown all the same', async () => {
+  test('shows a run that reports nothing', async () => {
     await log.commit((tx) => tx.append(topics.questions, question()));
     const watch = io();
     expect(await main(['top', run, '--once'], watch)).toBe(0);

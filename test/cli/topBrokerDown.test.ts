@@ -44,7 +44,7 @@ describeKafka('top of a run whose broker goes away', () => {
     folder.remove();
   }, 60_000);
 
-  test('says in the frame that it waits, elsewhere on stderr, and goes on', async () => {
+  test('shows that it waits, on a terminal or on stderr, and goes on', async () => {
     const terminal = watch({ columns: 120, rows: 40 });
     const elsewhere = watch(null);
     const watching = [top(terminal), top(elsewhere)];

@@ -97,7 +97,7 @@ describe('compare', () => {
     ['a list in another order', [1, 2], [2, 1], false],
     ['a typed array for a list', Float64Array.of(1, 2), [1, 2], true],
     ['true for 1', true, 1, false],
-  ])('takes %s as it should', (_, got, want, equal) => {
+  ])('judges %s as it should', (_, got, want, equal) => {
     expect(compare(got, want, 1e-6).difference === null).toBe(equal);
   });
 });

@@ -182,7 +182,7 @@ describe('on random scripts', () => {
   );
 
   test(
-    'and gives it whatever is answered first: no branch waits for another, but for its clones',
+    'growGroup gives the same whatever is answered first, and no branch waits for another but its clones',
     async () => {
       for (let seed = 0; seed < 30; seed++) {
         const [script, again] = [orderlessScript(seed), orderlessScript(seed)];

@@ -70,7 +70,7 @@ function option({ command = [] }: Service, name: string): string | undefined {
 const filled = (value: string): string => value.replace(/\$\{\w+:-([^}]*)\}/g, '$1');
 
 describe('compose.yaml', () => {
-  test('restarts, bounds its logs, and takes what it publishes to one machine', () => {
+  test('restarts its services, bounds their logs, and publishes ports on this machine alone', () => {
     for (const [name, service] of services) {
       expect([name, service.restart]).toEqual([
         name,
@@ -104,7 +104,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  test('has its variables, with their defaults, in .env.example, and no others are there', () => {
+  test('has exactly the variables of .env.example, with their defaults', () => {
     const listed = new Map(
       [...example.matchAll(/^#?([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]),
     );
@@ -116,7 +116,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  test('builds what no registry has, and sends no folder of models to a builder', () => {
+  test('builds the images that no registry has, without sending model folders to the builder', () => {
     for (const [, { image, build }] of services)
       expect(build === undefined).toBe(!/^millrace/.test(filled(image)));
     expect(readFileSync('docker/.dockerignore', 'utf8')).toMatch(/^\*$/m);
@@ -126,7 +126,7 @@ describe('compose.yaml', () => {
     expect(variables.get('SKYRL_EXTRAS')!.split(',')).toContain('gpu');
   });
 
-  test('starts the retriever with options that it has', async () => {
+  test('starts the retriever with existing options', async () => {
     const io = fakeIo(process.cwd());
     const { retriever } = compose.services;
     await main([...retriever!.command!.slice(0, 2), '--help'], io);
@@ -135,7 +135,7 @@ describe('compose.yaml', () => {
     expect(Object.keys(retriever!.environment!)).toEqual(['MILLRACE_RETRIEVER_TOKEN']);
   });
 
-  test('gives the engine options and a job that the command line has', async () => {
+  test('gives the engine an existing job with existing options', async () => {
     const io = fakeIo(process.cwd());
     await main(['run', '--help'], io);
     const flags = engine.command!.filter((word) => word.startsWith('--'));
@@ -145,7 +145,7 @@ describe('compose.yaml', () => {
     expect(settingsFiles).toContain(variables.get('MILLRACE_SETTINGS'));
   });
 
-  test('is told of in docs/deploy.md, profile by profile and service by service', () => {
+  test('is described in docs/deploy.md, profile by profile and service by service', () => {
     for (const [name, { profiles = [] }] of services) {
       expect(docs).toContain(`\`${name}\``);
       for (const profile of profiles) expect(docs).toContain(`\`${profile}\``);
@@ -153,7 +153,7 @@ describe('compose.yaml', () => {
     for (const file of settingsFiles) expect(docs).toContain(`\`${file}\``);
   });
 
-  test('is asked for numbers where its services are', () => {
+  test('is scraped for metrics at its services', () => {
     const { scrape_configs } = parse(readFileSync('docker/prometheus/prometheus.yml', 'utf8')) as {
       scrape_configs: readonly {
         readonly static_configs: readonly { readonly targets: readonly string[] }[];
@@ -181,15 +181,15 @@ describe('compose.yaml', () => {
   });
 });
 
-describe('settings of containers', () => {
-  test.each(all)('%s is read by its job', async (file, { policy }) => {
+describe('the settings file of a container', () => {
+  test.each(all)('%s is valid for its job', async (file, { policy }) => {
     const job = policy === undefined ? 'quickstart' : 'et-agent';
     const given = ['--settings', `docker/settings/${file}`, '--show-settings'];
     const { code, err } = await builtMillrace(ROOT, 'run', job, ...given).ended;
     expect([code, err]).toEqual([0, '']);
   });
 
-  test.each(served)('%s names servers and folders that the containers have', (_, settings) => {
+  test.each(served)('%s names existing servers and folders', (_, settings) => {
     const {
       policy,
       questions,
@@ -215,7 +215,7 @@ describe('settings of containers', () => {
     }
   });
 
-  test.each(served)('%s asks servers for no more than they are started with', (_, settings) => {
+  test.each(served)('%s asks servers for no more than they allow', (_, settings) => {
     const { policy: policyServer, trainer: service, judge } = compose.services;
     const { engine: at = {}, trainer = {}, critic = {} } = settings;
     const context = settings.promptMax! + settings.responseMax!;

@@ -48,15 +48,15 @@ const families = new Map(
   ),
 );
 
-describe('dashboard and alerts', () => {
-  test.each(asked)('%s asks for what there is: %s', (_, expr) => {
+describe('the dashboard and the alerts', () => {
+  test.each(asked)('include %s, whose metrics exist: %s', (_, expr) => {
     const names = [...expr.matchAll(/millrace_\w+/g)].map(([name]) => name);
     expect(names.filter((name) => !families.has(name))).toEqual([]);
     // `up` is Prometheus' own, of each target; the others are prom-client's, of each process.
     if (!/^up\{|(process|nodejs)_/.test(expr)) expect(names).not.toEqual([]);
   });
 
-  test.each(asked)('%s chooses by labels that these have: %s', (_, expr) => {
+  test.each(asked)('include %s, whose labels exist: %s', (_, expr) => {
     for (const [, name, inside] of expr.matchAll(/(millrace_\w+)\{([^}]*)\}/g)) {
       const has = ['run', ...(families.get(name as string)?.labels ?? [])];
       const chosen = [...(inside as string).matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, l]) => l);
@@ -64,7 +64,7 @@ describe('dashboard and alerts', () => {
     }
   });
 
-  test('the dashboard takes the data source that is chosen, so that any Grafana loads it, and has no panel twice', () => {
+  test('load into any Grafana with the chosen data source, and have no panel twice', () => {
     expect(dashboard.templating.list[0]).toMatchObject({ type: 'datasource', name: 'datasource' });
     const uids = new Set(dashboard.panels.flatMap(({ datasource }) => datasource?.uid ?? []));
     expect([...uids].join()).toMatch(/^\$\{datasource\}$/);
@@ -73,7 +73,7 @@ describe('dashboard and alerts', () => {
   });
 });
 
-test('docs/observability.md names every number, and none that there is not', () => {
+test('docs/observability.md names exactly the metrics that exist', () => {
   const text = readFileSync('docs/observability.md', 'utf8');
   const named = new Set([...text.matchAll(/`(millrace_\w+)`/g)].map(([, name]) => name as string));
   expect([...named].sort()).toEqual(allFamilies.map(({ name }) => name).sort());

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { apiPage, entryPoints } from '../../scripts/docs/apiPage.ts';
 import { exportsOf } from '../support/exports.ts';
 
-test.each([...entryPoints()])('%s has each name with words and a declaration', (entry, file) => {
+test.each([...entryPoints()])('the API page of %s has each name with a description and a declaration', (entry, file) => {
   const page = apiPage(entry, file);
   expect(page).toMatch(new RegExp(`^# ${entry}\\n\\n\\S`));
   const sections = page.split(/^## /m).slice(1);

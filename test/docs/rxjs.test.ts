@@ -37,8 +37,8 @@ const AsyncFunction = (async () => undefined).constructor as new (
   ...parts: string[]
 ) => (...given: unknown[]) => Promise<void>;
 
-describe('a code block of docs/rxjs.md comes to what it says', () => {
-  test.each(blocks)('$title', async ({ code }) => {
+describe('docs/rxjs.md', () => {
+  test.each(blocks)('has a code block "$title" that does what it says', async ({ code }) => {
     const checked = code.replace(
       /^((?:outputs|sideRecords)\([\s\S]*?\)); \/\/ → (.*)$/gm,
       (_, call: string, json: string) => `check(await ${call}, ${JSON.stringify(json)});`,
@@ -47,7 +47,7 @@ describe('a code block of docs/rxjs.md comes to what it says', () => {
     await new AsyncFunction(...Object.keys(names), checked)(...Object.values(names));
   });
 
-  test('there are more than ten', () => {
+  test('has more than ten code blocks', () => {
     expect(blocks.length).toBeGreaterThan(10);
     expect(page.match(/^```ts$/gm)).toHaveLength(blocks.length);
   });

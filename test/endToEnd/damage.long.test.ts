@@ -46,7 +46,7 @@ async function millrace(args: readonly string[], line?: RegExp): Promise<Said> {
   return { code, said: out + err };
 }
 
-test('a run whose log is deleted under way stops with a sentence, and keeps what it has made', async () => {
+test('a run whose log is deleted meanwhile stops with a sentence, and keeps what it has made', async () => {
   const job = ['run', 'examples/quickstart/job.ts', '--run', 'bare', '--seed', '5'];
   const command = builtMillrace(ROOT, ...job, ...sets(SMALL), '--runs', runs.path);
   command.process.stderr!.on('data', () => {
@@ -77,7 +77,7 @@ function flip(path: string): void {
 }
 const cut = (path: string): void => truncateSync(path, 100_000);
 
-describe('a run that goes on', () => {
+describe('a resumed run', () => {
   beforeAll(async () => {
     const job = ['run', 'examples/quickstart/job.ts', '--run', 'killed', '--seed', '5'];
     const { code, said } = await millrace([...job, ...sets(SMALL)], /round 2 · step 3/);
@@ -133,7 +133,7 @@ describe('a run that goes on', () => {
     180_000,
   );
 
-  test('makes nothing of another version’s bytes under the name of the newest', async () => {
+  test('refuses the bytes of another version under the name of the newest', async () => {
     const name = copyWith(`weights/${VERSION}.safetensors`, (path) => {
       cpSync(path.replace(VERSION, '000002'), path);
     });

@@ -48,7 +48,7 @@ interface Call {
   readonly output: string;
 }
 
-test('finds functions by the index, trains, and is repeated bit for bit', async () => {
+test('a DeepAgent run finds functions by the index, trains, and is repeated bit for bit', async () => {
   const ran = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'deep');
   expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
   const { out } = await millrace('tap', 'deep.tool-calls', '-o', 'ndjson');
@@ -67,7 +67,7 @@ test('finds functions by the index, trains, and is repeated bit for bit', async 
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
 }, 180_000);
 
-test('an index of another library is refused before the first rollout', async () => {
+test('a DeepAgent run with the index of another library is refused before the first rollout', async () => {
   write('functions.jsonl', functions.slice(1));
   const other = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'other');
   expect([other.code, other.err]).toEqual([

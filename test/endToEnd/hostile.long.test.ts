@@ -87,7 +87,7 @@ describe('a run in a folder', () => {
     expect(await first.code).toBeNull();
   }, 180_000);
 
-  test('of which a byte has changed says so, in run.json and in the log', async () => {
+  test('of which a byte has changed says so, for run.json and for the log', async () => {
     expect(await run(...settings).code).toBe(0);
     const record = join(folder.path, 'r', 'run.json');
     const text = readFileSync(record, 'utf8');

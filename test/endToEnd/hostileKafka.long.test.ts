@@ -50,7 +50,7 @@ describeKafka('a run on Kafka', () => {
     folder.remove();
   }, 60_000);
 
-  test('waits while its broker is stopped for 30 seconds, and loses nothing', async () => {
+  test('waits while its broker is stopped, and loses nothing', async () => {
     const settings = ['--set', 'questions=60', '--set', 'serviceMs=300', '--set', 'concurrency=2'];
     const command = run('outage', '--log', address(), ...settings);
     while ((await rolloutsOf('outage')) < 16) await resting(100);
@@ -64,7 +64,7 @@ describeKafka('a run on Kafka', () => {
     expect(await rolloutsOf('outage')).toBe(240);
   }, 150_000);
 
-  test('that goes on waits for its broker when it starts, for longer than a first start does', async () => {
+  test('waits longer for its broker when resumed than at a first start', async () => {
     const settings = ['--set', 'questions=20', '--set', 'serviceMs=300', '--set', 'concurrency=2'];
     const first = run('late', '--log', address(), ...settings);
     while ((await rolloutsOf('late')) < 8) await resting(100);
@@ -80,7 +80,7 @@ describeKafka('a run on Kafka', () => {
     expect(await rolloutsOf('late')).toBe(80);
   }, 150_000);
 
-  test('ends within seconds when a topic of it is deleted', async () => {
+  test('ends when a topic of it is deleted', async () => {
     const settings = ['--set', 'questions=60', '--set', 'serviceMs=500'];
     const command = run('gone', '--log', address(), ...settings);
     while ((await rolloutsOf('gone')) < 4) await resting(100);
@@ -91,7 +91,7 @@ describeKafka('a run on Kafka', () => {
     expect(command.said).toMatch(/gone\.rollouts is not on the broker at .*deleted there/);
   }, 150_000);
 
-  test('that is started twice refuses the second while the first is alive, and not after it was killed', async () => {
+  test('refuses a second start while the first is alive, and not after it was killed', async () => {
     const settings = ['--set', 'questions=12', '--set', 'serviceMs=2000'];
     const first = run('twice', '--log', address(), '--set', 'concurrency=1', ...settings);
     while ((await rolloutsOf('twice')) < 4) await resting(100);

@@ -139,7 +139,7 @@ describe('a run that is killed and started again', () => {
     expect(await digests('killed')).toEqual(await digests('undisturbed'));
   });
 
-  test('buries nothing', async () => {
+  test('has no dead letter', async () => {
     expect(await records('killed', topics.deadLetters)).toEqual([]);
   });
 

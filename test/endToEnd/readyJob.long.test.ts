@@ -68,7 +68,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 describe('a ready job on a Hugging Face folder', () => {
-  test('runs by settings, stops, and goes on by the name of its run alone', async () => {
+  test('runs by settings alone, stops, and is resumed by its name alone', async () => {
     const args = ['--preset', 'et-agent-3b', '--settings', 'small.yaml', '--set', 'rounds=1'];
     const begun = builtMillrace(home, 'run', 'et-agent', ...args, '--run', 'first');
     const first = await begun.signalAt(/the base policy/, 'SIGINT').ended;
@@ -160,7 +160,7 @@ describe('a ready job on a Hugging Face folder', () => {
   }, 180_000);
 
   test.each(['arpo', 'aepo', 'tool-star', 'tool-light'])(
-    '%s runs too',
+    'runs as %s too',
     async (job) => {
       const common = SMALL.split('\n').filter((line) => !/^(flywheel|keep|mixedOnly)/.test(line));
       const own: Readonly<Record<string, readonly string[]>> = {

@@ -27,7 +27,7 @@ const start = (...args: readonly string[]): Command =>
   builtMillrace(ROOT, ...args, '--runs', runs.path);
 const millrace = (...args: readonly string[]): Promise<Ended> => start(...args).ended;
 
-describe('a run that one looks back at', () => {
+describe('a finished run', () => {
   beforeAll(async () => {
     const args = ['run', JOB, '--run', 'first', '--seed', '5', ...sets(SMALL)];
     const killed = await start(...args).signalAt(/step 1 /, 'SIGKILL').ended;
@@ -44,7 +44,7 @@ describe('a run that one looks back at', () => {
     expect([code, out]).toEqual([0, expect.stringContaining('run first is sound')]);
   });
 
-  test('comes out as it is recorded, bit for bit', async () => {
+  test('is replayed as it was recorded, bit for bit', async () => {
     const { code, out, err } = await millrace('replay', 'first', '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('no tool is called')]);
     expect(out).toContain('the replay of run first is equal to its record, bit for bit');
@@ -61,7 +61,7 @@ describe('a run that one looks back at', () => {
     expect(readdirSync(runs.path)).toEqual(['first']);
   }, 120_000);
 
-  test('goes on from a step of it', async () => {
+  test('is continued from one of its steps', async () => {
     const { code, err } = await millrace('rewind', 'first', '--to', 'step=2', '--into', 'second');
     if (code !== 0) throw new Error(err);
     expect((await millrace('run', JOB, '--run', 'second')).code).toBe(0);
@@ -71,7 +71,7 @@ describe('a run that one looks back at', () => {
     expect(weights!.equal).toBeGreaterThanOrEqual(3);
   }, 120_000);
 
-  test('gives other weights under another reward', async () => {
+  test('is replayed to other weights under another reward', async () => {
     const again = ['--from', 'scored', '--set', 'reward=accuracy', '--into', 'third'];
     const { code, out, err } = await millrace('replay', 'first', ...again);
     if (code !== 0) throw new Error(err);

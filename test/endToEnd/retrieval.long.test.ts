@@ -65,7 +65,7 @@ async function searches(run: string): Promise<readonly Call[]> {
     .filter(({ tool }) => tool === 'search');
 }
 
-test('a run asks the server, and is repeated without it', async () => {
+test('a run asks a retrieval server, and is replayed without it', async () => {
   const ran = await millrace(
     'run',
     'arpo',

@@ -13,7 +13,7 @@ const outcome = (name: string, seed: number, ...accuracies: readonly number[]): 
   evaluations: accuracies.map((accuracy) => ({ accuracy, efficiency: accuracy / 2, calls: 2 })),
 });
 
-test('a mean has Student’s interval from two values on', () => {
+test('an ablation gives a mean its Student interval from two values on', () => {
   expect(estimate([0.5])).toEqual({ mean: 0.5, half: null });
   // s = 1, t(2) = 4.303.
   const { mean, half } = estimate([1, 2, 3]);
@@ -26,7 +26,7 @@ test('a mean has Student’s interval from two values on', () => {
   expect(estimateText({ mean: 0.712, half: null }, percent)).toBe('71.2');
 });
 
-test('a row is the mean of its seeds, its difference that of the seeds that the whole method has too', () => {
+test('a row of an ablation is the mean of its seeds, and its difference pairs seeds with the whole method', () => {
   const rows = ablationTable([
     outcome('whole', 1, 0.3, 0.5, 0.6, 0.7),
     outcome('no-pareto', 1, 0.3, 0.5, 0.6, 0.68),
@@ -53,13 +53,13 @@ test('a row is the mean of its seeds, its difference that of the seeds that the 
   expect(pareto.difference!.half).toBeCloseTo((12.706 * 0.02 * Math.SQRT2) / Math.SQRT2);
 });
 
-test('every row is made of a variant that there is', () => {
+test('every row of an ablation is made of existing variants', () => {
   const every = variants.map(({ name }) => outcome(name, 1, 0.1, 0.2, 0.3));
   expect(ablationTable(every)).toHaveLength(9);
   expect(ablationTable([])).toEqual([]);
 });
 
-test('cells come seed by seed, and one that is done is known by its settings', async () => {
+test('cells of an ablation come seed by seed, and a finished one is known by its settings', async () => {
   const options = { world: 'hard', seeds: [3, 1], only: null, set: [] } as const;
   const cells = cellsOf(options);
   expect(cells.map(({ seed }) => seed)).toEqual([...Array(6).fill(3), ...Array(6).fill(1)]);

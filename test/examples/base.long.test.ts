@@ -35,14 +35,14 @@ async function begun(base: string): Promise<{ readonly path: string; readonly pr
   }
 }
 
-test('is the world’s own, its folder or its file', async () => {
+test('the base policy is that of the world, as a folder or a file', async () => {
   const file = join(OWN, 'policy.safetensors');
   const own = await begun('');
   expect(own.path).toBe(file);
   expect([await begun(OWN), await begun(file)]).toEqual([own, own]);
 }, 60_000);
 
-test('is a Hugging Face folder, with its tokenizer and chat template', async () => {
+test('the base policy may be a Hugging Face folder with tokenizer and chat template', async () => {
   const folder = join(fresh(), 'policy');
   const tokenizer = join(fresh(), 'tokenizer');
   cpSync(TOKENIZER, tokenizer, { recursive: true });
@@ -58,7 +58,7 @@ test.each([
   ['a path with nothing there', 'nothing', /there is no policy at .*nothing/],
   ['some other file', 'notes.txt', /notes\.txt is no policy/],
   ['some other folder', '.', /has no config\.json/],
-])('is not %s', async (_, name, message) => {
+])('the base policy is not %s', async (_, name, message) => {
   const folder = fresh();
   writeFileSync(join(folder, 'notes.txt'), 'mine');
   await expect(begun(join(folder, name))).rejects.toThrow(message);

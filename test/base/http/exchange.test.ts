@@ -49,7 +49,7 @@ describe('an exchange', () => {
     expect([isRedirect(reply), reply.header('location'), reached]).toEqual([true, other, 0]);
   });
 
-  test('takes no reply without end', async () => {
+  test('refuses a reply that never ends', async () => {
     let sent = 0;
     const url = await server((response) => {
       const more = (): void => {
@@ -76,7 +76,7 @@ describe('an exchange', () => {
   });
 });
 
-describe('whether somebody answered', () => {
+describe('an answer', () => {
   test.each<[string, boolean, (response: ServerResponse) => void]>([
     ['a reply that is too large', true, (response) => response.end('x'.repeat(2000))],
     [
@@ -99,7 +99,7 @@ describe('whether somebody answered', () => {
         setTimeout(() => response.socket!.destroy(), 20);
       },
     ],
-  ])('%s', async (_, answered, answer) => {
+  ])('is recognised or missed: %s', async (_, answered, answer) => {
     const url = await server(answer);
     expect((await failure(exchange().ask({ url, headers: {} }, never))).answered).toBe(answered);
   });
@@ -112,7 +112,7 @@ test.each([
   ['{"detail":[{"msg":"m"}]}', '[{"msg":"m"}]'],
   ['null', 'null'],
   ['<html>\u001b[2J', '<html>\\u001b[2J'],
-])('what a server says in %s', (reply, said) => {
+])('an error quotes what a server says in %s', (reply, said) => {
   expect(saidIn(reply)).toBe(said);
 });
 

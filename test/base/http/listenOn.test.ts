@@ -38,14 +38,14 @@ async function opened(text = ''): Promise<Socket> {
 const soon = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50));
 const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf';
 
-describe('a server of ours', () => {
-  test('answers beside as many half-open connections as it may have', async () => {
+describe('an HTTP server of this package', () => {
+  test('still answers when half-open connections use up its limit', async () => {
     await serving(8);
     for (let i = 0; i < 20; i++) await opened(i % 2 === 0 ? '' : 'GET / HT');
     for (let i = 0; i < 3; i++) expect(await (await fetch(server.url)).text()).toBe('here');
   });
 
-  test('reads a body where others were sent in half and do not come on', async () => {
+  test('still reads a body while other bodies have stalled halfway', async () => {
     await serving();
     const slow: Socket[] = [];
     for (let i = 0; i < MOST; i++) slow.push(await opened(half));

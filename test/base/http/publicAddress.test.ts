@@ -21,12 +21,12 @@ const OTHERS = [
   ...['', 'localhost', '1.2.3', '999.1.1.1'],
 ];
 
-test('an address is public or it is not', () => {
+test('public addresses are told from private and reserved ones', () => {
   expect(PUBLIC.filter((address) => !isPublicAddress(address))).toEqual([]);
   expect(OTHERS.filter((address) => isPublicAddress(address))).toEqual([]);
 });
 
-test('however a URL spells it', () => {
+test('a private address is recognised however a URL spells it', () => {
   const spelled = [
     ...['http://127.1/', 'http://2130706433/', 'http://0x7f.0.0.1/', 'http://0177.0.0.1/'],
     ...[
@@ -50,7 +50,7 @@ test('however a URL spells it', () => {
 const named = (...addresses: readonly string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
-describe('a lookup', () => {
+describe('a public lookup', () => {
   const found = (
     addresses: readonly LookupAddress[],
     options: { all?: boolean; family?: number },
@@ -61,14 +61,14 @@ describe('a lookup', () => {
       );
     });
 
-  test('gives the public ones of a name’s addresses', async () => {
+  test('gives only the public addresses of a name', async () => {
     const addresses = named('10.0.0.1', '8.8.8.8', '::1', '2606:4700::1111');
     expect(await found(addresses, { all: true })).toEqual([named('8.8.8.8', '2606:4700::1111')]);
     expect(await found(addresses, {})).toEqual(['8.8.8.8', 4]);
     expect(await found(addresses, { family: 6 })).toEqual(['2606:4700::1111', 6]);
   });
 
-  test('fails where there is none', async () => {
+  test('fails when a name has no public address', async () => {
     expect(await found(named('127.0.0.1', '::ffff:8.8.8.8'), { all: true })).toMatch(
       /name is at no public address/,
     );

@@ -4,7 +4,7 @@ import { checkSettings, parseSetting } from '../../../cli/settings.ts';
 import { calibrateSettings } from '../../../jobs/calibrate.ts';
 import { readySettings } from '../../../jobs/parts/readyParts.ts';
 
-test('addresses are read as people write them', () => {
+test('server addresses are read as people write them', () => {
   expect(serverAddresses('http://a:8000/v1/, https://b/models', MODEL_SERVER)).toEqual([
     'http://a:8000',
     'https://b/models',
@@ -12,7 +12,7 @@ test('addresses are read as people write them', () => {
   expect(serverAddresses('', MODEL_SERVER)).toEqual([]);
 });
 
-describe('a login or a key in an address is refused with the settings, and shown nowhere', () => {
+describe('the check of settings', () => {
   const schema = calibrateSettings.extend(readySettings);
   const needed = ['policy=p', 'questions=q'];
   const refusal = (setting: string): string => {
@@ -36,14 +36,14 @@ describe('a login or a key in an address is refused with the settings, and shown
     ['tools.search.headers', 'Authorization: Bearer Pa55w0rd'],
     ['tools.search.headers', 'X-API-Key: Pa55w0rd'],
     ['tools.pages.url', 'https://host/read?token=Pa55w0rd'],
-  ])('%s=%s', (key, value) => {
+  ])('refuses %s=%s without repeating the secret', (key, value) => {
     const said = refusal(`${key}=${value}`);
     expect(said).toMatch(new RegExp(`${key}(\\.\\d+)?: `));
     expect(said).toMatch(/keyEnv|is not a valid URL for a model server: write http/);
     expect(said).not.toMatch(/Pa55|w0rd/);
   });
 
-  test('others are taken', () => {
+  test('takes addresses and headers without a secret', () => {
     expect(refusal('engine.urls=http://a:1/v1, http://b:2')).toBe('none');
     const search = 'tools.search.url=https://host/search?q={query}&key={key}&engine=web&safe=1';
     expect(refusal(search)).toBe('none');

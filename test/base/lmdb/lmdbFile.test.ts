@@ -56,12 +56,12 @@ function pagesInUse(): number[] {
 }
 
 describe('an lmdb file', () => {
-  test('that is whole has no damage', () => {
+  test('that is intact shows no damage', () => {
     expect(lmdbDamage(path)).toBeNull();
     expect(pagesInUse().length).toBeGreaterThan(30);
   });
 
-  test('that is not there, empty, cut, or something else is told from it', () => {
+  test('is told from a file that is missing, empty, truncated or of another kind', () => {
     expect(lmdbDamage(join(folder.path, 'none'))).toMatch(/cannot be opened .*ENOENT/);
     const whole = readFileSync(path);
     const { length } = whole;
@@ -78,7 +78,7 @@ describe('an lmdb file', () => {
     expect(lmdbDamage(path)).toMatch(/not an lmdb file/);
   });
 
-  test('says which page was changed, wherever reading would follow it astray', () => {
+  test('names the page whose change would lead a reader astray', () => {
     for (const page of pagesInUse()) {
       for (const [place, bit] of [
         [0, 1], // its number
@@ -100,7 +100,7 @@ describe('an lmdb file', () => {
     }
   });
 
-  test('says that a header was changed', () => {
+  test('shows that its header was changed', () => {
     for (const place of [18, 24, 28, 50, 51, PAGE + 18, PAGE + 24, PAGE + 50]) {
       const said = saidAfter((bytes) => {
         bytes[place]! ^= 255;

@@ -12,11 +12,11 @@ test.each([
   '--1',
   '-',
   '-1e',
-])('%j is no formula any more', (text) => {
+])('a CSV cell of %j is no longer a formula', (text) => {
   expect(csvCell(text)).toBe(`'${text}`);
 });
 
-test('a carriage return is shown, as all that terminals obey', () => {
+test('a CSV cell shows a carriage return, and whatever else a terminal obeys, as text', () => {
   expect(csvCell('\r=1')).toBe("'\\u000d=1");
   expect(csvCell('a\u001b[2J\u202e')).toBe('a\\u001b[2J\\u202e');
 });
@@ -34,6 +34,6 @@ test.each([
   'a=b',
   '',
   'x\ny',
-])('%j stays as it is', (value) => {
+])('a CSV cell of %j stays as it is', (value) => {
   expect(csvCell(value)).toBe(String(value));
 });

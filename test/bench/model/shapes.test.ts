@@ -21,7 +21,7 @@ test.each<[ShapeName, number]>([
   expect(Math.round(count / 1e5) / 10).toBe(millions);
 });
 
-test('operations are two per weight and place, six where it is trained', () => {
+test('a weight costs two operations a token, six when it is trained', () => {
   const config = SHAPES['4M'];
   const matrices = [...parameterShapes(config)].filter(
     ([name, shape]) => shape.length === 2 && !name.includes('embed'),
@@ -33,7 +33,7 @@ test('operations are two per weight and place, six where it is trained', () => {
   expect(cacheBytes(config, 511)).toBe(2 * 4 * 4 * 4 * 32 * 511);
 });
 
-test('sequences and prompts are the same each time, with every token but the first a target', () => {
+test('drawn sequences and prompts are the same each time, and every token but the first is a target', () => {
   const sequences = trainSequences(SHAPES['48M'], 2, 8);
   expect(trainSequences(SHAPES['48M'], 2, 8)).toEqual(sequences);
   expect(sequences[0]!.tokens).not.toEqual(sequences[1]!.tokens);
@@ -41,7 +41,7 @@ test('sequences and prompts are the same each time, with every token but the fir
   expect(prompt(SHAPES['4M'], 'a', 5)).not.toEqual(prompt(SHAPES['4M'], 'b', 5));
 });
 
-test('lengths have a long tail within their bounds', () => {
+test('drawn lengths have a long tail within their bounds', () => {
   const lengths = longTailed(1024, { median: 48, max: 447 }).toSorted((a, b) => a - b);
   expect(lengths[512]).toBeGreaterThan(40);
   expect(lengths[512]).toBeLessThan(56);
@@ -50,7 +50,7 @@ test('lengths have a long tail within their bounds', () => {
   expect(lengths.at(-1)).toBeLessThanOrEqual(447);
 });
 
-test('sides take turns, and the first turn does not count', async () => {
+test('the sides of a benchmark take turns, and the first turn does not count', async () => {
   const calls: string[] = [];
   const side = (name: string, values: readonly number[]) => {
     let at = 0;

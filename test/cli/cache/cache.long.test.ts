@@ -55,7 +55,7 @@ describe('a released cache', () => {
     __proto__x: 'Page 1: odd',
   };
 
-  test('comes in, answers searches, and goes out as it came', async () => {
+  test('is imported, answers searches, and is exported unchanged', async () => {
     const taken = await millrace('import', await released(texts));
     expect([taken.code, taken.err]).toEqual([0, `imported 3 results into ${join(folder, cache)}`]);
     const kept = openToolCache({ path: join(folder, cache), clock: manualClock() });
@@ -70,7 +70,7 @@ describe('a released cache', () => {
     expect((await millrace('export')).out).toBe(text);
   });
 
-  test('has the last of the queries that are the same', async () => {
+  test('keeps the last of equal queries', async () => {
     const { err } = await millrace('import', await released({ 'A b': '1', 'a, B!': '2' }));
     expect(err).toMatch(
       /^imported 1 result into .*; skipped 1 that differ only in case or punctuation/,
@@ -79,7 +79,7 @@ describe('a released cache', () => {
   });
 
   test.each(['[]', 'null', '{"a": 1}', '{"a": {"b": "c"}}', 'nothing', ''])(
-    '%j is none',
+    'cannot be %j',
     async (text) => {
       const { code, err } = await millrace('import', await released(text));
       expect([code, err]).toEqual([
@@ -89,7 +89,7 @@ describe('a released cache', () => {
     },
   );
 
-  test('that is not there is told', async () => {
+  test('that does not exist is named', async () => {
     expect(await millrace('import', 'none.json')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/cannot read none\.json \(ENOENT\)/),
@@ -105,12 +105,12 @@ describe('a released cache', () => {
   });
 });
 
-test('results of a provider are exported as the text that a policy read', async () => {
+test('cached results of a provider are exported as the text that a policy read', async () => {
   await searched();
   expect(JSON.parse((await millrace('export')).out)).toEqual({ 'Who?': 'Page 1: found' });
 });
 
-test('the list says what is kept', async () => {
+test('cache list says what is kept', async () => {
   const path = join(folder, cache);
   expect((await millrace('ls')).out).toBe(`${path} is empty\n`);
   expect(existsSync(path)).toBe(false);
@@ -126,7 +126,7 @@ test('the list says what is kept', async () => {
   expect(kept).toMatchObject([{ kind: 'page', entries: 1 }, { kind: 'search' }]);
 });
 
-describe('prune', () => {
+describe('cache prune', () => {
   const left = async (): Promise<unknown[]> => {
     const { kept } = JSON.parse((await millrace('ls', '--json')).out) as {
       kept: { kind: string }[];
@@ -146,19 +146,19 @@ describe('prune', () => {
       ['page', 'search'],
     ],
     [['--all'], []],
-  ])('%j leaves %j', async (args, expected) => {
+  ])('with %j leaves %j', async (args, expected) => {
     await searched();
     expect((await millrace('prune', ...args)).code).toBe(0);
     expect(await left()).toEqual(expected);
   });
 
-  test('wants to know what', async () => {
+  test('asks what to remove', async () => {
     await searched();
     expect(await millrace('prune')).toMatchObject({ code: 2, err: expect.stringMatching(/--all/) });
     expect(await left()).toEqual(['page', 'search']);
   });
 
-  test('makes no cache where there is none', async () => {
+  test('creates no cache', async () => {
     expect(await millrace('prune', '--all')).toMatchObject({ code: 2 });
     expect(existsSync(join(folder, cache))).toBe(false);
   });

@@ -55,14 +55,14 @@ describe('millrace dlq', () => {
     expect(one).toMatchObject({ number: 0, letter: { place: 2, key: 'bad' }, retried: false });
   });
 
-  test('shows one whole', async () => {
+  test('shows a letter in full', async () => {
     const { out } = await millrace('dlq', 'show', 'letters', '0');
     expect(out).toContain(`payload  ${row('bad', { answers: [] })}`);
     const missing = await millrace('dlq', 'show', 'letters', '99');
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('no dead letter 99')]);
   });
 
-  test('puts back a row that is good now, once, and the run goes on with it', async () => {
+  test('puts a corrected row back once, and the run goes on with it', async () => {
     const still = await millrace('dlq', 'retry', 'letters', '0');
     expect(still.code).toBe(1);
     expect(still.out).toContain('not put back: still bad');
@@ -90,7 +90,7 @@ describe('millrace dlq', () => {
     );
   });
 
-  test('says so when there are none', async () => {
+  test('says that there are no letters', async () => {
     await writeFile(file, `${row('good')}\n`);
     const job = 'test/cli/fixtures/file.job.ts';
     await millrace('run', job, '--run', 'clean', '--set', `file=${file}`);

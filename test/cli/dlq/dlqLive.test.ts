@@ -48,7 +48,7 @@ function refusesLive(url: string | null): void {
     expect(err).toContain(`process ${pid} `);
   };
 
-  test('is refused while it works and while it builds, and works when it has ended', async () => {
+  test('is refused while the run works or builds its job, and works once it has ended', async () => {
     const [file, built, gate] = ['questions.jsonl', 'built', 'gate'].map((name) =>
       join(runs, name),
     );

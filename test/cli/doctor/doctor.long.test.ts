@@ -53,7 +53,7 @@ async function record(change: (text: string) => string): Promise<void> {
 }
 
 describe('millrace doctor', () => {
-  test('finds an index by key that is damaged, and makes it again', async () => {
+  test('finds a damaged index and rebuilds it', async () => {
     const fill = await openLog({ folder: logFolder(folder), mode: 'write' });
     await fill.commit((tx) => {
       for (let i = 0; i < 600; i++)
@@ -84,7 +84,7 @@ describe('millrace doctor', () => {
     expect(again.stderr()).toEqual([]);
   });
 
-  test('says who holds a log of which it is to make the index', async () => {
+  test('says which process has the log open whose index it should rebuild', async () => {
     const held = await openLog({ folder: logFolder(folder), mode: 'write' });
     const io = fakeIo(runs);
     expect(await main(['doctor', name, '--runs', runs, '--index'], io)).toBe(1);
@@ -99,7 +99,7 @@ describe('millrace doctor', () => {
     expect(out).toMatch(/run run-\d+ is sound: checked \d+ records and \d weights files/);
   });
 
-  test('tells one of a thing as one', async () => {
+  test('uses the singular for one', async () => {
     name = `run-${count++}`;
     const uri = 'weights/000000.safetensors';
     const weights = Buffer.from('weights');
@@ -175,7 +175,7 @@ describe('millrace doctor', () => {
     });
   });
 
-  test('misses the optimiser state that the run goes on with', async () => {
+  test('reports that the optimiser state a resumed run needs is missing', async () => {
     const files = await readdir(join(folder, 'weights'));
     const newest = files.filter((file) => file.includes('optimiser')).at(-1)!;
     await rm(join(folder, 'weights', newest));
@@ -184,7 +184,7 @@ describe('millrace doctor', () => {
     ]);
   });
 
-  test('reads the records also when run.json is damaged', async () => {
+  test('reads the records even if run.json is damaged', async () => {
     await record((text) => text.slice(20));
     const { code, out } = await doctor('--json');
     expect(code).toBe(1);
@@ -194,7 +194,7 @@ describe('millrace doctor', () => {
     expect(records).toBeGreaterThan(100);
   });
 
-  test('says that the log was cut short, also beside a damaged run.json', async () => {
+  test('says that the log was truncated, even beside a damaged run.json', async () => {
     const log = join(logFolder(folder), 'log.mdb');
     const bytes = await readFile(log);
     for (const [size, what] of [
@@ -215,7 +215,7 @@ describe('millrace doctor', () => {
     expect((await findings()).map(({ where }) => where)).toEqual(['run.json', 'log']);
   });
 
-  test('looks at the replies of text models too', async () => {
+  test('checks the replies of text models too', async () => {
     const replies = join(folder, 'replies.mdb');
     const store = openReplies(replies);
     await store.put('key', 'reply');
@@ -232,14 +232,14 @@ describe('millrace doctor', () => {
     ]);
   });
 
-  test('says so when there is no log', async () => {
+  test('says that there is no log', async () => {
     await rm(logFolder(folder), { recursive: true });
     expect((await findings()).map(({ what }) => what)).toEqual([
       expect.stringContaining('there is no log in'),
     ]);
   });
 
-  test('has a run that says done finish what is left', async () => {
+  test('says how a run marked as done can finish what is left', async () => {
     name = `run-${count++}`;
     const fate = { commitsLeft: 40, lastIsWritten: true };
     folder = await tinyRun(runs, name, { fate }, { status: 'done' });

@@ -29,11 +29,11 @@ async function missed(there: readonly number[], settings = {}): Promise<readonly
 }
 
 describe('the weights files of a run', () => {
-  test('are missed where they ended a round', async () => {
+  test('are reported missing if they ended a round', async () => {
     expect(await missed([0, 3, 9, 12])).toEqual(['6']);
   });
 
-  test('are missed where its settings keep them, and only there', async () => {
+  test('are reported missing only if the settings keep them', async () => {
     expect(await missed([0, 9, 12], { keepRounds: 2 })).toEqual([]);
     expect(await missed([0, 12], { keepRounds: 2 })).toEqual(['9']);
     expect(await missed([0, 12], { keepRounds: 1, keepEvery: 5 })).toEqual(['5', '10']);

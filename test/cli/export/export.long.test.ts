@@ -128,7 +128,7 @@ describe('millrace export', () => {
     expect(sum!.total).toBe(5 * each.reduce((all, i) => all + i, 0));
   });
 
-  test('parts a topic by a field', async () => {
+  test('partitions a topic by a field', async () => {
     await millrace('first.metrics', '--partition-by', 'step', '--out', 'parts');
     const folders = readdirSync(at('parts/first.metrics')).sort();
     expect(folders).toEqual(['step=0', 'step=1', 'step=2', 'step=3', 'step=4', 'step=9']);
@@ -145,7 +145,7 @@ describe('millrace export', () => {
     expect(readFileSync(at('parts/first.metrics/mine.txt'), 'utf8')).toBe('keep');
   });
 
-  test('takes the records that are asked for, and the place of the file before', async () => {
+  test('exports the chosen records, and takes the place of an earlier file', async () => {
     const args = ['first.metrics', '--to', 'jsonl', '--out', 'some'];
     await millrace(...args);
     const { out } = await millrace(...args, '--key', 'm2', '--from', '-3000');
@@ -157,7 +157,7 @@ describe('millrace export', () => {
     expect(await duckdb(`SELECT * FROM '${path}'`)).toEqual([]);
   });
 
-  test('leaves nothing half written, and what is not its own alone', async () => {
+  test('leaves no partial file, and touches no file of others', async () => {
     mkdirSync(at('half/first.metrics.parquet'), { recursive: true });
     const refused = await millrace('first.metrics', '--out', 'half');
     expect(refused.code).toBe(2);

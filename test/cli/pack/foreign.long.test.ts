@@ -60,7 +60,7 @@ beforeAll(async () => {
   expect((await millrace('unpack', 'evil.tar.gz')).code).toBe(0);
 });
 
-test('nothing that an unpacked run names is executed, unless the person names the job', async () => {
+test('nothing that an unpacked run names is executed unless the user names the job', async () => {
   for (const command of [
     ['replay', 'evil', '--verify'],
     ['replay', 'evil', '--from', 'scored', '--into', 'other'],
@@ -83,7 +83,7 @@ test('nothing that an unpacked run names is executed, unless the person names th
   expect(own).toMatchObject({ code: 0 });
 });
 
-test('what is made of an unpacked run is from elsewhere too, and is not packed as such', async () => {
+test('a run made from an unpacked run counts as foreign too, and is packed as such', async () => {
   const job = join(process.cwd(), tinyJobFile);
   const made = await millrace('replay', 'evil', '--from', 'scored', '--into', 'made', '--job', job);
   expect(made).toMatchObject({ code: 0 });
@@ -97,7 +97,7 @@ test('what is made of an unpacked run is from elsewhere too, and is not packed a
   expect(readdirSync(at('mine', 'evil'))).not.toContain('foreign.json');
 });
 
-test('a job file in the folder of a run is not executed, however it is named', async () => {
+test('a job file inside the folder of a run is never executed, whatever its name', async () => {
   symlinkSync(at('runs/evil/job.mjs'), at('innocent.mjs'));
   for (const file of ['runs/evil/job.mjs', 'innocent.mjs']) {
     const { code, err } = await millrace('run', file);
@@ -107,7 +107,7 @@ test('a job file in the folder of a run is not executed, however it is named', a
   expect(existsSync(at('executed'))).toBe(false);
 });
 
-test('records elsewhere are refused: addresses, clusters, folders of another machine', async () => {
+test('unpack refuses records that lie elsewhere: addresses, clusters, folders of another machine', async () => {
   const places: [string, Partial<RunRecord>][] = [
     ['log', { log: 'kafka://attacker.test:9092?sasl=plain' }],
     ['folder', { log: '/etc' }],
@@ -142,7 +142,7 @@ test('an archived segment outside the folder of an unpacked log is not read', as
   });
 });
 
-test('a run that begins tomorrow is not the newest', async () => {
+test('an unpacked run dated tomorrow is not the newest run', async () => {
   await tinyRun(at('clock'), 'now', {}, { starts: [{ startedMs: 8000, endedMs: 8500 }] });
   const file = await packed('future', (run) =>
     record(run, (one) => ({ ...one, starts: [{ startedMs: 1e15, endedMs: 1e15 }] })),

@@ -27,7 +27,7 @@ beforeAll(async () => {
   expect((await millrace('pack', 'first')).err).toMatch(/unpack first\.tar\.gz/);
 });
 
-test('a run that was packed is sound elsewhere, and says the same', async () => {
+test('an unpacked run is sound, and reports the same', async () => {
   const { code, out } = await millrace('unpack', 'first.tar.gz', '--runs', 'there');
   expect({ code, out }).toEqual({ code: 0, out: 'run first is in there\n' });
   expect((await millrace('doctor', 'first', '--runs', 'there')).out).toMatch(/is sound/);
@@ -45,7 +45,7 @@ test('a run that was packed is sound elsewhere, and says the same', async () => 
   expect(readdirSync(at('runs'))).toEqual(['first']);
 });
 
-test('no run that is there is touched; another name may be given', async () => {
+test('unpack touches no existing run; another name may be given', async () => {
   await millrace('unpack', 'first.tar.gz', '--runs', 'twice');
   const again = await millrace('unpack', 'first.tar.gz', '--runs', 'twice');
   expect({ ...again }).toMatchObject({ code: 2, err: expect.stringMatching(/already/) });
@@ -54,7 +54,7 @@ test('no run that is there is touched; another name may be given', async () => {
   expect(readdirSync(at('twice')).sort()).toEqual(['first', 'second']);
 });
 
-test('a run that goes on is packed as it is at one moment', async () => {
+test('a live run is packed as of one moment', async () => {
   await tinyRun(at('live'), 'going');
   const record = (await readRunRecord(at('live', 'going')))!;
   const starts = [{ startedMs: 0, endedMs: null }];
@@ -77,7 +77,7 @@ test('a run that goes on is packed as it is at one moment', async () => {
   expect((await millrace('tap', 'going.rollouts', '--runs', 'still', '-n', '1')).code).toBe(0);
 });
 
-test('an archive that is not what was packed leaves nothing', async () => {
+test('an archive that was changed is refused, and leaves nothing', async () => {
   const unpacked = at('work');
   mkdirSync(unpacked);
   await extract({ file: at('first.tar.gz'), cwd: unpacked });
@@ -111,7 +111,7 @@ test('an archive that is not what was packed leaves nothing', async () => {
   expect(readdirSync(at('bad'))).toEqual([]);
 });
 
-test('nothing is written outside the folder', async () => {
+test('unpack writes nothing outside the folder of the run', async () => {
   mkdirSync(at('evil/first'), { recursive: true });
   writeFileSync(at('evil/out.txt'), 'out');
   await create(

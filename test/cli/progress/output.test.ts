@@ -32,7 +32,7 @@ const event: ProgressEvent = {
 describe('the status line of a terminal', () => {
   const plain = (columns: number) => statusText(status, { columns, colour: false });
 
-  it('is a bar, the share, and what is known, as far as there is room', () => {
+  it('shows a bar, the share, and the details that fit', () => {
     expect(plain(120)).toBe(
       '━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left · 12.3k tok/s out · reward 0.92',
     );
@@ -43,13 +43,13 @@ describe('the status line of a terminal', () => {
     expect(plain(columns).length).toBeLessThanOrEqual(columns - 3);
   });
 
-  it('has colour where the terminal has it, and none elsewhere', () => {
+  it('has colour only if the terminal has it', () => {
     expect(plain(80)).not.toContain('\u001b');
     expect(statusText(status, { columns: 80, colour: true })).toContain('\u001b[36m━');
   });
 });
 
-it('a line that is too long goes on below, broken between its parts', () => {
+it('a progress line that is too long is broken between its parts', () => {
   const line = 'after round 1 · 20 held-out questions · accuracy 53 % · efficiency 29 %';
   expect(folded(line, 200)).toBe(line);
   expect(folded(line, 50)).toBe(
@@ -57,7 +57,7 @@ it('a line that is too long goes on below, broken between its parts', () => {
   );
 });
 
-describe('what a run says', () => {
+describe('the output of a run', () => {
   const said = (flags: { quiet?: boolean; json?: boolean; warned?: boolean }) => {
     const io = fakeIo('/', 7);
     const output = runOutput(flags, io);
@@ -73,7 +73,7 @@ describe('what a run says', () => {
     return { out: io.stdout(), err: io.stderr() };
   };
 
-  test('is lines on stderr where it is no terminal', () => {
+  test('is lines on stderr if that is not a terminal', () => {
     const { out, err } = said({});
     expect(out).toBe('');
     expect(err).toEqual([
@@ -82,7 +82,7 @@ describe('what a run says', () => {
     ]);
   });
 
-  test('is warnings in every case, on stderr, and data too with --json', () => {
+  test('includes warnings on stderr in every case, and as data with --json', () => {
     for (const flags of [{}, { quiet: true }, { json: true }]) {
       const { out, err } = said({ ...flags, warned: true });
       expect(err).toContain('warning: nothing is learnt');
@@ -93,7 +93,7 @@ describe('what a run says', () => {
     }
   });
 
-  test('is a server that does not answer in every case too, and data with --json', () => {
+  test('includes servers that do not answer in every case, and as data with --json', () => {
     const server = 'http://gpu:8000';
     for (const flags of [{}, { quiet: true }, { json: true }]) {
       const io = fakeIo('/', 7);
@@ -111,7 +111,7 @@ describe('what a run says', () => {
     }
   });
 
-  test('is nothing with --quiet', () => {
+  test('is empty with --quiet', () => {
     expect(said({ quiet: true })).toEqual({ out: '', err: [] });
   });
 

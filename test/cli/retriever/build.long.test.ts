@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test('builds an index beside the corpus, says what it does, and the index is asked', async () => {
+test('retriever build writes an index beside the corpus, reports its progress, and the index answers', async () => {
   const { code, stdout, stderr } = await run('corpus.jsonl', '--encoder', 'e5-tiny');
   expect(stderr()).toEqual([
     'e5-tiny: 16 dimensions, mean pooling, at most 40 tokens; "query: " before queries, "passage: " before passages',
@@ -56,7 +56,7 @@ test('builds an index beside the corpus, says what it does, and the index is ask
   );
 });
 
-test('names lines that are no passage, ten of them, and counts all', async () => {
+test('retriever build names the first ten lines that are no passage, and counts all', async () => {
   const bad = [
     'no json',
     '{"contents":"x"}',
@@ -85,7 +85,7 @@ test('names lines that are no passage, ten of them, and counts all', async () =>
   expect(said).toContain('skipped 15 lines in all');
 });
 
-test('is stopped by Ctrl-C with a sentence, and goes on where it was', async () => {
+test('retriever build is stopped by Ctrl-C with a sentence, and resumes where it was', async () => {
   write(
     'long.jsonl',
     Array.from({ length: 1500 }, (_, i) => JSON.stringify({ id: i, text: `the river ${i}` })),
@@ -110,7 +110,7 @@ test('is stopped by Ctrl-C with a sentence, and goes on where it was', async () 
   expect(again.code).toBe(0);
 });
 
-test('reads a packed corpus, and says what is wrong with the command line, the corpus or the encoder', async () => {
+test('retriever build reads a compressed corpus, and explains a wrong command line, corpus or encoder', async () => {
   expect((await run('corpus.jsonl')).code).toBe(2);
   const said = async (...args: readonly string[]): Promise<string> => {
     const io = await run(...args);
@@ -139,7 +139,7 @@ test('reads a packed corpus, and says what is wrong with the command line, the c
   expect(await said('empty.jsonl', '--encoder', 'e5-tiny')).toMatch(/no passage that can be used/);
 });
 
-test('takes a library of functions, and names one that is wrong', async () => {
+test('retriever build takes a library of functions, and names a wrong one', async () => {
   const parameters = {
     type: 'object',
     properties: { city: { type: 'string' } },

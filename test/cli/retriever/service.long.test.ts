@@ -68,8 +68,8 @@ async function get(url: string): Promise<{ status: number; text: string }> {
 const race = { id: 'a', contents: 'A mill race carries water to the wheel.', title: 'Mill race' };
 const weir = { id: 'b', contents: 'A weir raises the water of a river.' };
 
-describe('the routes', () => {
-  test('answer as the servers do that the papers’ scripts ask', async () => {
+describe('the routes of the retriever', () => {
+  test('answer like the servers of the papers’ scripts', async () => {
     const url = await serve();
     const asked = async (route: string, body: unknown) => (await post(`${url}${route}`, body)).body;
     expect(await asked('/retrieve', { queries: ['water', 'race'], topk: 1 })).toEqual({
@@ -114,7 +114,7 @@ describe('the routes', () => {
     ['/retrieve', { query: 'a', topK: 3 }, 'topK', /no field topK; there are queries/],
     ['/retrieve', [1], undefined, /must be a JSON object/],
     ['/retrieve', '{"query"', undefined, /no JSON/],
-  ])('%s says which field of %j is wrong', async (route, body, field, message) => {
+  ])('include %s, which says which field of %j is wrong', async (route, body, field, message) => {
     const url = await serve();
     const reply = await post(`${url}${route}`, body);
     expect([reply.status, (reply.body as { field?: string }).field]).toEqual([400, field]);
@@ -122,7 +122,7 @@ describe('the routes', () => {
     expect(retriever.calls).toEqual([]);
   });
 
-  test('refuse what is too large, elsewhere or otherwise asked', async () => {
+  test('refuse a body that is too large, another path and another method', async () => {
     const url = await serve();
     expect((await post(`${url}/retrieve`, { query: 'a'.repeat(5_000_000) })).status).toBe(413);
     expect((await post(`${url}/other`, {})).status).toBe(404);
@@ -133,15 +133,15 @@ describe('the routes', () => {
     ).toBe(403);
   });
 
-  test('cut a query that is longer than anybody reads', async () => {
+  test('cut an overlong query', async () => {
     const url = await serve();
     await post(`${url}/retrieve`, { query: 'a'.repeat(9000) });
     expect(retriever.calls[0]!.queries[0]).toHaveLength(2000);
   });
 });
 
-describe('bounds', () => {
-  test('a full queue is answered 429, with when to ask again', async () => {
+describe('the retriever', () => {
+  test('answers 429 with a time to retry when its queue is full', async () => {
     const url = await serve();
     retriever.hold();
     const first = post(`${url}/retrieve`, { query: 'race' });
@@ -157,7 +157,7 @@ describe('bounds', () => {
     expect([(await first).status, (await waiting).status]).toEqual([200, 200]);
   });
 
-  test('a request that takes too long is answered 504, and no longer asked for', async () => {
+  test('answers 504 to a request that takes too long, and drops it', async () => {
     const clock = impatientClock();
     const url = await serve({ clock });
     retriever.hold();
@@ -171,7 +171,7 @@ describe('bounds', () => {
     expect(retriever.active).toBe(0);
   });
 
-  test('a client that goes away is no longer asked for', async () => {
+  test('drops the request of a client that goes away', async () => {
     const url = await serve();
     retriever.hold();
     const call = new AbortController();
@@ -187,7 +187,7 @@ describe('bounds', () => {
     expect(failures).toEqual([]);
   });
 
-  test('what nobody foresaw is answered 500, told on the terminal, and is over', async () => {
+  test('answers 500 to an unforeseen error, reports it, and goes on', async () => {
     const url = await serve();
     retriever.failWith(new Error('inner words'));
     const reply = await post(`${url}/retrieve`, { query: 'race' });
@@ -200,8 +200,8 @@ describe('bounds', () => {
   });
 });
 
-describe('who may ask', () => {
-  test('whoever has the token, where there is one', async () => {
+describe('access to the retriever', () => {
+  test('is granted to whoever has the token, if there is one', async () => {
     const url = await serve({ token: TOKEN });
     expect((await post(`${url}/retrieve`, { query: 'race' })).status).toBe(401);
     const headers = { authorization: `Bearer ${TOKEN}` };
@@ -209,7 +209,7 @@ describe('who may ask', () => {
     expect((await get(`${url}/healthz`)).status).toBe(200);
   });
 
-  test('nobody elsewhere, unless a token or --no-token says so', async () => {
+  test('is refused from other machines unless a token or --no-token is given', async () => {
     await expect(serve({ host: '0.0.0.0' })).rejects.toThrow(
       /MILLRACE_RETRIEVER_TOKEN.*--no-token/,
     );
@@ -218,7 +218,7 @@ describe('who may ask', () => {
     expect(reply.status).toBe(200);
   });
 
-  test('no page that reaches this machine under another name', async () => {
+  test('is refused to a page that reaches this machine under another name', async () => {
     const url = await serve();
     const { port } = new URL(url);
     const head = 'POST /retrieve HTTP/1.1\r\nhost: evil.example\r\ncontent-length: 2\r\n\r\n{}';
@@ -233,8 +233,8 @@ describe('who may ask', () => {
   });
 });
 
-describe('beginning and end', () => {
-  test('it lives at once, and is ready when the index is open', async () => {
+describe('the life of the retriever', () => {
+  test('begins at once, and is ready when the index is open', async () => {
     const url = await serve({}, false);
     expect((await get(`${url}/healthz`)).status).toBe(200);
     expect(await get(`${url}/readyz`)).toMatchObject({
@@ -253,7 +253,7 @@ describe('beginning and end', () => {
     });
   });
 
-  test('it ends when what it took is answered, and then closes the index', async () => {
+  test('ends when every accepted request is answered, and the index is closed', async () => {
     const url = await serve();
     retriever.hold();
     const taken = post(`${url}/retrieve`, { query: 'race' });
@@ -268,7 +268,7 @@ describe('beginning and end', () => {
     expect(retriever.closed).toBe(true);
   });
 
-  test('a port that is taken is an error of the command line', async () => {
+  test('does not begin on a port that is taken, which is an error of the command line', async () => {
     const url = await serve();
     const port = Number(new URL(url).port);
     const again = serveRetriever({
@@ -282,7 +282,7 @@ describe('beginning and end', () => {
   });
 });
 
-test('numbers for Prometheus', async () => {
+test('the retriever has metrics for Prometheus', async () => {
   const url = await serve();
   await post(`${url}/retrieve`, { queries: ['race', 'weir', 'race'] });
   await post(`${url}/search`, { query: 'race' });
@@ -306,7 +306,7 @@ test('numbers for Prometheus', async () => {
     expect(promtool(['check', 'metrics'], text)).toMatchObject({ ok: true });
 });
 
-describe('the command', () => {
+describe('the retriever command', () => {
   let folder: string;
   let command: Command;
   let url: string;
@@ -327,7 +327,7 @@ describe('the command', () => {
     await rm(folder, { recursive: true });
   });
 
-  test('is asked by Python as the papers’ clients ask, and ends by SIGTERM', async () => {
+  test('answers Python clients as the papers write them, and ends at SIGTERM', async () => {
     const client = `
 import json, sys, urllib.request
 def post(route, body):
@@ -360,7 +360,7 @@ print(json.dumps([
     [['.', '--host', '0.0.0.0'], 2, /MILLRACE_RETRIEVER_TOKEN/],
     [['.', '--dense-weight', '2'], 2, /number from 0 to 1/],
     [['.'], 1, /RETRIEVER.*is no index/],
-  ])('says what is wrong with %j', async (args, code, message) => {
+  ])('explains what is wrong with %j', async (args, code, message) => {
     const ended = await millrace('retriever', 'serve', '--port', '0', ...args).ended;
     expect(ended.code).toBe(code);
     expect(ended.err).toMatch(message);

@@ -53,7 +53,7 @@ async function ended(name: string, settings: TinyOptions['settings'] = all): Pro
 }
 
 describe('millrace rewind', () => {
-  test('goes on from any step to the very end of the original', async () => {
+  test('continues from any step to the exact end of the original', async () => {
     for (const { step } of original.weights) {
       const name = `from-${step}`;
       const { code, err } = await rewind('first', '--to', `step=${step}`, '--into', name);
@@ -75,7 +75,7 @@ describe('millrace rewind', () => {
     }
   });
 
-  test('leaves the original as it is, and says in the fork where it comes from', async () => {
+  test('leaves the original unchanged, and records in the fork where it comes from', async () => {
     await rewind('first', '--to', 'step=2', '--into', 'note');
     expect(await readRun(folder)).toEqual(original);
     const record = await readRunRecord(join(runs, 'note'));
@@ -84,7 +84,7 @@ describe('millrace rewind', () => {
     expect(left).toEqual([]);
   });
 
-  test('goes on with other settings from there', async () => {
+  test('continues with other settings', async () => {
     const { code } = await rewind('first', '--to', 'step=2', '--into', 'other', '--set', 'lr=1');
     expect(code).toBe(0);
     expect((await readRunRecord(join(runs, 'other')))?.settings).toMatchObject({ lr: 1 });
@@ -160,7 +160,7 @@ describe('millrace rewind', () => {
   test.each([
     ['changed', (path: string) => writeFileSync(path, 'other bytes'), /^weights.* has digest/],
     ['deleted', rmSync, /weights of step 2 of run first are no longer there; .* steps 0-1, 3-/],
-  ])('does not fork a version that is %s while it is forked', async (what, spoil, message) => {
+  ])('does not fork a version that is %s meanwhile', async (what, spoil, message) => {
     const copy = join(runs, `spoilt-${what}`);
     cpSync(folder, copy, { recursive: true });
     const log = await openLog({ folder: logFolder(copy), mode: 'read' });
@@ -189,7 +189,7 @@ describe('millrace rewind', () => {
   });
 });
 
-test('ranges of numbers read as people write them', () => {
+test('ranges of step numbers are written as people write them', () => {
   expect(ranges([])).toBe('');
   expect(ranges([4, 0, 3, 7, 5])).toBe('0, 3-5, 7');
 });

@@ -154,7 +154,7 @@ describe('a POST', () => {
     ['by GET', { method: 'GET', body: '' }, '404 NOT_FOUND'],
     ['by PUT', { method: 'PUT' }, '405 METHOD'],
     ['by OPTIONS, as a browser asks before', { method: 'OPTIONS', body: '' }, '405 METHOD'],
-  ])('%s', async (_, { path = pause, headers, ...asked }, verdict) => {
+  ])('%s is judged as it should', async (_, { path = pause, headers, ...asked }, verdict) => {
     const answer = await ask(open.port, path, {
       body,
       ...asked,
@@ -164,7 +164,7 @@ describe('a POST', () => {
     expect(answer.body).not.toContain(open.control);
   });
 
-  test('that is too large leaves its connection for the next', async () => {
+  test('that is too large leaves its connection usable', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const headers = { ...whole(), 'transfer-encoding': 'chunked' };
     const large = await ask(open.port, pause, { body: 'x'.repeat(200_000), headers, agent });
@@ -174,7 +174,7 @@ describe('a POST', () => {
     agent.destroy();
   });
 
-  test('is none without --control', async () => {
+  test('is refused without --control', async () => {
     expect(shut.control).toBeNull();
     const answer = await ask(shut.port, pause, { body, headers: whole() });
     expect(answer).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD' });
@@ -187,7 +187,7 @@ describe('a POST', () => {
     expect(JSON.parse(twin)).toMatchObject({ control: false, job: null });
   });
 
-  test('the token of control stands neither in the link nor in what anybody may read', async () => {
+  test('has a token that is neither in the link nor in anything readable', async () => {
     expect(open.link).not.toContain(open.control);
     const { body: twin } = await ask(open.port, '/control.json', {
       method: 'GET',
@@ -198,7 +198,7 @@ describe('a POST', () => {
     expect(io.stderr().join('\n')).not.toContain(open.control);
   });
 
-  test('is refused with a token that could be seen on its way', () => {
+  test('is refused with a token that could be seen in transit', () => {
     const options = { runs, token, control: true, trustedOrigin: 'http://mill.example' };
     expect(() => checkedOptions(options)).toThrow('--control needs an https --trusted-origin');
   });
@@ -257,7 +257,7 @@ describe('a server with control', () => {
     }
   }
 
-  test('pauses and resumes a run, and both are records of it', async () => {
+  test('pauses and resumes a run, and records both', async () => {
     const paused = await post('admission', { run: 'live', paused: true });
     expect(paused.verdict).toBe('200');
     expect(paused.body).toContain('run live is paused');
@@ -268,7 +268,7 @@ describe('a server with control', () => {
     await heard(server, /control: resume live/);
   });
 
-  test('verifies a run: what is said and found is shown, and one is made at a time', async () => {
+  test('verifies one run at a time, and shows what is said and found', async () => {
     expect((await post('verify', { run: 'first' })).verdict).toBe('202');
     expect((await post('replay', { run: 'first', from: 'scored' })).verdict).toBe(
       '409 RECOMPUTING',
@@ -279,7 +279,7 @@ describe('a server with control', () => {
     expect((await twin<ReplayTwin>('/r/first/replay.json')).verified).toMatchObject({ ok: true });
   });
 
-  test('replays a run into another, under a name that is free', async () => {
+  test('replays a run into another, under a free name', async () => {
     expect((await post('replay', { run: 'first', from: 'scored' })).verdict).toBe('202');
     const job = await ended();
     expect(job).toMatchObject({ kind: 'replay', into: 'first-again-1', state: 'done' });
@@ -288,7 +288,7 @@ describe('a server with control', () => {
     expect(all.map(({ name }) => name)).toContain('first-again-1');
   });
 
-  test('goes on when nobody hears any more what it says', async () => {
+  test('goes on when nobody listens any more', async () => {
     server.process.stderr!.destroy();
     expect((await post('admission', { run: 'live', paused: true })).verdict).toBe('200');
     expect(await twin<ControlTwin>('/control.json')).toMatchObject({ control: true });

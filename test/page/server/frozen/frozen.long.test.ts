@@ -66,7 +66,7 @@ const built: Assets = {
 };
 
 describe('a frozen page', () => {
-  test('holds the twins that its pages ask for, and says what is left out', async () => {
+  test('holds the data that its views ask for, and says what is left out', async () => {
     const { twins, start, leftOut } = await frozen();
     expect(start).toBe('/r/first/results');
     const overview = twins['/r/first.json'] as OverviewTwin;
@@ -84,7 +84,7 @@ describe('a frozen page', () => {
     expect(leftOut).toBe(`It holds 10 of ${all} trajectories.`);
   });
 
-  test('is never larger than it may be, and says so', async () => {
+  test('never exceeds its limit, and says so', async () => {
     const { twins, bins, leftOut } = await frozen({ trajectoriesMax: 200, bytesMax: 60_000 });
     expect(JSON.stringify({ twins, bins }).length).toBeLessThan(61_000);
     expect(leftOut).toMatch(
@@ -93,7 +93,7 @@ describe('a frozen page', () => {
     expect(await frozenOrNull({ bytesMax: 1_000 })).toBeNull();
   });
 
-  test('runs its own script and style by their digests, and data cannot end them', async () => {
+  test('runs its own script and style by their digests, and data cannot close their tags', async () => {
     const hostile = { ...(await frozen()), leftOut: '</script><script>alert(1)</script>' };
     const page = frozenPage(built, hostile, report)!;
     const between = (from: string, to: string): string => page.split(from)[1]!.split(to)[0]!;
@@ -113,13 +113,13 @@ describe('a frozen page', () => {
     expect(data).toEqual(JSON.parse(JSON.stringify(hostile)));
   });
 
-  test('is none where the page was not built', async () => {
+  test('does not exist if the page was not built', async () => {
     const none: Assets = { index: null, file: () => null };
     expect(frozenPage(none, await frozen(), report)).toBeNull();
   });
 });
 
-describe('the file of a report', () => {
+describe('the file of millrace report', () => {
   let summary: Summary;
   beforeAll(async () => {
     const run = await findRun(io, runs, 'first');
@@ -132,7 +132,7 @@ describe('the file of a report', () => {
     return reportFile(summary, (use) => withView(run, io, use), { ...usual, ...options });
   }
 
-  test('is written by report: the static report and the page in one', async () => {
+  test('is the static report and the page in one', async () => {
     const told = fakeIo(folder.path);
     expect(await main(['report', 'first', '--runs', runs], told)).toBe(0);
     expect(told.stderr()).toContain(`page: ${join(runs, 'first', 'report.html')}`);
@@ -143,7 +143,7 @@ describe('the file of a report', () => {
     expect(page.split('</style>\n')[2]!.split('\n</template>')[0]).toBe(body);
   });
 
-  test('is the report alone where the page was not built, and says so', async () => {
+  test('is the static report alone if the page was not built, and says so', async () => {
     const none: Assets = { index: null, file: () => null };
     expect(await fileOf({ assets: none })).toEqual({
       page: reportPage(summary),
@@ -151,7 +151,7 @@ describe('the file of a report', () => {
     });
   });
 
-  test('is the report alone where it would be larger than it may be, and says so', async () => {
+  test('is the static report alone if it would exceed its limit, and says so', async () => {
     const alone = {
       page: reportPage(summary),
       note: expect.stringMatching(

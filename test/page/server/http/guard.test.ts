@@ -109,11 +109,11 @@ describe('a request', () => {
       { headers: { ...cookie, host: 'mill.example' } },
       '403 HOST',
     ],
-  ])('%s', (_, request: Request, verdict) => {
+  ])('%s is judged as it should', (_, request: Request, verdict) => {
     expect(judged(request)).toBe(verdict);
   });
 
-  test('passes by the trusted origin where there is one', () => {
+  test('passes with the trusted origin, if there is one', () => {
     const host = 'mill.example';
     expect(judged({ headers: { ...cookie, host } }, behindProxy)).toBe('pass');
     expect(
@@ -124,13 +124,13 @@ describe('a request', () => {
     ).toBe('403 ORIGIN');
   });
 
-  test('needs no token where that was asked for, and still its host', () => {
+  test('needs no token if that was asked for, but still the right host', () => {
     const open = { ...options, token: null };
     expect(judged({}, open)).toBe('pass');
     expect(judged({ headers: { host: 'evil.example' } }, open)).toBe('403 HOST');
   });
 
-  test('with the link gets the cookie, and the address without the token', () => {
+  test('with the link gets the cookie and is redirected to the address without the token', () => {
     const url = `/r/first?at=step:3&t=${TOKEN}`;
     const { pathname: path, searchParams: query } = addressOf(url)!;
     const asking = { method: 'GET', path, query, headers: { host: 'localhost' } };
@@ -155,6 +155,6 @@ test.each([
   'http://evil.example/',
   '',
   `/${'a'.repeat(5000)}`,
-])('an address like %j is none', (url) => {
+])('the address %j is refused', (url) => {
   expect(addressOf(url)).toBeNull();
 });

@@ -16,14 +16,14 @@ function fakes() {
   return { hot, opened, closed, look };
 }
 
-test('four runs stay open; the one that nobody has asked for the longest is closed for a fifth', async () => {
+test('four runs stay open; the least recently used one is closed for a fifth', async () => {
   const { opened, closed, look } = fakes();
   for (const name of ['a', 'b', 'c', 'd', 'a', 'e']) await look(name);
   expect(opened).toEqual(['a', 'b', 'c', 'd', 'e']);
   expect(closed).toEqual(['b']);
 });
 
-test('one that is kept is never closed; when all are, a further one is refused', async () => {
+test('a run in use is never closed; when all four are in use, a further one is refused', async () => {
   const { hot, closed, look } = fakes();
   const kept = [];
   for (let i = 0; i < 16; i++) kept.push(await hot.take(`kept-${i}`));
@@ -35,7 +35,7 @@ test('one that is kept is never closed; when all are, a further one is refused',
   expect(closed).toContain('kept-3');
 });
 
-test('what could not be opened is tried again', async () => {
+test('a run that could not be opened is tried again', async () => {
   let works = false;
   const hot = new HotRuns(async () => {
     if (!works) throw new Error('not yet');

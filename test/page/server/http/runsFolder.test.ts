@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => runs.remove());
 
-test('a listing opens 24 logs, and the next one those that it left', async () => {
+test('a listing of runs opens 24 logs, and the next listing those that it left', async () => {
   // Two seconds pass between two looks at the clock.
   let nowMs = 0;
   const clock = { now: () => (nowMs += 2_000) };
