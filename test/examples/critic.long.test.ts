@@ -74,7 +74,7 @@ const resultsOf = (steps: readonly string[]) =>
   steps.flatMap((step) => /<result>.*<\/result>/s.exec(step) ?? []).join(' ');
 
 describe('the critic', () => {
-  test('is tried on right and wrong trajectories, with facts in them', () => {
+  test('is tried on right and wrong trajectories that state facts', () => {
     const wrong = solved.filter(({ task, text }) => !text.includes(`${task.answer}}`));
     expect(wrong.length).toBeGreaterThan(50);
     expect(wrong.length).toBeLessThan(200);
@@ -176,7 +176,7 @@ describe('the critic', () => {
     expect(critic({ draws: ['1/locate', 0], prompt, continuation: '' })).toBeNull();
   });
 
-  test('and the hints have a token for every word', () => {
+  test('and the hints use words that all have a token', () => {
     const tokenizer = wordTokenizer(vocabulary());
     const spelled = (text: string) =>
       [...tokenizer.encode(text)].filter((id) => id >= 1 && id < 257);

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => runs.remove());
 
-test('a job file’s questions are asked, its tool answers, and its reward is what groups are scored by', async () => {
+test('a job file from scratch has its questions asked, its tool called, and groups scored by its reward', async () => {
   const settings = SMALL.flatMap((setting) => ['--set', setting]);
   const { status, stderr } = spawnSync(
     process.execPath,
@@ -64,7 +64,7 @@ test('a job file’s questions are asked, its tool answers, and its reward is wh
   }
 }, 120_000);
 
-test('millrace init copies it out, as a module also where the project says nothing of modules', () => {
+test('millrace init copies a job file, as a module even if the project does not use modules', () => {
   writeFileSync(join(runs.path, 'package.json'), '{"private":true}');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,

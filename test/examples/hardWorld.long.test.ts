@@ -73,7 +73,7 @@ describe('the hard world', () => {
     expect(new Set(world.articles.map(({ id }) => id)).size).toBe(560);
   });
 
-  test('has dead ends: half of the searches for a bare name find the page that does not tell', async () => {
+  test('has dead ends: half of the searches for a bare name find a page without the fact', async () => {
     const looks = tasks.flatMap(({ plan }) => plan.filter((step) => step.tool === 'search'));
     const dead = [];
     for (const { query, finds } of looks) {
@@ -84,7 +84,7 @@ describe('the hard world', () => {
     expect(share).toBeLessThan(0.65);
   });
 
-  test('has names near to each other, and pages with a fact beside the one that is asked for', () => {
+  test('has similar names, and pages with a fact beside the one that is asked for', () => {
     const shares = (names: readonly string[]) => {
       const times = new Map<string, number>();
       for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);
@@ -103,8 +103,8 @@ describe('the hard world', () => {
   });
 });
 
-describe('its questions', () => {
-  test('are different ones, of seven kinds in turn, and do not give their answer away', () => {
+describe('the questions of the hard world', () => {
+  test('are all different, of seven kinds in turn, and do not give their answer away', () => {
     expect(new Set(all.map(({ question }) => question)).size).toBe(TRAIN + HELD_OUT);
     for (const set of [tasks, heldOut]) {
       expect(set.map(({ kind }) => kind)).toEqual(set.map((_, i) => KINDS[i % KINDS.length]));
@@ -114,7 +114,7 @@ describe('its questions', () => {
     }
   });
 
-  test('take the tools of their kind', () => {
+  test('need the tools of their kind', () => {
     const shape: Record<HardKind, string[]> = {
       none: ['python'],
       sum: ['python'],
@@ -127,7 +127,7 @@ describe('its questions', () => {
     for (const { kind, plan } of all) expect(plan.map(({ tool }) => tool)).toEqual(shape[kind]);
   });
 
-  test('are all answered by one who uses the tools as they are, failures and all', async () => {
+  test('can all be answered with the tools as they are, failures included', async () => {
     const tools = box(1);
     let failures = 0;
     for (const { id, question, plan, answer } of all) {
@@ -153,7 +153,7 @@ describe('its questions', () => {
   });
 });
 
-describe('its noise', () => {
+describe('the noise of the hard world', () => {
   const origins = Array.from({ length: 2000 }, (_, i) => ({
     rolloutId: `q-${i % 500}`,
     turn: Math.floor(i / 500),
@@ -168,7 +168,7 @@ describe('its noise', () => {
     return failed;
   };
 
-  test('is drawn by the call’s origin: the same in every run, in the stated share', async () => {
+  test('is drawn by the origin of a call: the same in every run, in the stated share', async () => {
     const failed = await failing(1);
     expect(await failing(1)).toEqual(failed);
     expect(await failing(2)).not.toEqual(failed);
@@ -189,7 +189,7 @@ describe('its noise', () => {
   });
 });
 
-describe('its files', () => {
+describe('the files of the hard world', () => {
   test('hold its corpus and its questions', async () => {
     const folder = temporaryFolder();
     const paths = await writeWorld(folder.path, 1, worlds.hard);
@@ -211,7 +211,7 @@ describe('its files', () => {
   });
 });
 
-describe('its demonstrations', () => {
+describe('the demonstrations of the hard world', () => {
   const tokenizer = wordTokenizer(vocabulary(worlds.hard.words));
   const shown = [1_000_000, 1_000_001, 1_000_002].flatMap((seed) => {
     const made = makeHardWorld(seed);
@@ -229,7 +229,7 @@ describe('its demonstrations', () => {
   const isGuess = (one: Shown): boolean => last(one).includes('I think I know it.');
   const goodWay = ({ plan, kind }: HardTask): number => (kind === 'none' ? 0 : plan.length);
 
-  test('keep the small world’s tokens, and have one for every word', () => {
+  test('keep the tokens of the small world, and have one for every word', () => {
     const words = vocabulary(worlds.hard.words);
     const small = vocabulary();
     expect(words.words.slice(0, small.words.length)).toEqual(small.words);

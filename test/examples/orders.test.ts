@@ -14,7 +14,7 @@ function orders(...given: readonly string[]): { readonly signal: string | null; 
   return { signal, out: stdout.trim() };
 }
 
-test('orders and payments come to the same days, killed or not, and once more from the records', () => {
+test('orders and payments give the same daily totals, killed or not, and again from the records', () => {
   const whole = orders(join(folder.path, 'whole'));
   const { days, cents } = JSON.parse(whole.out) as { days: number; cents: number };
   // A fifth of a hundred orders, every fifth, is paid with one cent.
@@ -26,7 +26,7 @@ test('orders and payments come to the same days, killed or not, and once more fr
   expect(orders(shop, '--replay').out).toBe(whole.out);
 }, 60_000);
 
-test('it needs nothing but the streams and RxJS', () => {
+test('the orders example imports nothing but the streams and RxJS', () => {
   const text = readFileSync('examples/orders/orders.ts', 'utf8');
   const imported = [...text.matchAll(/from '([^']+)'/g)].map(([, from]) => from!);
   expect(imported.filter((from) => !from.startsWith('node:')).sort()).toEqual([
@@ -35,7 +35,7 @@ test('it needs nothing but the streams and RxJS', () => {
   ]);
 });
 
-test('what the streams are written of knows nothing of rollouts or training', () => {
+test('the streams mention no rollouts and no training', () => {
   const { stdout } = spawnSync('git', ['ls-files', 'streams/*.ts'], { encoding: 'utf8' });
   const files = stdout.split('\n').filter(Boolean);
   expect(files.length).toBeGreaterThan(50);

@@ -29,7 +29,7 @@ afterAll(() => folder.remove());
 const piecesOf = (text: string): string[] =>
   [...tokenizer.encode(text)].map((token) => tokenizer.decode([token]));
 
-test('its tags are text: several tokens each, shared with what stands beside them', () => {
+test('a stock model has tags of several tokens, shared with their neighbours', () => {
   expect(piecesOf('<search>Tirham</search>')).toEqual([
     '<',
     'search',
@@ -43,7 +43,7 @@ test('its tags are text: several tokens each, shared with what stands beside the
   for (const text of texts()) expect(piecesOf(text)).toEqual([text]);
 });
 
-test('lessons are learnt in the prompt in which rollouts are asked', async () => {
+test('a stock model learns lessons in the prompt of its rollouts', async () => {
   const tools = ['python', 'search'].map((name) => ({ name, about: '' }));
   const { system, conversations } = lessons(1).next().value!;
   const { prompt } = await dialectOf({ name: 'tags', folder: at('tokenizer'), tools, system });
@@ -63,7 +63,7 @@ test('lessons are learnt in the prompt in which rollouts are asked', async () =>
   expect(learnt!.mask.indexOf(1)).toBe(asked.length);
 });
 
-test('made, taught, converted and calibrated by the commands of the docs', async () => {
+test('a stock model is made, taught, converted and calibrated by the commands of the docs', async () => {
   run('--import', 'tsx', 'examples/stockModel/make.ts', at('stock'), '--lessons', '40');
   const millrace = (...args: string[]) => run('dist/cli/main.js', ...args);
   const runs = ['--runs', at('runs')];

@@ -92,8 +92,8 @@ function found(step: Step, made: World): string {
   return String(symbol === '+' ? x + y : symbol === '-' ? x - y : x * y);
 }
 
-describe('its questions', () => {
-  test('are different ones for training and for evaluation', () => {
+describe('the questions of the world', () => {
+  test('differ between training and evaluation', () => {
     const questions = [...tasks, ...heldOut].map(({ question }) => question);
     expect(new Set(questions).size).toBe(TRAIN + HELD_OUT);
     expect(new Set([...tasks, ...heldOut].map(({ id }) => id)).size).toBe(TRAIN + HELD_OUT);
@@ -144,7 +144,7 @@ describe('its questions', () => {
     for (const { kind, plan } of tasks) expect(plan.map(({ tool }) => tool)).toEqual(shape[kind]);
   });
 
-  test('run out with a reason', () => {
+  test('end with a reason when the world has no more', () => {
     expect(() => makeTasks(world, 'many', 1000)).toThrow('fewer than 1000 different questions');
   });
 });
@@ -204,7 +204,7 @@ function expectShare(of: readonly Shown[], is: (one: Shown) => boolean, stated: 
   expect(Math.abs(share - stated)).toBeLessThanOrEqual(4 * deviation);
 }
 
-describe('the demonstrations', () => {
+describe('the demonstrations of the world', () => {
   test('go through the tokenizer and back, without a byte token', () => {
     for (const { pieces } of shown) {
       for (const { text } of pieces) {
@@ -215,7 +215,7 @@ describe('the demonstrations', () => {
     }
   });
 
-  test('have the tokens that a rollout has: prompts and results are made alike', () => {
+  test('have the tokens of a rollout, prompts and results included', () => {
     for (const { task, pieces } of shown) {
       const whole = tokenizer.encode(`<|question|>${task.question}<|end|>`);
       expect([...ask(task.question)]).toEqual([...whole]);

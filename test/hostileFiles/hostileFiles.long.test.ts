@@ -35,8 +35,8 @@ async function readAll(group: string): Promise<ReadonlyMap<string, Ended>> {
   return found;
 }
 
-describe.each(Object.keys(hostileFiles))('of hostile %s', (group) => {
-  test('each ends in a sentence, soon and in little memory', async () => {
+describe.each(Object.keys(hostileFiles))('a hostile file', (group) => {
+  test('ends each reader in a sentence, soon and in little memory', async () => {
     const files = hostileFiles[group]!;
     const found = await readAll(group);
     const codes = Object.keys(files).map((name) => [name, found.get(name)?.code ?? 'never ends']);

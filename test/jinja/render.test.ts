@@ -18,7 +18,7 @@ const expected = JSON.parse(readFileSync(fixtures('expected.json'), 'utf8')) as 
 const digest = (text: string | null): string | null =>
   text === null ? null : createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 16);
 
-test('our templates over our conversations', () => {
+test('the stored templates render as Jinja does', () => {
   const rendered = renderAll(fixtures('templates'));
   expect(Object.keys(rendered)).toEqual(Object.keys(expected));
   for (const [file, texts] of Object.entries(rendered))
@@ -26,11 +26,11 @@ test('our templates over our conversations', () => {
       expect([file, name, digest(text)]).toEqual([file, name, expected[file]?.[name]]);
 });
 
-test.each(sources)('$source', ({ source, text }) => {
+test.each(sources)('a template renders $source', ({ source, text }) => {
   expect(renderSource(source)).toBe(text);
 });
 
-test('what Jinja has and we have not is refused by name and line', () => {
+test('a feature of Jinja that is not supported is refused by name and line', () => {
   const refused: Record<string, string> = {
     '{% include "other" %}': 'the tag include',
     '{% block a %}{% endblock %}': 'the tag block',
@@ -50,7 +50,7 @@ test('what Jinja has and we have not is refused by name and line', () => {
   }
 });
 
-test('a fault of the template is told with its line, before and while it runs', () => {
+test('an error in a template names its line, when parsed and when run', () => {
   const parsing: Record<string, string> = {
     '{% if a %}': "line 2: unexpected end of template, expected '%}'",
     '{{ a b }}': "line 2: expected token 'variable_end', got 'b'",
@@ -78,7 +78,7 @@ test('a fault of the template is told with its line, before and while it runs', 
   );
 });
 
-test('what runs away is refused', () => {
+test('a template that never ends is refused', () => {
   const deep = `{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}`;
   expect(() => chatTemplate('t', deep, {}).render([])).toThrow('nested too deeply');
   const nested = `{{ ${'('.repeat(5000)}1${')'.repeat(5000)} }}`;
@@ -111,7 +111,7 @@ test('a template cannot change what it is given, nor reach beyond it', () => {
   expect(given.render(messages)).toBe('');
 });
 
-test('JSON keeps what Python’s reader keeps', () => {
+test('JSON in a template keeps what Python’s reader keeps', () => {
   expect(parseJson(' [1, 1.5, -0, true, null, "a\\u00e9\\n", {}, [ ]] ')).toEqual([
     1,
     1.5,

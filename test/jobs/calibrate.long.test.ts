@@ -125,7 +125,7 @@ async function killedUntilDone(
 }
 
 describe('calibrate with several epochs a round', () => {
-  test('trains on each kept question as often, afresh, on-policy and in order', async () => {
+  test('trains on each kept question once an epoch, afresh, on-policy and in order', async () => {
     const once = await whole();
     const run = await whole({ settings: { epochs: 3 } });
     expect(run.deadLetters).toEqual([]);
@@ -153,7 +153,7 @@ describe('calibrate with several epochs a round', () => {
     expect([sizes('explore'), sizes('practice')]).toEqual([new Set([2]), new Set([4])]);
   });
 
-  test('does not go with groups that are trained on as they are', async () => {
+  test('is refused with groups that are trained on as they are', async () => {
     await expect(whole({ settings: { epochs: 2, select: 'groups' } })).rejects.toMatchObject({
       code: 'USAGE',
     });
@@ -233,7 +233,7 @@ describe.each([
   { branching: 'aepo', dynamicBudget: false },
   { branching: 'none' },
 ] as const)('calibrate with %j', (settings) => {
-  test('runs to the same end whatever the timing, and killed', async () => {
+  test('comes to the same end whatever the timing, even killed', async () => {
     const folder = fresh();
     expect((await tinyCalibration({ folder, settings, timing: 1 })).end).toBe('quiescent');
     const run = await readRun(folder);
@@ -251,7 +251,7 @@ describe.each([
 });
 
 describe('calibrate', () => {
-  test('trains on other advantages when attribution is hard, and on the same where nothing branches', async () => {
+  test('trains on other advantages when attribution is hard, unless nothing branches', async () => {
     const digests = async (settings: NonNullable<TinyOptions['settings']>): Promise<string[]> =>
       (await whole({ settings })).weights.map(({ digest }) => String(digest));
     const [soft, hard] = [await digests({}), await digests({ attribution: 'hard' })];
@@ -276,7 +276,7 @@ describe('calibrate', () => {
     }
   });
 
-  test('trains on the chosen groups as they are, a window a step', async () => {
+  test('trains on the selected groups as they are, a window a step', async () => {
     const run = await whole({ settings: { select: 'groups' } });
     expect(run.rollouts.filter(({ question }) => question.phase === 'practice')).toEqual([]);
     expect(run.batches.map(({ round, last }) => [round, last])).toEqual([
@@ -320,7 +320,7 @@ describe('calibrate', () => {
     expect(essence(run)).toEqual(undisturbed);
   });
 
-  test('ends also when no rollout ever succeeds', async () => {
+  test('ends even if no rollout ever succeeds', async () => {
     const run = await whole({
       script: () => {
         throw new Error('the engine is ill');
@@ -331,7 +331,7 @@ describe('calibrate', () => {
     expect(run.selected.filter(({ kept }) => kept)).toHaveLength(rounds);
   });
 
-  test('gives each stage that gathers room for its open groups', async () => {
+  test('gives each gathering stage room for its open groups', async () => {
     const folder = fresh();
     const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
     const settings = { explore: 900, heldOut: 800, batchGroups: 700, lagMax: 2 };

@@ -14,14 +14,14 @@ function printed(given: object, train: number): string[] {
   return lines;
 }
 
-test('that more are to be kept than there are candidates is said', () => {
+test('calibrate warns if it should keep more questions than it has candidates', () => {
   expect(printed({ keep: 99_999, explore: 8, batchGroups: 4 }, 100)).toEqual([
     'keep=99999 exceeds the 8 candidates of a round, so all that qualify are kept',
   ]);
   expect(printed({ keep: 8, explore: 8, batchGroups: 4 }, 100)).toEqual([]);
 });
 
-test('that a setting asks for more than the questions that there are is said', () => {
+test('calibrate warns if a setting asks for more questions than there are', () => {
   expect(printed({ keep: 64, explore: 256, batchGroups: 50 }, 40)).toEqual([
     'explore=256 exceeds the 40 training questions, so each round uses all of them',
     'keep=64 exceeds the 40 candidates of a round, so all that qualify are kept',

@@ -116,7 +116,7 @@ async function found(folder: string) {
 }
 
 describe('evaluate', () => {
-  test('measures every question of every file once and keeps each number in scored', async () => {
+  test('measures every question of every file once, and records each number in scored', async () => {
     const folder = await fresh();
     expect(await evaluated({ folder })).toBe('quiescent');
     const { table, rollouts, numbers, deadLetters, lags } = await found(folder);
@@ -180,7 +180,7 @@ describe('the plan of an evaluation', () => {
     return { ...rest, dead: items.filter((item) => 'deadLetter' in item).length };
   };
 
-  test('takes the first so many of each file, in their order', async () => {
+  test('takes the first questions of each file, in their order', async () => {
     expect(await ids(4, 'sums.jsonl', 'facts.jsonl')).toEqual({
       questions: 8,
       dead: 0,
@@ -188,7 +188,7 @@ describe('the plan of an evaluation', () => {
     });
   });
 
-  test('asks a question once, also when it is in two files', async () => {
+  test('asks a question once even if it is in two files', async () => {
     expect(await ids(500, 'sums.jsonl', 'sums.jsonl')).toMatchObject({ questions: 6, dead: 6 });
   });
 

@@ -122,7 +122,7 @@ describe.each(logs)('rounds=forever on $name', ({ skip, kafka }) => {
   }, 120_000);
 });
 
-test('sigma and learning rate follow the steps of the run', async () => {
+test('with rounds=forever, sigma and learning rate follow the steps of the run', async () => {
   const folder = fresh();
   const sigmaSteps: [number, number][] = [
     [2, 0],

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test('as they were, it goes on; more of them may be read', async () => {
+test('a run goes on with unchanged input files, and may read more of them', async () => {
   await sameInputs(run, [corpus, '']);
   await sameInputs(run, [corpus]);
   const more = join(folder.path, 'more.csv');
@@ -26,7 +26,7 @@ test('as they were, it goes on; more of them may be read', async () => {
   await expect(sameInputs(run, [corpus, more])).rejects.toThrow(/more\.csv has changed since/);
 });
 
-test('with one byte changed it is refused, by the name of the file', async () => {
+test('a run is not resumed with a changed input file, which is named', async () => {
   await sameInputs(run, [corpus]);
   writeFileSync(corpus, '{"id":"a","text":"Ada was born in 1816."}\n');
   await expect(sameInputs(run, [corpus])).rejects.toMatchObject({
@@ -35,7 +35,7 @@ test('with one byte changed it is refused, by the name of the file', async () =>
   });
 });
 
-test('gone, or there where none was, it is refused too', async () => {
+test('a run is not resumed with a missing or a new input file', async () => {
   const files = tokenizerFiles(folder.path);
   await sameInputs(run, [corpus, ...files]);
   writeFileSync(join(folder.path, 'chat_template.jinja'), 'x');
@@ -44,7 +44,7 @@ test('gone, or there where none was, it is refused too', async () => {
   await expect(sameInputs(run, [corpus])).rejects.toThrow(/corpus\.jsonl is gone/);
 });
 
-test('in the folder of a run that was moved, they are found', async () => {
+test('input files in the folder of a moved run are found', async () => {
   const inside = join(run, 'train.csv');
   await sameInputs(run, [corpus, inside]);
   const moved = join(folder.path, 'elsewhere');
@@ -56,7 +56,7 @@ test('in the folder of a run that was moved, they are found', async () => {
   );
 });
 
-test('a note that cannot be read is no reason to go on', async () => {
+test('a run is not resumed if its note of the input files cannot be read', async () => {
   await sameInputs(run, [corpus]);
   for (const spoilt of ['{', '']) {
     writeFileSync(join(run, 'inputs.json'), spoilt);

@@ -55,7 +55,7 @@ describe('settings of the loss', () => {
     });
   });
 
-  test('name another loss, whose settings stand under its name, with those that it shares', () => {
+  test('name another loss, with its own settings under its name and the shared ones', () => {
     const { losses } = policyTraining(
       set('loss=gspo', 'gspo.clipHigh=0.001', 'kl.coefficient=0.1', 'entropyCoefficient=0.01'),
     );
@@ -85,7 +85,7 @@ describe('settings of the loss', () => {
     expect(() => policyTraining(set(loss, other))).toThrow(`does not use ${key}`);
   });
 
-  test('are known by name, the groups’ too', () => {
+  test('are checked by name, in groups too', () => {
     const known = knownSettings(lossSettings).map(({ key }) => key);
     expect(known).toEqual(
       expect.arrayContaining([

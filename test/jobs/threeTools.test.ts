@@ -147,7 +147,7 @@ describe('a training job with three tools', () => {
   });
 });
 
-test('an evaluation with a tool of the user’s own has its calls as parts and in the table', async () => {
+test('an evaluation shows the calls of a user’s own tool as parts and in the table', async () => {
   const folder = await mkdtemp(join(root, 'run-'));
   const rows = Array.from({ length: 9 }, (_, i) =>
     JSON.stringify({

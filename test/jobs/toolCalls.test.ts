@@ -49,7 +49,7 @@ test.each([
   ['from start to end', null],
   ['killed on the way', { commitsLeft: 40, lastIsWritten: true }],
 ])(
-  'through topics, %s',
+  'tool calls through topics %s',
   async (_, fate) => {
     const [direct, through] = [fresh(), fresh()];
     await tinyCalibration({ folder: direct });

@@ -115,7 +115,7 @@ describe('toolStar', () => {
     expect(weights.at(-1)!.roundsDone).toBe(3);
   });
 
-  test('ends where everything is easy and nothing is left to prefer', async () => {
+  test('ends when everything is easy and no preference is left', async () => {
     const script: typeof eager = ({ context }) => {
       const [, a, b] = /(\d) ?\+ ?(\d)/.exec(context) ?? [];
       return `<think>So</think><answer>\\boxed{${Number(a) + Number(b)}}</answer><|end|>`;

@@ -132,7 +132,7 @@ const jobs: readonly Case[] = [
 describe.each(jobs)('windows $name', ({ settings, kafka = false }) => {
   const it = kafka && noKafka !== null ? test.skip : test;
 
-  it('are the same when the run is killed and resumed, and when it is made again', async () => {
+  it('are the same when the run is killed and resumed, and when it is replayed', async () => {
     let folder = fresh();
     const run = kafka ? freshRun() : undefined;
     const { clock, rows } = arriving();

@@ -124,7 +124,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     keepClipped: real([0], []),
     entropyWeight: real([0], []),
   };
-  test.each(shapes)('cross-entropy, %s', async (_, config, options) => {
+  test.each(shapes)('for the cross-entropy, %s', async (_, config, options) => {
     const model = trainGraph(config, sft.graph, { float: 'float64', ...options });
     const session = assembled(await runner.open(model, { threads: 1, optimise: false }));
     const weights = rough(config);
@@ -138,7 +138,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     expect(agreement.error).toBeLessThan(1e-6);
     await session.release();
   });
-  test.each(shapes)('clipped policy loss, %s', async (_, config, options) => {
+  test.each(shapes)('for the clipped policy loss, %s', async (_, config, options) => {
     const model = trainGraph(config, clipped.graph, { float: 'float64', ...options });
     const session = assembled(await runner.open(model, { threads: 1, optimise: false }));
     const weights = rough(config);
@@ -150,7 +150,7 @@ describe('gradients of the whole decoder agree with finite differences', () => {
     expect(agreement.error).toBeLessThan(1e-6);
     await session.release();
   });
-  test('adapters, which are trained alone', async () => {
+  test('for adapters that are trained alone', async () => {
     const adapters = new Map([
       ['model.layers.0.self_attn.v_proj', { rank: 2, scale: 0.5 }],
       ['model.layers.1.mlp.down_proj', { rank: 3, scale: 2 }],
@@ -178,7 +178,7 @@ describe('the decoder gives the reference logits', () => {
     { readonly model: string; readonly inputIds: readonly number[] },
     { readonly logits: readonly (readonly number[])[] }
   >('model-forward');
-  test.each(cases)('$id', async ({ args, expect: want }) => {
+  test.each(cases)('in case $id', async ({ args, expect: want }) => {
     const { config, tensors } = referencePolicy(args.model);
     const graph = new Graph();
     const parameters = new Map(
@@ -199,7 +199,7 @@ describe('the decoder gives the reference logits', () => {
   });
 });
 
-test('a padded row gets the gradients that it gets alone', async () => {
+test('a padded row of a batch gets the same gradients as alone', async () => {
   const { config, tensors } = referencePolicy('untied');
   const session = assembled(await runner.open(trainGraph(config, sft.graph), { threads: 1 }));
   const weights = Object.fromEntries(tensors);

@@ -36,7 +36,7 @@ const from = (prompt: KnownPrompt): AskedBefore => ({ prompt, from: 'runs/cold' 
 const unset = { dialect: 'auto', system: '' } as const;
 
 describe('the prompt of a job', () => {
-  test('is the usual one of its dialect and tools where nothing is known of the policy', async () => {
+  test('is the default one for its dialect and tools if nothing is known of the policy', async () => {
     expect(await chosenPrompt(unset, null, { tools: [python] })).toEqual({
       name: 'tags',
       system: systemPrompt('tags', [python]),
@@ -47,7 +47,7 @@ describe('the prompt of a job', () => {
     });
   });
 
-  test('is that of the run that the policy is from, its dialect too', async () => {
+  test('is that of the run the policy comes from, and so is the dialect', async () => {
     const before = from(await noted('native', [python], 'Be brief.'));
     expect(await chosenPrompt(unset, before, { tools: [python] })).toEqual({
       name: 'native',
@@ -57,14 +57,14 @@ describe('the prompt of a job', () => {
     expect(await chosenPrompt(unset, none, { tools: [python] })).toMatchObject({ system: '' });
   });
 
-  test('follows the tools where it was the usual one of other tools', async () => {
+  test('follows the tools if it was the default one for other tools', async () => {
     const before = from(await noted('tags', [python], systemPrompt('tags', [python])));
     const tools = [python, search];
     const { system } = await chosenPrompt(unset, before, { tools });
     expect(system).toBe(systemPrompt('tags', tools));
   });
 
-  test('is what settings say before what a run noted', async () => {
+  test('is taken from settings before the record of a run', async () => {
     const before = from(await noted('tags', [python], 'Be brief.'));
     const system = join(fresh(), 'system.txt');
     await writeFile(system, ' Be long.\n');
@@ -79,8 +79,8 @@ describe('the prompt of a job', () => {
   });
 });
 
-describe('what is said of a prompt', () => {
-  test('names tools that differ, and those that are described otherwise', async () => {
+describe('the notice of a prompt', () => {
+  test('names tools that differ, and those whose descriptions differ', async () => {
     const before = await noted('native', [python], 'Be brief.');
     const lines = async (...tools: (typeof python)[]) =>
       promptLines(from(before), await noted('native', tools, 'Be brief.'));
@@ -93,7 +93,7 @@ describe('what is said of a prompt', () => {
     );
   });
 
-  test('shows the first line that differs where the chat template does', async () => {
+  test('shows the first differing line if the chat template differs', async () => {
     const before = await noted('tags', [], '');
     const now = { ...before, prompt: before.prompt!.replace('user', 'human') };
     expect(promptLines(from(before), now)).toEqual([
@@ -103,7 +103,7 @@ describe('what is said of a prompt', () => {
     ]);
   });
 
-  test('is nothing for a run that goes on as it was', async () => {
+  test('is absent for a run that goes on unchanged', async () => {
     const before = await noted('tags', [], '');
     expect(promptLines({ prompt: before, from: null }, before)).toEqual([]);
     const now = await noted('tags', [], 'Be\u001b brief.');
@@ -126,7 +126,7 @@ describe('what is said of a prompt', () => {
   });
 });
 
-describe('a run that has not noted its prompt', () => {
+describe('a run without a record of its prompt', () => {
   async function old(job: string, settings: object): Promise<KnownPrompt | null> {
     const folder = fresh();
     await writeFile(join(folder, 'run.json'), JSON.stringify({ job: { name: job }, settings }));
@@ -147,7 +147,7 @@ describe('a run that has not noted its prompt', () => {
     expect(await old('deep-agent', { promptMax: 9 })).toMatchObject({ dialect: 'deep' });
   });
 
-  test('is asked as its file says, and says so where that is gone', async () => {
+  test('is asked as its file says, and a missing file is reported', async () => {
     const file = join(fresh(), 'system.txt');
     const gone = (await old('arpo', { promptMax: 9, dialect: 'tags', system: file }))!;
     const tools = [python];
@@ -160,7 +160,7 @@ describe('a run that has not noted its prompt', () => {
     expect(found).toMatchObject({ system: 'Be brief.', usual: false });
   });
 
-  test('is no run at all, or has a note that cannot be read', async () => {
+  test('is told from a folder that is no run, and from an unreadable record', async () => {
     const folder = fresh();
     expect(await promptIn(folder)).toBeNull();
     await mkdir(folder, { recursive: true });

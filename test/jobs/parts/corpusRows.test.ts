@@ -21,7 +21,7 @@ describe('a corpus file', () => {
     return passages;
   }
 
-  test('holds FlashRAG’s rows and the search tool’s', async () => {
+  test('may hold rows of FlashRAG and of the search tool', async () => {
     const rows = [
       '\uFEFF{"id": 3, "contents": "\\"Weir\\"\\nA weir."}',
       '',
@@ -43,7 +43,7 @@ describe('a corpus file', () => {
     ['{"id": "1", "contents": 7}', /:2: field "contents": is not a string/],
     ['[1]', /:2: .*JSON object/],
     ['{', /:2: .*JSON/],
-  ])('names the line and field that are wrong: %s', async (row, message) => {
+  ])('with a wrong row is refused by line and field: %s', async (row, message) => {
     await expect(read(`{"id": "0", "contents": "x"}\n${row}\n`)).rejects.toThrow(message);
   });
 });

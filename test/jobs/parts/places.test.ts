@@ -44,7 +44,7 @@ describe('a policy by its name', () => {
     expect(at.path).toBe(folder);
   });
 
-  test('that is not there is refused with the command that downloads it', async () => {
+  test('that is not in the cache is refused with the command that downloads it', async () => {
     const env = { HF_HOME: fresh() };
     await expect(findPolicy('Qwen/Qwen3-8B@v2', env)).rejects.toMatchObject({
       code: 'POLICY',
@@ -56,7 +56,7 @@ describe('a policy by its name', () => {
     await expect(findPolicy('a/b@../../x', env)).rejects.toMatchObject({ code: 'POLICY' });
   });
 
-  test('that is a path is what lies there', async () => {
+  test('that is a path is read from there', async () => {
     const folder = fresh();
     await expect(findPolicy(folder)).rejects.toMatchObject({
       message: expect.stringContaining('has no config.json'),
@@ -97,14 +97,14 @@ describe('memory', () => {
   const both = { generates: true, trains: true };
   const policy = { name: 'a policy', config };
 
-  test('is at least 4 bytes a parameter to generate and 16 to train', () => {
+  test('is estimated at 4 bytes a parameter to generate and 16 to train', () => {
     const parameters = 494_032_768; // Qwen2.5-0.5B
     expect(memoryNeeded(config, both)).toEqual({ least: 20 * parameters, peak: 46 * parameters });
     const generating = memoryNeeded(config, { generates: true, trains: false });
     expect(generating).toEqual({ least: 4 * parameters, peak: 22 * parameters });
   });
 
-  test('that does not suffice is an error with the arithmetic and what to do', () => {
+  test('that does not suffice is reported with the arithmetic and a remedy', () => {
     expect(() => checkMemory(policy, both, 8 * 2 ** 30)).toThrow(
       /a policy has 494\.0 million parameters; to generate and train in this process takes at least 9\.2 GiB \(20 bytes each\) and about 21\.2 GiB.* has 8\.0 GiB.*engine\.server/s,
     );
@@ -119,7 +119,7 @@ describe('prompts', () => {
     return { value: { id: `${i}`, question, answers: ['a'], source: 's', ability: 'qa' } };
   });
 
-  test('that are too long make their questions dead letters', async () => {
+  test('that are too long turn their questions into dead letters', async () => {
     const items: QuestionItem[] = [];
     const limit = { prompt, promptMax: 16 };
     for await (const item of withinPrompt(rows, 'q.csv', limit)) items.push(item);

@@ -21,7 +21,7 @@ test.each([{}, { adapterRank: 8 }, { adapterAs: 'adapter' }])(
 test.each([
   { adapterRank: 8, adapterAs: 'adapter' },
   { kind: 'tinker', url: 'http://two' },
-])('a trainer of adapters (%j) is not', (given) => {
+])('a trainer of adapters (%j) is accepted at the start', (given) => {
   expect(() => checkPublished(trainer(given), adapters)).not.toThrow();
   expect(() => checkPublished(trainer({}), engineSettings.parse({}))).not.toThrow();
 });

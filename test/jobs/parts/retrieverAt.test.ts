@@ -67,7 +67,7 @@ async function asked(place: Omit<RetrieverPlace, 'index'> & { index?: string }):
 }
 const ids = (hits: readonly Hit[]): string[] => hits.map(({ id }) => id);
 
-test('an index, the same in Qdrant, and words beside both', async () => {
+test('a retriever may be an index, a Qdrant collection, or either beside word search', async () => {
   const [dense, words] = [await asked({}), await asked({ index: corpus })];
   expect([dense.length, ids(words)]).toEqual([3, ['a', 'b', 'c']]);
   const far = await asked({ index: collection, encoder });
@@ -108,6 +108,6 @@ test.each<[string, () => RetrieverPlace, RegExp]>([
     () => ({ index: collection, encoder, fusion: 'rrf' }),
     /give the corpus file/,
   ],
-])('%s is refused', async (_, place, message) => {
+])('a retriever at %s is refused', async (_, place, message) => {
   await expect(retrieverAt(place(), signal)).rejects.toThrow(message);
 });

@@ -50,7 +50,7 @@ const retriever = (where: string): readonly string[] => [
 ];
 
 describe('the tools of a job', () => {
-  test('are those that are named, and search where somebody searches the web', async () => {
+  test('are those that are named, and search if a search provider is set', async () => {
     expect(await tools([])).toEqual(['python']);
     expect(await tools(searxng)).toEqual(['python', 'search']);
     expect(await tools(['tools=none', ...searxng])).toEqual(['search']);
@@ -106,7 +106,7 @@ describe('the tools of a job', () => {
     });
   });
 
-  test('say limits of Python programs to the policy', async () => {
+  test('tell the policy the limits of Python programs', async () => {
     const { python } = settings('tools.python.timeoutMs=120000', 'tools.python.characters=400');
     const clock = sleepClock(manualClock());
     const tool = await pythonOf(python, [], { clock, print: () => undefined });
@@ -120,7 +120,7 @@ describe('the tools of a job', () => {
     expect(await tools(retriever('index=nowhere'), replay)).toEqual(['python', 'search']);
   });
 
-  test('share the file that keeps what they bring in', async () => {
+  test('share one file of cached results', async () => {
     const cache = join(folder.path, 'kept.mdb');
     const given = ['tools.search.provider=cache', `tools.cache=${cache}`, 'tools=python,browse'];
     expect(await tools([...given, 'tools.cachePython=true'])).toEqual([
@@ -131,7 +131,7 @@ describe('the tools of a job', () => {
   });
 });
 
-test('a list that a run of an older version has goes on with what is set beside it', () => {
+test('the list of tools of an older run is combined with settings beside it', () => {
   const schema = z.object({ tools: toolSettings });
   const given = ['tools.search.top=3'].map(parseSetting);
   const { tools: both } = checkSettings(schema, given, { tools: ['search'] }) as {

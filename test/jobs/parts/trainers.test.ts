@@ -16,7 +16,7 @@ const place: TrainerPlace = {
   print: () => undefined,
 };
 
-test('a training service needs an address, and other kinds read none', async () => {
+test('a training service needs an address, and other trainers take none', async () => {
   await expect(openTrainer(trainerSettings.parse({ kind: 'tinker' }), place)).rejects.toMatchObject(
     {
       code: 'USAGE',
@@ -27,7 +27,7 @@ test('a training service needs an address, and other kinds read none', async () 
   await expect(openTrainer(embedded, place)).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('a training service is given what the settings say, the policy by its name or its path', async () => {
+test('a training service gets the settings, with the policy by name or by path', async () => {
   const server = await tinkerServer();
   const settings = { kind: 'tinker', url: server.url, rank: 4, waitSeconds: 1 };
   const trainer = await openTrainer(trainerSettings.parse(settings), place);

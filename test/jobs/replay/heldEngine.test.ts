@@ -61,8 +61,8 @@ const settled = async (): Promise<void> => {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-describe('a held engine', () => {
-  test('makes each generation by the version that it was made by, whatever it was told to load', async () => {
+describe('an engine of a replay', () => {
+  test('makes each generation by its recorded version, whatever was loaded', async () => {
     const { engine, live, publish } = held([
       { segments: [part(0, 9, 2)] },
       { segments: [part(0, 9, 0)] },
@@ -106,7 +106,7 @@ describe('a held engine', () => {
     expect(tinyWords.decode(tokens)).toMatch(/^one .*two/);
   });
 
-  test('finds a stop text that one version began and the next one ended', async () => {
+  test('finds a stop text that one version began and the next one completed', async () => {
     const { engine, publish } = held([{ segments: [part(0, 2, 0), part(2, 3, 1)] }]);
     publish(0);
     publish(1);
@@ -122,7 +122,7 @@ describe('a held engine', () => {
     await expect(engine.generate(request(0))).rejects.toThrow('the engine was ill');
   });
 
-  test('makes by the version last asked for what the record does not know', async () => {
+  test('makes a generation that was not recorded by the version last loaded', async () => {
     const { engine, publish } = held([]);
     publish(0);
     publish(1);
@@ -130,7 +130,7 @@ describe('a held engine', () => {
     expect((await engine.generate(request(0))).version).toBe(1);
   });
 
-  test('gives up waiting when it is told to', async () => {
+  test('gives up waiting when it is aborted', async () => {
     const { engine } = held([{ segments: [part(0, 9, 5)] }]);
     const abort = new AbortController();
     const waiting = engine.generate(request(0), abort.signal);

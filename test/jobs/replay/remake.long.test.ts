@@ -84,7 +84,7 @@ const scores = ({ scored }: RunRecords): Map<string, readonly number[]> =>
     ]),
   );
 
-describe.each(['questions', 'groups'] as const)('a run made over, selecting %s,', (select) => {
+describe.each(['questions', 'groups'] as const)('a run made again, selecting %s,', (select) => {
   const original = temporaryFolder();
   const folder = original.path;
   let then: RunRecords;
@@ -108,7 +108,7 @@ describe.each(['questions', 'groups'] as const)('a run made over, selecting %s,'
     },
   );
 
-  test('from scored with another reward has other rewards, other weights, and says how they lag', async () => {
+  test('from scored with another reward has other rewards and weights, and records their lag', async () => {
     const { run, lag, generated } = await made(folder, 'scored', { select, reward: 'accuracy' });
     expect(generated).toBe(0);
     const [before, now] = [scores(then), scores(run)];

@@ -146,7 +146,7 @@ describe.each(SETTINGS)('verify of a run %s', (_name, settings) => {
     expect(await verified(folder, { settings })).toMatchObject({ difference: null });
   });
 
-  test('makes again what an unfinished run had finished, and no more', async () => {
+  test('replays what an unfinished run had finished, and no more', async () => {
     const folder = fresh();
     await killed(folder, 1, settings, 2);
     const run = await readRun(folder);
@@ -179,7 +179,7 @@ describe('verify', () => {
     expect(new Set(engines[0]!.loads.map(({ version }) => version))).toEqual(versions);
   });
 
-  test('shows the first record that comes out otherwise, with its place', async () => {
+  test('shows the first record that differs, with its position', async () => {
     const folder = await made();
     const script: TinyJobOptions['script'] = (line) =>
       line.version === 2 ? '<think>No.</think><answer>3</answer><|end|>' : sloppy(line);
@@ -196,7 +196,7 @@ describe('verify', () => {
     expect(weights).toBeLessThan(run.weights.length);
   });
 
-  test('shows a call that was not made then, and does not make it', async () => {
+  test('shows a call that the run did not make, without making it', async () => {
     const folder = await made();
     const script: TinyJobOptions['script'] = (line) =>
       sloppy(line).replace('<search>one', '<search>three');
@@ -206,7 +206,7 @@ describe('verify', () => {
     expect(toolsCalled).toBe(0);
   });
 
-  test('finds a run equal in which a tool was down: its rollouts failed, and nothing of them is data', async () => {
+  test('finds a run equal in which a tool was down and its rollouts failed', async () => {
     const folder = fresh();
     const why = 'the tool search cannot answer: nobody is there';
     let calls = 0;
@@ -232,14 +232,14 @@ describe('verify', () => {
     expect([found.difference, found.toolsCalled]).toEqual([null, 0]);
   });
 
-  test('shows weights that come out otherwise', async () => {
+  test('shows weights that differ', async () => {
     const folder = await made();
     const { difference } = await verified(folder, { settings: { lr: 1 } });
     expect(difference).toMatchObject({ kind: 'differs', topic: 'weights', id: '1' });
     expect(difference!.field).toBe('digest');
   });
 
-  test('shows a record that is not made again', async () => {
+  test('shows a record that the replay does not make', async () => {
     const folder = await made();
     const log = await openLog({ folder: join(folder, 'log'), mode: 'write' });
     await log.commit((tx) =>
@@ -253,7 +253,7 @@ describe('verify', () => {
     });
   });
 
-  test('says what the parts of the job say, and not the progress that the run told of', async () => {
+  test('passes on what the parts of the job say, without the recorded progress', async () => {
     const folder = await made();
     const said: string[] = [];
     const onBuild = (context: JobContext<unknown>) => context.print('the service is away');
@@ -262,7 +262,7 @@ describe('verify', () => {
     expect(said.filter((line) => !line.startsWith('version '))).toEqual(['the service is away']);
   });
 
-  test('stops in the middle when it is told to', async () => {
+  test('stops in the middle when it is aborted', async () => {
     const folder = await made();
     const abort = new AbortController();
     const onWired: TinyJobOptions['onWired'] = () => setTimeout(() => abort.abort(), 20);

@@ -50,7 +50,7 @@ const flip = (path: string): void => {
   writeFileSync(path, bytes);
 };
 
-test('a Hugging Face folder stays where it is, with the digest of its files', async () => {
+test('a Hugging Face folder is used in place, by the digest of its files', async () => {
   expect(written.files.filter((file) => file.endsWith('.safetensors')).length).toBeGreaterThan(1);
   const { weights, state, bytes } = await store.adopt(at('hf'));
   expect([weights.digest, state]).toEqual([written.sha256, null]);
@@ -84,13 +84,13 @@ test('a trainer begins with a Hugging Face folder, and one that was changed is r
   await trainer.close();
 });
 
-test('the digest of an adapter’s folder is the one that it was written with', async () => {
+test('an adapter folder keeps the digest that it was written with', async () => {
   const adapter = initialAdapter(config, { rank: 2, alpha: 4, targets: ['q_proj'] }, 1);
   const { sha256 } = await writeAdapter(at('adapter'), adapter);
   expect(await digestAt(at('adapter'))).toBe(sha256);
 });
 
-test('a file is found where its run was moved to, and is told from one that is changed or gone', async () => {
+test('a checkpoint of a moved run is found, and told from one that is changed or gone', async () => {
   writeFileSync(at('base'), 'some weights');
   const { weights } = await store.adopt(at('base'));
   const recorded = store.record(weights);
@@ -110,7 +110,7 @@ test('a file is found where its run was moved to, and is told from one that is c
   expect(await there.exists(recorded)).toBe(false);
 });
 
-test('a fork has files of its own, which stay when those of the run go', async () => {
+test('a fork has its own files, which stay when those of the original run go', async () => {
   writeFileSync(at('base'), 'some weights');
   const recorded = store.record((await store.adopt(at('base'))).weights);
   await store.share(recorded, at('forked'));
@@ -119,7 +119,7 @@ test('a fork has files of its own, which stay when those of the run go', async (
   rmSync(at('forked'), { recursive: true });
 });
 
-test('nothing outside the run is ever deleted', async () => {
+test('no checkpoint outside the run is ever deleted', async () => {
   writeFileSync(at('precious'), 'weights');
   for (const uri of [at('precious'), '../precious']) {
     await store.remove({ version: 0, uri, digest: null });
@@ -129,7 +129,7 @@ test('nothing outside the run is ever deleted', async () => {
   expect(existsSync(at('nowhere'))).toBe(false);
 });
 
-test('what a service keeps is left to it', async () => {
+test('a checkpoint inside a service is left to the service', async () => {
   const kept = { version: 3, uri: 'tinker://model/weights/v3', digest: null };
   expect([store.record(kept), store.resolve(kept)]).toEqual([kept, kept]);
   expect([await store.exists(kept), await store.condition(kept)]).toEqual([
@@ -141,7 +141,7 @@ test('what a service keeps is left to it', async () => {
   expect(readdirSync(run)).toEqual([]);
 });
 
-test('versions are named so that they sort', () => {
+test('files of versions have names that sort by version', () => {
   const files = [9, 10, 123_456].map((version) => localFiles({ version, folder: '/run' }).weights);
   expect(files).toEqual([...files].sort());
 });

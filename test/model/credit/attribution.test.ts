@@ -20,12 +20,12 @@ describe('soft attribution', () => {
 });
 
 describe('hard attribution', () => {
-  test('is the same where nothing is shared', () => {
+  test('equals soft attribution if nothing is shared', () => {
     const group = [grown(2), grown(3), grown(0)];
     expect(shared('hard', [1, -1, 0], group)).toEqual(shared('soft', [1, -1, 0], group));
   });
 
-  test('gives a shared beginning the mean of those that share it', () => {
+  test('gives a shared prefix the mean advantage of those that share it', () => {
     expect(shared('hard', [1, -1, 0.5], [grown(4), grown(3, 0, 2), grown(2)])).toEqual([
       [0, 0, 1, 1],
       [0, 0, -1],
@@ -60,7 +60,7 @@ describe('hard attribution', () => {
     ]);
   });
 
-  test('gives a group of one its advantage', () => {
+  test('gives a single rollout its own advantage', () => {
     expect(shared('hard', [0.7], [grown(2)])).toEqual([[0.7, 0.7]]);
   });
 
@@ -120,19 +120,19 @@ function written(advantages: readonly number[], group: readonly Grown[]): number
 const sum = (rows: readonly (readonly number[])[]): number =>
   rows.flat().reduce((total, value) => total + value, 0);
 
-describe('over any tree', () => {
+describe('over random trees', () => {
   const seeds = Array.from({ length: 200 }, (_, seed) => seed);
   const advantagesOf = (seed: number): number[] =>
     grpo()(Array.from({ length: 8 }, (_, i) => draws('scores', seed).integer(i, 3)));
 
-  test('hard attribution is what follows from who holds which token', () => {
+  test('hard attribution follows from which rollouts hold which token', () => {
     for (const seed of seeds) {
       const [group, advantages] = [anyTree(seed), advantagesOf(seed)];
       expect(shared('hard', advantages, group)).toEqual(written(advantages, group));
     }
   });
 
-  test('both forms give a group the same sum, token by token', () => {
+  test('both kinds of attribution give a group the same sum, token by token', () => {
     for (const seed of seeds) {
       const [group, advantages] = [anyTree(seed), advantagesOf(seed)];
       const [soft, hard] = (['soft', 'hard'] as const).map((form) =>

@@ -30,7 +30,7 @@ function near(made: readonly (readonly number[])[], wanted: readonly (readonly n
   });
 }
 
-describe('an estimator by name', () => {
+describe('the advantage estimator', () => {
   test.each(names)('%s takes a group of one, as evaluations may have', (name) => {
     const [only] = advantageEstimators[name].group([0.5], [10]);
     expect(Number.isFinite(only)).toBe(true);

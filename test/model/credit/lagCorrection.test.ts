@@ -49,8 +49,8 @@ function sequence(): TrainSequence {
   };
 }
 
-describe.each(corrections)('%j', (correction) => {
-  test('weights a token by what lies between proximal and behaviour policy', () => {
+describe.each(corrections)('the lag correction %j', (correction) => {
+  test('weights a token by the ratio of proximal to behaviour policy', () => {
     for (const [place, proximal] of PROXIMAL.entries()) {
       const weight = lagWeight(Math.log(proximal), Math.log(BEHAVIOUR[place]!), correction);
       expect(weight).toBeCloseTo(slowWeight(place, correction), 12);
@@ -77,7 +77,7 @@ describe.each(corrections)('%j', (correction) => {
   });
 });
 
-test('data that does not lag is trained on as it is', () => {
+test('the lag correction leaves data without lag unchanged', () => {
   const { oldLogProbs, ...rest } = sequence();
   const corrected = lagCorrected({ ...rest, oldLogProbs }, oldLogProbs, {
     kind: 'decoupled',
@@ -87,7 +87,7 @@ test('data that does not lag is trained on as it is', () => {
   expect(corrected.tokens).toBe(rest.tokens);
 });
 
-test('tokens that the mask leaves out get no weight, whatever their log-probs', () => {
+test('the lag correction gives masked tokens no weight, whatever their log-probs', () => {
   const masked = sequence();
   masked.mask[1] = 0;
   masked.oldLogProbs[1] = Number.NaN;
@@ -95,12 +95,12 @@ test('tokens that the mask leaves out get no weight, whatever their log-probs', 
   expect(importance![1]).toBe(0);
 });
 
-test('a log-prob that is not a number is not taken for an outlier', () => {
+test('the lag correction does not take a NaN log-prob for an outlier', () => {
   expect(lagWeight(Number.NaN, -1, { kind: 'decoupled', cap: 2 })).toBeNaN();
   expect(lagWeight(Number.NaN, -1, { kind: 'truncated', cap: 2 })).toBeNaN();
 });
 
-test('lengths that differ and a cap below 1 are refused', () => {
+test('the lag correction refuses differing lengths and a cap below 1', () => {
   const short = new Float32Array(4);
   expect(() => lagCorrected(sequence(), short, { kind: 'decoupled' })).toThrow(
     '4 proximal log-probs for 5 tokens',

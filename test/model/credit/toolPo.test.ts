@@ -3,7 +3,7 @@ import { actionMask } from '../../../model/credit/toolPo.ts';
 
 const CALL = { kind: 'call', start: 1, end: 3 } as const;
 
-test('actions are calls and folds, and searches where asked', () => {
+test('actions of ToolPO are calls and folds, and searches if asked for', () => {
   const actions = [CALL, { kind: 'search', start: 3, end: 4 }, { kind: 'fold', start: 5, end: 6 }];
   const typed = actions as Parameters<typeof actionMask>[1];
   expect([...actionMask(6, typed)]).toEqual([0, 1, 1, 0, 0, 1]);
@@ -15,6 +15,6 @@ test.each([
   [2, 1],
   [1, 4],
   [Number.NaN, 1],
-])('an action of tokens %d to %d of three is refused', (start, end) => {
+])('an action of ToolPO over tokens %d to %d of three is refused', (start, end) => {
   expect(() => actionMask(3, [{ ...CALL, start, end }])).toThrow(/does not lie in 3 tokens/);
 });

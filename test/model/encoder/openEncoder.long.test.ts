@@ -50,7 +50,7 @@ describe('an encoder', () => {
     },
   );
 
-  test('gives a text the same vector whatever stands beside it', async () => {
+  test('gives a text the same vector whatever else is in the batch', async () => {
     const encoder = await opened(at('bert'));
     const all = await encoder.encode(texts, 'passage', signal);
     for (const [i, text] of texts.entries()) {
@@ -59,7 +59,7 @@ describe('an encoder', () => {
     }
   });
 
-  test('puts the prefixes before queries and passages, and leaves lengths alone where it is told to', async () => {
+  test('puts prefixes before queries and passages, and skips normalisation if told to', async () => {
     const plain = await opened(at('bert'), { normalised: false });
     const prefixed = await opened(at('bert'), {
       normalised: false,
@@ -77,7 +77,7 @@ describe('an encoder', () => {
     expect(Math.abs(length - 1)).toBeGreaterThan(0.01);
   });
 
-  test('is read in half precision, under the names of a head, with the whole numbers of old files beside', async () => {
+  test('is read in half precision, under a prefix of names, beside integer tensors of old files', async () => {
     const folder = await tinyEncoder(at('half'), 'bert', { dtype: 'F16', prefix: 'bert.' });
     withPositionIds(join(folder, 'model.safetensors'));
     const encoder = await opened(folder, { pooling: 'cls', tokensMax: want.tokensMax });
@@ -85,7 +85,7 @@ describe('an encoder', () => {
     expect(worst(vectors, want.vectors.bert!.cls!)).toBeLessThan(3e-3);
   });
 
-  test('takes settings from its folder, those that E5 and BGE were trained with from the name, and what is given before both', async () => {
+  test('takes settings that are given, then those of its folder, then those of E5 and BGE by name', async () => {
     const e5 = await tinyEncoder(at('e5-tiny'), 'bert', { pooling: 'mean' });
     expect((await opened(e5)).settings).toEqual({
       ...{
@@ -116,7 +116,7 @@ describe('an encoder', () => {
     expect((await opened(bge, given)).settings).toMatchObject(given);
   });
 
-  test('has a digest of its weights and tokenizer, not of its place', async () => {
+  test('has a digest of its weights and tokenizer, not of its path', async () => {
     const same = await tinyEncoder(at('same'), 'bert');
     const other = await tinyEncoder(at('other'), 'bert', { seed: 8 });
     const [{ digest }, copy, different] = [
@@ -128,7 +128,7 @@ describe('an encoder', () => {
     expect(different.digest).not.toBe(digest);
   });
 
-  test('of another kind is run from its onnx/model.onnx', async () => {
+  test('of another architecture is run from its onnx/model.onnx', async () => {
     const folder = await tinyEncoder(at('mpnet'), 'bert');
     rmSync(join(folder, 'model.safetensors'));
     const config = JSON.parse(readFileSync(join(folder, 'config.json'), 'utf8')) as object;
@@ -158,7 +158,7 @@ describe('an encoder', () => {
     await expect(encoder.encode(['a'], 'query', stopped)).rejects.toThrow('enough');
   });
 
-  test('that cannot be used is refused with the file and what to do', async () => {
+  test('that cannot be used is refused with the file and a remedy', async () => {
     await expect(openEncoder(at('nowhere'))).rejects.toThrow(/nowhere.config\.json cannot be read/);
     const folder = await tinyEncoder(at('broken'), 'bert');
     const path = join(folder, 'config.json');
