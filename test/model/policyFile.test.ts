@@ -28,7 +28,7 @@ const config: DecoderConfig = {
   tiedEmbeddings: false,
 };
 
-test('a policy is one file, checked against its digest and its own configuration', async () => {
+test('a policy file is checked against its digest and its own configuration', async () => {
   const path = join(folder, 'policy.safetensors');
   const tensors = initialise(config, 1);
   const { sha256, bytes } = await savePolicy(path, { config, tensors });
@@ -44,7 +44,7 @@ test('a policy is one file, checked against its digest and its own configuration
   await expect(loadPolicy(path)).rejects.toThrow('no decoder configuration');
 });
 
-test('first weights depend on the seed and on nothing else', () => {
+test('initial weights depend on the seed alone', () => {
   const [a, b, c] = [1, 1, 2].map((seed) => initialise(config, seed));
   expect(a).toEqual(b);
   expect(a).not.toEqual(c);

@@ -4,7 +4,7 @@ import { Graph } from '../../../model/graph/graph.ts';
 import { onnxModel } from '../../../model/graph/onnx.ts';
 
 /** The published schema decodes what our writer wrote. */
-test('a model reads back through the ONNX schema', () => {
+test('a written model can be read through the ONNX schema', () => {
   const bytes = onnxModel({
     inputs: [{ name: 'x', type: 'float32', shape: ['B', 300] }],
     outputs: [{ name: 'y', type: 'float64', shape: [] }],
@@ -71,7 +71,7 @@ test('a model reads back through the ONNX schema', () => {
 });
 
 /** A branch reads what is around it; what branches share is computed outside. */
-test('branches read back through the schema, and the graph keeps what only they read', () => {
+test('written branches can be read through the ONNX schema, and the graph keeps what only they read', () => {
   const graph = new Graph();
   const x = graph.input('x', 'float32', ['B', 2]);
   const doubled = graph.node('Add', [x, x], x.shape);

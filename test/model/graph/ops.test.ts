@@ -161,8 +161,8 @@ function realFeeds(shapes: Inputs): Record<string, Feed> {
   return Object.fromEntries(feeds);
 }
 
-describe('gradients agree with finite differences', () => {
-  test.each(cases)('$name', async ({ reals, ids = {}, loss }) => {
+describe('gradients of operations agree with finite differences', () => {
+  test.each(cases)('for $name', async ({ reals, ids = {}, loss }) => {
     const graph = new Graph('float64');
     const values: Record<string, Value> = {};
     for (const [name, shape] of Object.entries(reals))
@@ -189,7 +189,7 @@ describe('gradients agree with finite differences', () => {
   });
 });
 
-test('a vocabulary in chunks says what it says whole', async () => {
+test('cross-entropy over a vocabulary in chunks equals that over the whole', async () => {
   const graph = new Graph('float64');
   const [x, head] = [graph.input('x', 'float64', [5, 3]), graph.input('head', 'float64', [11, 3])];
   const targets = graph.input('targets', 'int32', [5]);
@@ -213,7 +213,7 @@ test('a vocabulary in chunks says what it says whole', async () => {
   await session.release();
 });
 
-test('what is computed again is the same, bit for bit', async () => {
+test('recomputed activations are the same, bit for bit', async () => {
   const model = (apart: boolean) => {
     const graph = new Graph();
     const [x, w] = [graph.input('x', 'float32', [3, 4]), graph.input('w', 'float32', [4, 4])];
@@ -240,7 +240,7 @@ test('what is computed again is the same, bit for bit', async () => {
   expect(results[1]).toEqual(results[0]);
 });
 
-test('what no output needs is not in the model', () => {
+test('operations that no output needs are left out of the model', () => {
   const graph = new Graph();
   const a = graph.input('a', 'float32', [1]);
   const before = graph.model().length;

@@ -68,7 +68,7 @@ const rowsOf = (columns: number): number[] => {
 };
 
 describe('a product has the same bits on any number of threads', () => {
-  test.each(SIZES)('of $inner terms and $columns columns (turned: $turned)', async (size) => {
+  test.each(SIZES)('with $inner terms and $columns columns (transposed: $turned)', async (size) => {
     const { inner, columns, turned } = size;
     const sessions = await opened((threads) => productGraph(inner, columns, turned, threads));
     const b = turned ? matrix(columns, inner) : matrix(inner, columns);

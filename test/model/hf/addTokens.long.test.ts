@@ -58,7 +58,7 @@ describe('new tokens', () => {
     ['tied', { tiedEmbeddings: true }, [EMBEDDING]],
     ['untied', { tiedEmbeddings: false }, [EMBEDDING, HEAD]],
   ])(
-    'begin as the mean of what spelt them, in a %s checkpoint; old rows stay',
+    'begin as the mean of the tokens that spelt them in a %s checkpoint, and old rows stay',
     async (_, over, names) => {
       const folder = await checkpoint(over);
       const out = join(root.path, `out-${made}`);
@@ -92,7 +92,7 @@ describe('new tokens', () => {
     },
   );
 
-  test('take rows to spare first, and keep the number format', async () => {
+  test('use spare rows first, and keep the number format', async () => {
     const folder = await checkpoint({ vocabSize: 264 }, 'BF16');
     const out = join(root.path, `out-${made}`);
     const { config } = await addTokens(folder, out, ['<b>', '</b>']);
@@ -105,7 +105,7 @@ describe('new tokens', () => {
     expect(is(BEFORE)).not.toEqual(was(BEFORE));
   });
 
-  test('leave what the policy says of old tokens as it was, but for their share', async () => {
+  test('change the probabilities of old tokens only by their own share', async () => {
     const folder = await checkpoint({ tiedEmbeddings: false });
     const out = join(root.path, `out-${made}`);
     await addTokens(folder, out, ['<b>', '</b>']);
@@ -124,7 +124,7 @@ describe('new tokens', () => {
     }
   });
 
-  test('are listed wherever a tokenizer lists such tokens', async () => {
+  test('are listed wherever a tokenizer lists added tokens', async () => {
     const folder = await checkpoint();
     const path = join(folder, 'tokenizer_config.json');
     const config = JSON.parse(readFileSync(path, 'utf8'));
@@ -148,7 +148,7 @@ describe('millrace model add-tags', () => {
     return { code, out: io.stdout(), err: io.stderr().join('\n') };
   }
 
-  test('says what it wrote, and writes over nothing', async () => {
+  test('says what it wrote, and overwrites nothing', async () => {
     const folder = await checkpoint();
     const out = join(root.path, `tagged-${made}`);
     const { code, out: said } = await millrace(folder, out, '--tags', 'think,search');
@@ -162,7 +162,7 @@ describe('millrace model add-tags', () => {
     expect(JSON.parse(other.out).added).toHaveLength(6);
   });
 
-  test('refuses what is no tag, and tokenizers whose tags are tokens already', async () => {
+  test('refuses what is no tag, and a tokenizer whose tags are tokens already', async () => {
     const folder = await checkpoint();
     const odd = await millrace(folder, 'x', '--tags', 'a b');
     expect(odd).toMatchObject({ code: 2, err: expect.stringContaining('"a b" cannot be a tag') });

@@ -31,7 +31,7 @@ test('a Llama 2 without optional fields has the defaults of its class', () => {
   });
 });
 
-test('the families differ in biases, norms and the width of a head', () => {
+test('model families differ in biases, norms and head width', () => {
   expect(read({ model_type: 'qwen2' })).toMatchObject({ attentionBias: true, maxPositions: 32768 });
   expect(read({ model_type: 'qwen2' })).not.toHaveProperty('outputBias');
   expect(read({ model_type: 'qwen3' })).toMatchObject({
@@ -114,7 +114,7 @@ test.each<[string, DecoderConfig]>([
       },
     },
   ],
-])('%s comes back from what is written', (_, config) => {
+])('the configuration of %s is read back as it was written', (_, config) => {
   const json = JSON.parse(JSON.stringify(writeDecoderConfig(config, 'bfloat16')));
   expect(readDecoderConfig('c.json', json)).toEqual(config);
 });
@@ -133,7 +133,7 @@ test('a decoder that no family describes is refused', () => {
   );
 });
 
-test('stale forms of a field do not survive beside the new one', () => {
+test('older forms of a configuration field do not survive beside the new one', () => {
   const before = { rope_parameters: { rope_theta: 1 }, dtype: 'float16', eos_token_id: 7 };
   const json = writeDecoderConfig(base, 'float32', before);
   expect(json).not.toHaveProperty('rope_parameters');
@@ -155,12 +155,12 @@ test.each<[object, string]>([
     "rope type 'longrope' is not implemented",
   ],
   [{ model_type: 'llama', rope_scaling: { type: 'linear' } }, "rope type 'linear' needs factor"],
-])('%j is refused, not ignored', (json, message) => {
+])('a configuration with %j is refused, not ignored', (json, message) => {
   expect(() => read(json)).toThrow(/^c\.json: /);
   expect(() => read(json)).toThrow(message);
 });
 
-test('layers that are all full attention outvote a window that is switched on', () => {
+test('a sliding window is ignored if all layers have full attention', () => {
   const layers = { use_sliding_window: true, layer_types: ['full_attention', 'full_attention'] };
   expect(read({ model_type: 'qwen2', ...layers }).layers).toBe(2);
 });

@@ -62,7 +62,7 @@ test.each(['F16', 'BF16'] as const)('%s rounds to the nearest, ties to even', (f
   ).toBeNull();
 });
 
-test.each(['F16', 'BF16'] as const)('every number of %s comes back', (format) => {
+test.each(['F16', 'BF16'] as const)('every number of %s is read back as it was written', (format) => {
   const words = Uint16Array.from({ length: 65536 }, (_, i) => i);
   const values = new Float32Array(words.length);
   widen(format, words, values);
@@ -73,7 +73,7 @@ test.each(['F16', 'BF16'] as const)('every number of %s comes back', (format) =>
 });
 
 test.each(['F16', 'BF16'] as const)(
-  'a NaN stays one in %s, even where rounding would carry it away',
+  'a NaN stays NaN in %s, even if rounding would carry over',
   (format) => {
     const nans = new Float32Array(
       Uint32Array.of(0x7fffffff, 0x7f800001, 0xffffffff, 0xff801000).buffer,

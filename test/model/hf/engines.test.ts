@@ -24,7 +24,7 @@ const request: GenerateRequest = {
   topLogProbs: 0,
 };
 
-test('the same weights in either form generate the same tokens, and a folder’s digest is held', async () => {
+test('the same weights as a file or a folder generate the same tokens, and the digest of a folder is checked', async () => {
   const file = await savePolicy(at('p.safetensors'), { config, tensors });
   const saved = await writeFolder(at('p'), config, inMemory(tensors), { dtype: 'F32' });
   const first: Checkpoint = { version: 0, uri: at('p.safetensors'), digest: file.sha256 };
@@ -49,7 +49,7 @@ test('the same weights in either form generate the same tokens, and a folder’s
   await engine.close();
 });
 
-test('a trainer starts from a folder and publishes one file', async () => {
+test('a trainer starts from a Hugging Face folder and publishes one file', async () => {
   const trainer = await EmbeddedTrainer.create({ policy: at('p'), threads: 1 });
   const { sha256 } = await trainer.write(at('v1.safetensors'));
   await trainer.close();

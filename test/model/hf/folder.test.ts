@@ -54,7 +54,7 @@ const shards = () =>
     .filter((name) => name.endsWith('.safetensors'))
     .sort();
 
-test('a sharded folder comes back, whole or a tensor at a time, and knows its digest', async () => {
+test('a sharded folder is read back whole or by tensor, and has its digest', async () => {
   const saved = await writeFolder(path, config, inMemory(tensors), SHARDED);
   expect(shards().length).toBeGreaterThan(2);
   expect(shards()[0]).toMatch(/^model-00001-of-0000\d\.safetensors$/);
@@ -68,7 +68,7 @@ test('a sharded folder comes back, whole or a tensor at a time, and knows its di
   await policy.close();
 });
 
-test('the digest is of every byte that decides what the network computes', async () => {
+test('the digest of a folder covers every byte that decides what the network computes', async () => {
   const { sha256 } = await writeFolder(path, config, inMemory(tensors), F32);
   const json = readFileSync(join(path, 'config.json'), 'utf8');
   writeFileSync(
@@ -84,7 +84,7 @@ test('the digest is of every byte that decides what the network computes', async
   await expect(loadPolicy(path, sha256)).rejects.toMatchObject({ code: 'DIGEST' });
 });
 
-test('our one file is a policy too', async () => {
+test('a policy file of this package is read like a folder', async () => {
   const { sha256 } = await savePolicy(path, { config, tensors });
   expect(await loadPolicy(path, sha256)).toEqual({ config, tensors });
   const policy = await openPolicy(path);
@@ -117,7 +117,7 @@ test('a 16-bit folder is half the size and widens to the nearest numbers', async
     expect(readFileSync(join(again, name))).toEqual(readFileSync(join(path, name)));
 });
 
-test('what says nothing about the network is carried along', async () => {
+test('fields that say nothing about the network are kept', async () => {
   await writeFolder(path, config, inMemory(tensors), { ...F32, tokenizer });
   const json = JSON.parse(readFileSync(join(path, 'config.json'), 'utf8'));
   writeFileSync(
@@ -142,7 +142,7 @@ test('what says nothing about the network is carried along', async () => {
   expect(existsSync(join(copy, 'README.md'))).toBe(false);
 });
 
-test('a folder that exists is not written over, and a failure leaves nothing', async () => {
+test('an existing folder is not overwritten, and a failure leaves nothing', async () => {
   await writeFolder(path, config, inMemory(tensors), F32);
   const before = readFileSync(join(path, 'model.safetensors'));
   await expect(writeFolder(path, config, inMemory(tensors), F32)).rejects.toThrow(
@@ -155,7 +155,7 @@ test('a folder that exists is not written over, and a failure leaves nothing', a
   expect(readdirSync(folder.path).filter((name) => name.includes('-b'))).toEqual([]);
 });
 
-test('tensors that are not the configuration’s are refused with both shapes', async () => {
+test('tensors that contradict the configuration are refused with both shapes', async () => {
   const wider = { ...config, intermediateSize: 16 };
   const write = writeFolder(path, wider, inMemory(tensors), F32);
   await expect(write).rejects.toMatchObject({
@@ -226,14 +226,14 @@ test.each<[string, () => void, RegExp]>([
     () => renameSync(join(path, 'config.json'), join(path, 'x')),
     /config.json cannot be read \(ENOENT\)/,
   ],
-])('%s is refused', async (_, damage, message) => {
+])('a model folder with %s is refused', async (_, damage, message) => {
   await writeFolder(path, config, inMemory(tensors), SHARDED);
   damage();
   await expect(loadPolicy(path)).rejects.toThrow(message);
   await expect(openPolicy(path)).rejects.toMatchObject({ code: 'CHECKPOINT' });
 });
 
-test('a configuration that describes no network is refused by file', async () => {
+test('a configuration that describes no network is refused by its file', async () => {
   await writeFolder(path, config, inMemory(tensors), F32);
   const json = readFileSync(join(path, 'config.json'), 'utf8');
   writeFileSync(join(path, 'config.json'), json.replace('"head_dim": 6', '"head_dim": 5'));
@@ -260,7 +260,7 @@ test('an index and shards of different saves are refused', async () => {
   );
 });
 
-test('a folder of pickled weights says what to do', async () => {
+test('a folder of pickled weights is refused with a remedy', async () => {
   mkdirSync(path);
   await writeFolder(`${path}/x`, config, inMemory(tensors), F32);
   copyFileSync(join(path, 'x/config.json'), join(path, 'config.json'));

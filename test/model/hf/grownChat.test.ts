@@ -64,7 +64,7 @@ function grown(tokenizer: LoadedTokenizer, own: string, turnEnded: boolean): Int
   return Int32Array.from([...prompt, ...policy, ...more]);
 }
 
-test('what grows call by call is the template’s rendering of the whole', async () => {
+test('a chat that grows call by call equals the template’s rendering of the whole', async () => {
   const tokenizer = await withTemplate(KEEPS);
   const messages = [QUESTION, CALL, RESULT];
   const whole = tokenizer.encodeChat(messages, OPENED);
@@ -82,7 +82,7 @@ test('what grows call by call is the template’s rendering of the whole', async
   expect(ends).toHaveLength(1);
 });
 
-test('a turn of the user grows the same way', async () => {
+test('a chat grows by a turn of the user too', async () => {
   const tokenizer = await withTemplate(KEEPS);
   const answer: ChatMessage = { role: 'assistant', content: '12 km.' };
   const more: ChatMessage = { role: 'user', content: 'And back?' };
@@ -92,7 +92,7 @@ test('a turn of the user grows the same way', async () => {
   );
 });
 
-test('old thinking that the template leaves out is named', async () => {
+test('a difference is named if the template drops old thinking', async () => {
   const tokenizer = await withTemplate(DROPS);
   const tokens = grown(tokenizer, `${OWN}<|im_end|>`, true);
   expect(chatDifference(tokenizer, tokens, [QUESTION, CALL, RESULT], OPENED)).toMatchObject({
@@ -103,7 +103,7 @@ test('old thinking that the template leaves out is named', async () => {
   });
 });
 
-test('arguments that the template writes in its own way are named', async () => {
+test('a difference is named if the template rewrites arguments', async () => {
   const tokenizer = await withTemplate(KEEPS);
   const own = OWN.replace('{"query": "town"}', '{"query":"town"}');
   const tokens = grown(tokenizer, `${own}<|im_end|>`, true);
@@ -114,7 +114,7 @@ test('arguments that the template writes in its own way are named', async () => 
   );
 });
 
-test('the same text in other tokens is named', async () => {
+test('a difference is named if the same text has other tokens', async () => {
   const tokenizer = await withTemplate(KEEPS);
   const messages = [QUESTION];
   const letters = [...tokenizer.applyChatTemplate(messages)].flatMap((letter) => [

@@ -23,7 +23,7 @@ async function killedIn(kind: 'folder' | 'file', path: string): Promise<void> {
   await child.kill();
 }
 
-test('a folder is not there, and can be saved afterwards', async () => {
+test('a save that was killed leaves no folder, and can be repeated', async () => {
   const path = join(folder.path, 'p');
   await killedIn('folder', path);
   expect(existsSync(path)).toBe(false);
@@ -31,7 +31,7 @@ test('a folder is not there, and can be saved afterwards', async () => {
   expect(await loadPolicy(path)).toEqual(policy);
 });
 
-test('a file that was being replaced is still the old one', async () => {
+test('a save that was killed leaves the old file', async () => {
   const path = join(folder.path, 'p.safetensors');
   const { sha256 } = await savePolicy(path, policy);
   await killedIn('file', path);

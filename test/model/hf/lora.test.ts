@@ -71,7 +71,7 @@ beforeEach(() => {
   path = join(folder.path, String(count++));
 });
 
-test('an adapter comes back, with modules of their own rank and scale', async () => {
+test('an adapter is read back, with its own rank and scale for each module', async () => {
   const { sha256, bytes } = await writeAdapter(path, adapter());
   expect(sha256).toMatch(/^[0-9a-f]{64}$/);
   expect(readFileSync(join(path, 'adapter_model.safetensors')).length).toBe(bytes);
@@ -92,7 +92,7 @@ test('an adapter comes back, with modules of their own rank and scale', async ()
   await expect(writeAdapter(path, adapter())).rejects.toThrow('not overwritten');
 });
 
-test('merging adds scale times the product, and leaves the base as it was', async () => {
+test('merging an adapter adds its scaled product, and leaves the base unchanged', async () => {
   const base = initialise(config, 1);
   const before = base.get(`${V0}.weight`)!.data.slice();
   const { a, b, scale } = adapter().modules.get(V0)!;
@@ -162,14 +162,14 @@ test.each<[object, string]>([
   [{ modules_to_save: ['lm_head'] }, 'modules_to_save is lm_head'],
   [{ r: 0 }, 'r: '],
   [{ rank_pattern: { '(': 2 } }, 'rank_pattern.(: '],
-])('%j is refused, not ignored', async (change, message) => {
+])('an adapter configuration with %j is refused, not ignored', async (change, message) => {
   await writeAdapter(path, adapter());
   const file = join(path, 'adapter_config.json');
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }));
   await expect(readAdapter(path)).rejects.toThrow(message);
 });
 
-test('factors that do not belong together are refused by name', async () => {
+test('adapter factors that do not belong together are refused by name', async () => {
   await writeAdapter(path, adapter());
   const name = (half: string) => `base_model.model.${V0}.lora_${half}.weight`;
   const write = (...tensors: [string, Tensor][]) =>

@@ -31,7 +31,7 @@ describe.each(Object.entries(readers))('%s', (_, read) => {
   });
 });
 
-test('files by another name are files, as in the cache of a hub', async () => {
+test('symbolic links to files are read, as in the cache of a hub', async () => {
   writeFileSync(join(folder.path, 'blob'), '{}');
   symlinkSync('blob', join(folder.path, 'config.json'));
   await expect(openPolicy(folder.path)).rejects.not.toThrow(/is neither a file nor a folder/);

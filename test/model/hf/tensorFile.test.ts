@@ -31,7 +31,7 @@ function write(name: string, header: unknown, dataBytes: number): string {
   return at(name);
 }
 
-test('tensors and metadata come back, one at a time or all, with the digest of the file', async () => {
+test('tensors and metadata are read back, one at a time or together, with the digest of the file', async () => {
   const written = await writeTensorFile(at('f32'), entries('F32'), read, { step: '7' });
   const bytes = readFileSync(at('f32'));
   const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -55,7 +55,7 @@ test('tensors and metadata come back, one at a time or all, with the digest of t
 });
 
 test.each(['F16', 'BF16'] as const)(
-  '%s is written, counted where it overflows, and widened',
+  'a tensor in %s is written, its overflows are counted, and it is widened when read',
   async (dtype) => {
     const big = { shape: [3], data: Float32Array.of(1.5, 3.4028235e38, Number.NEGATIVE_INFINITY) };
     const written = await writeTensorFile(
@@ -89,7 +89,7 @@ test('a tensor larger than a chunk is read and written whole', async () => {
   }
 });
 
-test('a file that could not be finished is not there', async () => {
+test('a tensor file that could not be finished does not exist', async () => {
   const fail = writeTensorFile(
     at('half'),
     entries('F32'),
@@ -151,7 +151,7 @@ test.each<[string, unknown, number, string, string | undefined]>([
     'y',
   ],
   ['more data than described', { x: F32([2], 0, 8) }, 9, 'where its header describes', undefined],
-])('%s is refused', async (_, header, dataBytes, message, tensor) => {
+])('a tensor file with %s is refused', async (_, header, dataBytes, message, tensor) => {
   const path = write('bad', header, dataBytes);
   const error = await openTensorFile(path).catch((caught) => caught);
   expect(error).toMatchObject({ code: 'CHECKPOINT', context: { file: path } });
@@ -160,13 +160,13 @@ test.each<[string, unknown, number, string, string | undefined]>([
   expect(error.message).toContain(message);
 });
 
-test.each([[0], [7], [8], [20], [-1]])('a file cut to %p bytes is refused', async (bytes) => {
+test.each([[0], [7], [8], [20], [-1]])('a tensor file truncated to %p bytes is refused', async (bytes) => {
   await writeTensorFile(at('whole'), entries('F32'), read, {});
   writeFileSync(at('cut'), readFileSync(at('whole')).subarray(0, bytes));
   await expect(openTensorFile(at('cut'))).rejects.toMatchObject({ code: 'CHECKPOINT' });
 });
 
-test('a file that is cut after it was opened says which tensor is gone', async () => {
+test('a tensor file truncated after it was opened is refused by the missing tensor', async () => {
   const path = write('later', { x: F32([2], 0, 8), y: F32([2], 8, 16) }, 16);
   const file = await openTensorFile(path);
   writeFileSync(path, readFileSync(path).subarray(0, -4));
@@ -175,7 +175,7 @@ test('a file that is cut after it was opened says which tensor is gone', async (
   await file.close();
 });
 
-test('a missing file is named', async () => {
+test('a missing tensor file is named', async () => {
   await expect(openTensorFile(at('none'))).rejects.toThrow(
     `${at('none')} cannot be opened (ENOENT)`,
   );

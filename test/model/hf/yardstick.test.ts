@@ -163,6 +163,6 @@ withTransformers(
   },
 );
 
-test('the script of the yardstick is there', () => {
+test('the Python script to compare with exists', () => {
   expect(readFileSync(script, 'utf8')).toContain('save_pretrained');
 });

@@ -18,7 +18,7 @@ describe.each([
   const input = { ...given, ...bounds };
   const loss = { name: 'cispo', settings: bounds } satisfies NamedLoss;
 
-  test('has the value, the gradient and the share of held weights of the plain writing', async () => {
+  test('has the value, the gradient and the clipped share of a plain implementation', async () => {
     const got = await graphs.run(loss, given);
     expect(worstError([got.loss], [cispoLoss(input)])).toBeLessThan(1e-9);
     const moved = (logProbs: typeof given.logProbs) =>
@@ -46,7 +46,7 @@ describe.each([
   });
 });
 
-test('at the policy that sampled, its gradient is that of the clipped loss', async () => {
+test('CISPO at the policy that sampled has the gradient of the clipped loss', async () => {
   const given = example('on policy', { spread: 0, perToken: true });
   const [cispo, clipped] = [
     await graphs.run({ name: 'cispo' }, given),
@@ -55,7 +55,7 @@ test('at the policy that sampled, its gradient is that of the clipped loss', asy
   expect(worstError(cispo.gradient.flat(), clipped.gradient.flat())).toBeLessThan(1e-12);
 });
 
-test('importance weights scale its tokens, and its terms are those of every policy loss', async () => {
+test('CISPO scales tokens by importance weights, and has the terms of every policy loss', async () => {
   const given = example('cispo terms', { spread: 0.4 });
   const refLogProbs = given.oldLogProbs.map((row) => row.map((value) => value - 0.5));
   const importance = given.mask.map((row) => row.map(() => 3));

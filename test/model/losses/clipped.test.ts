@@ -41,7 +41,7 @@ const whole = losses.cases.filter(({ args }) => !hasEmptySequence(args));
 const partly = losses.cases.filter(({ args }) => hasEmptySequence(args));
 
 test.each(whole)(
-  'the loss and its numbers are the reference’s: $id',
+  'the clipped loss and its metrics equal the reference: $id',
   async ({ args, expect: want }) => {
     const { loss, numbers } = await run(args);
     const theirs = Number(want.loss) * widthFactor(args.mask, args.aggregation);
@@ -53,7 +53,7 @@ test.each(whole)(
 );
 
 test.each(partly)(
-  'a sequence without targets keeps the loss finite: $id',
+  'a sequence without targets keeps the clipped loss finite: $id',
   async ({ args, expect: want }) => {
     expect(want.loss).toBe('NaN');
     expect(Number.isFinite((await run(args)).loss)).toBe(true);
@@ -64,7 +64,7 @@ const slopes = readVectors<Args, { readonly loss: number; readonly gradient: Mat
   'arpo-loss-gradient',
 );
 test.each(slopes.cases.filter(({ args }) => !hasEmptySequence(args)))(
-  'the gradient by log-prob is the reference gradient: $id',
+  'the gradient of the clipped loss by log-prob equals the reference: $id',
   async ({ args, expect: want }) => {
     const { loss, gradient } = await run(args);
     expect(worstError([loss], [want.loss])).toBeLessThan(slopes.tolerance);
@@ -76,7 +76,7 @@ const balanced = readVectors<Args, { readonly loss: number; readonly gradient: M
   'aepo-loss',
 );
 test.each(balanced.cases.filter(({ args }) => !hasEmptySequence(args)))(
-  'entropy-balanced clipping gives the reference gradient: $id',
+  'entropy-balanced clipping has the reference gradient: $id',
   async ({ args, expect: want }) => {
     const { loss, gradient } = await run(args, true);
     expect(worstError([loss], [want.loss])).toBeLessThan(balanced.tolerance);
@@ -84,7 +84,7 @@ test.each(balanced.cases.filter(({ args }) => !hasEmptySequence(args)))(
   },
 );
 
-test('a clipped token and a capped token pass no gradient, others that of -A * ratio', async () => {
+test('a clipped or capped token passes no gradient, any other that of -A * ratio', async () => {
   const input = {
     logProbs: [[-1, -1, -1, -1, -1]],
     oldLogProbs: [[-1.1, -2, -0.5, -3, -1]],

@@ -53,7 +53,7 @@ const vectors = readVectors<
 >('dpo-loss');
 
 test.each(vectors.cases)(
-  'gives the reference loss and slopes: $id',
+  'DPO has the reference loss and gradients: $id',
   async ({ args, expect: want }) => {
     // one token a sequence: its log-prob is the sequence's
     const byTurns = (chosen: readonly number[], rejected: readonly number[]) =>
@@ -70,7 +70,7 @@ test.each(vectors.cases)(
   },
 );
 
-test('sequences of several tokens count by their sums, and every token gets the slope', async () => {
+test('DPO sums the log-probs of a sequence, and every token gets its gradient', async () => {
   const lengths = [3, 1, 2, 4];
   const [policy, reference] = [[...numbers(10, 1)], [...numbers(10, 2)]];
   const feeds = feedsOf(lengths, { policy, reference, beta: 0.7 });
@@ -99,7 +99,7 @@ test('sequences of several tokens count by their sums, and every token gets the 
   expect(error).toBeLessThan(1e-8);
 });
 
-test.each([9000, -9000])('a huge margin (%d) keeps loss and slope finite', async (margin) => {
+test.each([9000, -9000])('DPO stays finite at a huge margin (%d)', async (margin) => {
   const feeds = feedsOf([1, 1], { policy: [margin, 0], reference: [0, 0], beta: 1 });
   const results = await session.run(feeds);
   expect(results.loss!.data[0]).toBe(Math.max(0, -margin));

@@ -26,7 +26,7 @@ describe.each([
     expect(worstError(got.gradient.flat(), want.flat())).toBeLessThan(1e-7);
   });
 
-  test('is GSPO-token where tokens of a response have advantages of their own', async () => {
+  test('is GSPO-token if the tokens of a response have their own advantages', async () => {
     const mixed = example(`gspo ${spread}`, { spread, perToken: true });
     const of = { ...mixed, ...bounds };
     const got = await graphs.run(loss, mixed);
@@ -61,7 +61,7 @@ describe.each([
   });
 });
 
-test('a response without targets adds nothing and breaks nothing', async () => {
+test('GSPO skips a response without targets', async () => {
   const given = example('gspo empty', { spread: 0.1 });
   const mask = given.mask.map((row, i) => (i === 2 ? row.map(() => 0) : row));
   const { loss, gradient } = await graphs.run({ name: 'gspo' }, { ...given, mask });
@@ -69,7 +69,7 @@ test('a response without targets adds nothing and breaks nothing', async () => {
   expect(gradient.flat().every(Number.isFinite)).toBe(true);
 });
 
-test('at the policy that sampled, its gradient is that of the clipped loss by sequences', async () => {
+test('GSPO at the policy that sampled has the gradient of the clipped loss by sequences', async () => {
   const given = example('on policy', { spread: 0, perToken: true });
   const settings = { aggregation: 'seq-mean-token-mean' };
   const [gspo, clipped] = [

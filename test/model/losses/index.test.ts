@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { losses, prepareLoss } from '../../../model/losses/losses.ts';
 
-test.each(Object.entries(losses))('%s can be tried out with settings of its own', (name, loss) => {
+test.each(Object.entries(losses))('the loss %s can be tried out with settings of its own', (name, loss) => {
   expect(loss.prepare(loss.trial).metrics).toBeDefined();
   expect(loss.settings.safeParse({}).success).toBe(true);
   expect(name).toMatch(/^[a-z]+$/);
 });
 
-test('a name that there is not, and settings that a loss has not, are refused by name', async () => {
+test('an unknown loss, and unknown settings of a loss, are refused by name', async () => {
   await expect(prepareLoss({ name: 'ppo' })).rejects.toThrow(
     "there is no loss 'ppo': take one of sft, clipped, cispo, gspo, dpo",
   );
@@ -16,7 +16,7 @@ test('a name that there is not, and settings that a loss has not, are refused by
   await expect(prepareLoss({ name: 'dpo', settings: { beta: -1 } })).rejects.toThrow('beta');
 });
 
-test('only what a loss asks for is fetched of the reference policy', async () => {
+test('the reference policy is asked only for what the loss needs', async () => {
   const asks = async (name: string, settings = {}) =>
     (await prepareLoss({ name, settings })).reference;
   expect(await asks('sft')).toBe(false);

@@ -58,7 +58,7 @@ const vectors = readVectors<
   readonly number[]
 >('kl');
 
-test('the divergence per token is that of the reference', async () => {
+test('the KL divergence per token equals that of the reference', async () => {
   let tried = 0;
   for (const kind of kinds) {
     const cases = vectors.cases.filter(({ args }) => args.kind === kind);
@@ -71,7 +71,7 @@ test('the divergence per token is that of the reference', async () => {
   expect(tried).toBeGreaterThan(50);
 });
 
-test.each(kinds)('its gradient is the slope of the plain estimate: %s', async (kind) => {
+test.each(kinds)('the gradient of the KL divergence is that of the plain estimate: %s', async (kind) => {
   // the last two: k3 is held at 10, and e^-d overflows
   const logProbs = [-1, -2, -0.5, -0.1, -4, -900];
   const refLogProbs = [-1.5, -1, -9, -0.2, -0.5, -1];

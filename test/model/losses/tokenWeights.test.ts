@@ -20,26 +20,26 @@ const perRollout = (how: Aggregation): number[] => {
   return [sum(0, 3), sum(3, 4), sum(4, 6)];
 };
 
-describe('rounds of one rollout', () => {
-  test('weigh by the number of rollouts where tokens are summed, not by that of rounds', () => {
+describe('the rounds of one rollout', () => {
+  test('are weighted by the number of rollouts, not of rounds, if tokens are summed', () => {
     expect(tokenWeights(sequences, 'seq-mean-token-sum', 10)).toEqual(Array(6).fill(1 / 3));
     const wanted = [12 / 3, 5 / 3, 3 / 3];
     for (const [i, sum] of perRollout('seq-mean-token-sum').entries())
       expect(sum).toBeCloseTo(wanted[i]!, 12);
   });
 
-  test('weigh as one where each rollout counts alike', () => {
+  test('are weighted as one if each rollout counts alike', () => {
     for (const sum of perRollout('seq-mean-token-mean')) expect(sum).toBeCloseTo(1 / 3, 12);
   });
 
-  test('change nothing where all tokens count alike', () => {
+  test('change nothing if all tokens count alike', () => {
     const apart = sequences.map(({ targets }) => ({ targets }));
     expect(tokenWeights(sequences, 'token-mean', 10)).toEqual(
       tokenWeights(apart, 'token-mean', 10),
     );
   });
 
-  test('give nothing to a rollout without targets, and count it', () => {
+  test('give no weight to a rollout without targets, and count it', () => {
     const empty = [{ targets: 0, rollout: 0 }, { targets: 0, rollout: 0 }, { targets: 2 }];
     expect(tokenWeights(empty, 'seq-mean-token-mean', 10)).toEqual([0, 0, 1 / 4]);
     expect(tokenWeights(empty, 'seq-mean-token-sum', 10)).toEqual([1 / 2, 1 / 2, 1 / 2]);

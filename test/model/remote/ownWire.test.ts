@@ -94,7 +94,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-it('rolls out, with tool calls, through a wire of one’s own', async () => {
+it('a wire of the user’s own rolls out with tool calls', async () => {
   expect(engine.contextMax).toBe(300);
   const asked = ['q1', 'q2'].map((id) => question({ id }));
   const { outputs } = await runOperator(
@@ -110,7 +110,7 @@ it('rolls out, with tool calls, through a wire of one’s own', async () => {
   expect(server.seen.filter(({ path }) => path === '/infer').length).toBeGreaterThanOrEqual(8);
 });
 
-it('publishes by its own route, and knows from each answer which weights made it', async () => {
+it('a wire of the user’s own publishes by its route, and reads from each answer which weights made it', async () => {
   const uri = join(folder.path, 'v1');
   writeFileSync(uri, 'weights');
   await engine.load({ version: 1, uri, digest: null });
@@ -124,7 +124,7 @@ it('publishes by its own route, and knows from each answer which weights made it
   await expect(engine.generate(request)).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
 });
 
-it('refuses what the wire says that its servers do not do', async () => {
+it('a wire of the user’s own has settings refused that its servers do not support', async () => {
   const tokens = Int32Array.of(1);
   const request = { tokens, maxTokens: 4, temperature: 1, draws: [0], stopTokens: [] };
   await expect(engine.generate({ ...request, topLogProbs: 0, topK: 5 })).rejects.toMatchObject({
@@ -137,7 +137,7 @@ it('refuses what the wire says that its servers do not do', async () => {
   await expect(made).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-it('needs contextMax where the wire cannot ask for it', async () => {
+it('a wire of the user’s own needs contextMax if it cannot ask for it', async () => {
   const { contextMax: _, ...silent } = toy;
   const options = { wire: silent, urls: [server.url], clock: impatientClock() };
   await expect(RemoteEngine.create(options)).rejects.toMatchObject({

@@ -101,7 +101,7 @@ function onServer(server: keyof typeof serverWires, as: ServedAs, url: string): 
 
   const tied = process.env.MILLRACE_TIED === 'yes';
   if (tied && server === 'vllm' && as === 'full') {
-    it('is refused at the start: on a CPU it would keep its old output head', async () => {
+    it('vLLM with tied embeddings on a CPU is refused at the start, as it would keep its old output head', async () => {
       const opened = RemoteEngine.create({
         ...{ wire: serverWires[server], urls: [url], model: served.model, clock, tied },
         publisher: publishFromDisk(async () => folder),

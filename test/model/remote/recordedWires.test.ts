@@ -44,7 +44,7 @@ const serving = { model: 'tiny', adapter: null, label: '' };
 const ask = (more: Partial<GenerateRequest> = {}) =>
   request(CONTEXT, { maxTokens: 8, draws: ['a', 1], ...more });
 
-describe('what vLLM 0.32 said', () => {
+describe('a recorded answer of vLLM 0.32', () => {
   it.each(['generation', 'stopText'])('has tokens and log-probs: %s', async (name) => {
     const { servers } = await replaying('vllm', name);
     const made = await askTokens(servers, ask(), serving);
@@ -85,7 +85,7 @@ describe('what vLLM 0.32 said', () => {
   });
 });
 
-describe('what SGLang 0.5.23 said', () => {
+describe('a recorded answer of SGLang 0.5.23', () => {
   it('has tokens, log-probs, and the weights that made them', async () => {
     const { servers } = await replaying('sglang', 'generation');
     const made = await askTokens(servers, ask(), serving);
@@ -100,7 +100,7 @@ describe('what SGLang 0.5.23 said', () => {
     for (const [place, score] of scores.entries()) expect(score).toBeCloseTo(PROMPT[place]!, 4);
   });
 
-  it('is not taken when it was made by weights that are not those that were asked for', async () => {
+  it('is refused if other weights made it than were asked for', async () => {
     const { servers } = await replaying('sglang', 'generation');
     const newer = { ...serving, label: 'policy-v3', reported: true };
     await expect(askTokens(servers, ask(), newer)).rejects.toMatchObject({ code: 'WEIGHTS_LOST' });

@@ -114,7 +114,7 @@ const bodies = ({ seen }: ScriptedServer, path: string) =>
   seen.filter((each) => each.path === path).map(({ body }) => body);
 
 describe('a remote engine', () => {
-  it('sends vLLM everything that its defaults would decide otherwise', async () => {
+  it('sends vLLM every parameter whose default differs', async () => {
     const server = await wrapped();
     const engine = await remote([server], { publisher: publishAdapter(asItIs) });
     await engine.load(weights(1));
@@ -140,7 +140,7 @@ describe('a remote engine', () => {
     });
   });
 
-  it('sends how to sample, and refuses what the servers would not do so that training can use it', async () => {
+  it('sends sampling settings, and refuses those that training could not use', async () => {
     const shaped = { topP: 0.9, topK: 20, minP: 0.05 };
     const asked = { top_p: 0.9, top_k: 20, min_p: 0.05 };
     const one = await wrapped();
@@ -162,7 +162,7 @@ describe('a remote engine', () => {
     });
   });
 
-  it('draws a seed for each place in a context', async () => {
+  it('draws a seed for each position in a context', async () => {
     const server = await wrapped();
     const engine = await remote([server]);
     for (const tokens of [
@@ -209,7 +209,7 @@ describe('a remote engine', () => {
     await raw.generate({ ...ask, temperature: 0.7 });
   });
 
-  it('says when a server ends where it was not told to', async () => {
+  it('reports a server that ends without being told to', async () => {
     const early = answer({
       choices: [{ token_ids: [5, 6], logprobs: { token_logprobs: [-1, -1] } }],
     });
@@ -259,7 +259,7 @@ describe('a remote engine', () => {
     });
   });
 
-  it('refuses an id that is none of any vocabulary where it knows none', async () => {
+  it('refuses an impossible token id even without a vocabulary', async () => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3
         ? answer(reply([2 ** 40], [-1]))
@@ -289,7 +289,7 @@ describe('a remote engine', () => {
     expect(told.filter((line) => line.includes('no model server has answered'))).toEqual([]);
   });
 
-  describe('with texts', () => {
+  describe('with stop texts', () => {
     const text = 'I look it up';
     const tokens = Int32Array.from(tinyWords.encode(text));
     const saying = async (reply: Behaviour) =>
@@ -302,7 +302,7 @@ describe('a remote engine', () => {
       return lines;
     };
 
-    it('tells of servers that make other tokens of them', async () => {
+    it('reports servers that encode them otherwise', async () => {
       expect(await told(answer({ tokens: [7, 8, 9] }))).toEqual([
         expect.stringMatching(/^warning: http:.* makes 3 tokens \(7, 8, 9, …\) of a text that is /),
       ]);
@@ -313,12 +313,12 @@ describe('a remote engine', () => {
       ['have no such route', { detail: 'Not Found' }, 404],
       ['answer something else', '<p>a proxy</p>', 200],
       ['fail', { error: 'no tokenizer' }, 500],
-    ])('is silent about those that %s', async (_, reply, status) => {
+    ])('is silent about servers that %s', async (_, reply, status) => {
       expect(await told(answer(reply, status))).toEqual([]);
     });
   });
 
-  it('takes a log-prob of 0 that half precision made a little more', async () => {
+  it('takes a log-prob of 0 that half precision made slightly positive', async () => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3
         ? answer(reply([5, 6, 7, 8], [-1, 1e-5, 0, -2]))
@@ -328,7 +328,7 @@ describe('a remote engine', () => {
     expect([...logProbs]).toEqual([-1, 0, 0, -2]);
   });
 
-  it('refuses what goes on after a stop token', async () => {
+  it('refuses an answer that continues after a stop token', async () => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3
         ? answer(reply([5, 6, 7, 8], [-1, -1, -1, -1]))
@@ -341,7 +341,7 @@ describe('a remote engine', () => {
     });
   });
 
-  it('says so when the server refuses a request', async () => {
+  it('reports a refused request', async () => {
     const server = await inFront(await wrapped(), ({ body }) =>
       (body?.prompt as number[] | undefined)?.length === 3
         ? answer({ error: { message: 'bad token' } }, 400)
@@ -353,7 +353,7 @@ describe('a remote engine', () => {
     });
   });
 
-  it('generates nothing before it is known which weights the servers have', async () => {
+  it('generates nothing before the weights of the servers are known', async () => {
     const options = { publisher: publishAdapter(asItIs) };
     const { version: _, ...unknown } = { ...options, version: 0 };
     const server = await wrapped();
@@ -384,7 +384,7 @@ describe('adapters', () => {
   const load = '/v1/load_lora_adapter';
   const unload = '/v1/unload_lora_adapter';
 
-  it('have a name of their own each, on every server; the one before goes when nobody asks for it', async () => {
+  it('have a name each on every server, and leave once nobody asks for them', async () => {
     const servers = [await wrapped(), await wrapped()];
     const engine = await remote(servers, { publisher });
     for (const version of [1, 2]) {
@@ -401,7 +401,7 @@ describe('adapters', () => {
     }
   });
 
-  it('stay while a request that names them is under way', async () => {
+  it('stay while a request that names them is in flight', async () => {
     let go = (): void => undefined;
     const waits = new Promise<void>((resolve) => {
       go = resolve;
@@ -425,7 +425,7 @@ describe('adapters', () => {
     while (bodies(server, unload).length === 0) await new Promise(setImmediate);
   });
 
-  it('are there when a name with this very digest is there already', async () => {
+  it('are not published again if their digest is there already', async () => {
     const server = await wrapped();
     await (await remote([server], { publisher })).load(weights(1));
     const restarted = await remote([server], { publisher });
@@ -433,7 +433,7 @@ describe('adapters', () => {
     expect((await restarted.generate(ask)).version).toBe(1);
   });
 
-  it('are taken back when one server does not take them, and the old ones stay', async () => {
+  it('are withdrawn if one server refuses them, and the old ones stay', async () => {
     const good = await wrapped();
     const bad = await inFront(await wrapped(), ({ path }) =>
       path === load ? answer({ error: { message: 'no such folder' } }, 400) : undefined,
@@ -447,7 +447,7 @@ describe('adapters', () => {
     expect((await engine.generate(ask)).version).toBe(0);
   });
 
-  it('go by SGLang’s routes and are named in its requests', async () => {
+  it('use the routes of SGLang and are named in its requests', async () => {
     const server = await inFront(await wrapped(), ({ path }) =>
       path.endsWith('load_lora_adapter') ? answer({ success: true }) : undefined,
     );
@@ -464,10 +464,10 @@ describe('adapters', () => {
   });
 });
 
-describe('weights that are replaced', () => {
+describe('replaced weights', () => {
   const update = '/update_weights_from_disk';
 
-  it('wait until nothing is under way, and requests wait for them', async () => {
+  it('wait until nothing is in flight, and requests wait for them', async () => {
     const order: string[] = [];
     let go = (): void => undefined;
     const waits = new Promise<void>((resolve) => {
@@ -507,7 +507,7 @@ describe('weights that are replaced', () => {
     ]);
   });
 
-  it('wait for a request that was made in the same moment', async () => {
+  it('wait for a request made at the same moment', async () => {
     const order: string[] = [];
     const slow = scriptedPolicy({
       tokenizer: tinyWords,
@@ -525,7 +525,7 @@ describe('weights that are replaced', () => {
     expect(order).toEqual(['made by 0', 'loaded']);
   });
 
-  it('leave nothing to generate with when not every server took them, until a load succeeds', async () => {
+  it('stop generation if not every server took them, until a load succeeds', async () => {
     let refuses = true;
     const bad = await inFront(await wrapped({ load: async () => undefined }), ({ path }) =>
       path === update && refuses
@@ -559,7 +559,7 @@ describe('weights that are replaced', () => {
     await expect(engine.generate(ask)).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
   });
 
-  it('go by a route of one’s own, and are not sent twice', async () => {
+  it('may use a route of the user’s own, and are not sent twice', async () => {
     const server = await inFront(await wrapped(), ({ path }) =>
       path === '/update_weights' ? answer('done') : undefined,
     );
@@ -629,7 +629,7 @@ describe('a server that was started again', () => {
     expect(bodies(server, '/update_weights_from_disk')).toHaveLength(2);
   });
 
-  it('is an error when it does not keep them', async () => {
+  it('is an error if it does not keep them', async () => {
     const server = await wrapped();
     const front = await inFront(server, ({ body }) => {
       if (body?.model === labelled(1)) server.restart();

@@ -43,7 +43,7 @@ async function firstFolder(): Promise<string> {
 }
 
 describe('a folder of all weights', () => {
-  it('holds the policy’s numbers, and configuration and tokenizer of the first one', async () => {
+  it('holds the numbers of the policy, with configuration and tokenizer of the first one', async () => {
     folders = servedFolders({ as: 'full', share: share(), like: await firstFolder() });
     const weights = await policyFile(3);
     const path = await folders.of(weights);
@@ -60,7 +60,7 @@ describe('a folder of all weights', () => {
     expect(readFileSync(join(path!, 'tokenizer.json'), 'utf8')).toBe('{"its": "tokenizer"}');
   });
 
-  it('is used as it is when it is asked for once more, and written once more when something in it changed', async () => {
+  it('is reused as it is, and written again if something in it changed', async () => {
     folders = servedFolders({ as: 'full', share: share() });
     const weights = await policyFile(1);
     const path = (await folders.of(weights))!;
@@ -74,7 +74,7 @@ describe('a folder of all weights', () => {
     expect(readFileSync(file).equals(whole)).toBe(true);
   });
 
-  it('is not there when the weights are others than was said, and nothing else is left', async () => {
+  it('is not written if the weights have another digest, and nothing is left', async () => {
     folders = servedFolders({ as: 'full', share: share() });
     const weights = { ...(await policyFile(1)), digest: 'f'.repeat(64) };
     await expect(folders.of(weights)).rejects.toMatchObject({ code: 'DIGEST' });
@@ -83,7 +83,7 @@ describe('a folder of all weights', () => {
     expect(readdirSync(share())).toEqual([]);
   });
 
-  it('replaces what a process that was killed left half written', async () => {
+  it('replaces what a killed process left half written', async () => {
     folders = servedFolders({ as: 'full', share: share() });
     const weights = await policyFile(1);
     const place = join(share(), labelOf(weights));
@@ -95,7 +95,7 @@ describe('a folder of all weights', () => {
     expect(readdirSync(share())).toEqual([labelOf(weights)]);
   });
 
-  it('goes when three newer ones are there; what is not ours stays', async () => {
+  it('is removed when three newer ones exist, and other folders stay', async () => {
     folders = servedFolders({ as: 'full', share: share(), keep: 3 });
     mkdirSync(join(share(), 'mine'), { recursive: true });
     const all: Checkpoint[] = [];
@@ -104,7 +104,7 @@ describe('a folder of all weights', () => {
     expect(readdirSync(share()).sort()).toEqual(['mine', ...all.slice(1).map(labelOf)].sort());
   });
 
-  it('is named as the servers see it', async () => {
+  it('has the path that the servers see', async () => {
     folders = servedFolders({ as: 'full', share: share(), seenAs: '/mnt/weights/' });
     const weights = await policyFile(1);
     expect(await folders.of(weights)).toBe(`/mnt/weights/${labelOf(weights)}`);
@@ -133,7 +133,7 @@ describe('an adapter', () => {
     ]);
   });
 
-  it('is none for the first version, which is the base model, and an error for a later whole policy', async () => {
+  it('is absent for the first version, the base model, and an error for a later whole policy', async () => {
     folders = servedFolders({ as: 'adapter', share: share() });
     expect(await folders.of(await policyFile(0))).toBeNull();
     await expect(folders.of(await policyFile(2))).rejects.toMatchObject({
@@ -142,7 +142,7 @@ describe('an adapter', () => {
     });
   });
 
-  it('is merged where all weights are published', async () => {
+  it('is merged if whole policies are published', async () => {
     folders = servedFolders({ as: 'full', share: share() });
     const weights = await adapterFile(1);
     const { tensors } = await loadPolicy((await folders.of(weights))!);

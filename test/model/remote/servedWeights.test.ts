@@ -75,7 +75,7 @@ async function remote(
 /** Generates until it is made by this version. */
 const versionOf = async (engine: PolicyEngine) => (await engine.generate(ask())).version;
 
-describe('at the start', () => {
+describe('at the start of an engine', () => {
   it('a server whose log-probs are tempered is found out, whichever of them it is', async () => {
     const servers = [await toy(), await toy({ faults: { tempered: true } })];
     const { engine } = await remote(servers, { version: 0 });
@@ -84,7 +84,7 @@ describe('at the start', () => {
       await expect(engine.generate(ask(more))).rejects.toMatchObject({ code: 'MODEL_LOG_PROBS' });
   });
 
-  it('flat distributions tell nothing: sampling that would need to know waits for weights that do', async () => {
+  it('flat distributions prove nothing: sampling that depends on it waits for weights that do', async () => {
     const server = await toy({ faults: { flatBelow: 1 } });
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(0));
@@ -97,7 +97,7 @@ describe('at the start', () => {
     expect((await engine.generate(ask({ temperature: 0.7 }))).version).toBe(1);
   });
 
-  it('flat distributions of a server that tempers do not let it pass later either', async () => {
+  it('a server that tempers flat distributions is found out later', async () => {
     const server = await toy({ faults: { flatBelow: 1, tempered: true } });
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -106,7 +106,7 @@ describe('at the start', () => {
     });
   });
 
-  it('several contexts are tried, none of them of token 0', async () => {
+  it('several contexts are tried, none made of token 0', async () => {
     const server = await toy();
     await remote([server], { version: 0, vocabSize: 100 });
     const tried = server.bodies('/v1/completions').map(({ prompt }) => prompt as number[]);
@@ -126,7 +126,7 @@ describe('at the start', () => {
     });
   });
 
-  it.each([401, 403])('a wrong key (%d) is an error, and is not waited for', async (status) => {
+  it.each([401, 403])('a wrong key (%d) is an error at once', async (status) => {
     const wrongKey = answer({ error: { message: 'Unauthorized' } }, status);
     const server = await toy({
       faults: {
@@ -140,7 +140,7 @@ describe('at the start', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('a base model that another run has replaced is an error, unless all weights are published', async () => {
+  it('a base model replaced by another run is an error, unless whole policies are published', async () => {
     const server = await toy();
     const one = await remote([server], { publisher: full });
     await one.engine.load(weights(3));
@@ -154,7 +154,7 @@ describe('at the start', () => {
     expect(await versionOf(other.engine)).toBe(0);
   });
 
-  it('seeds that do not count are told, with what the server has to be started with', async () => {
+  it('seeds that a server ignores are reported, with the option to start it with', async () => {
     const wire = { ...vllm, seedsNeed: '--deterministic' };
     const good = await remote([await toy()], { version: 0, wire });
     expect(good.lines).toEqual([]);
@@ -175,7 +175,7 @@ describe('after each publish', () => {
   it.each([
     ['adapters', adapters],
     ['all weights', full],
-  ])('the servers’ numbers are compared with the trainer’s: %s', async (_, publisher) => {
+  ])('the log-probs of the servers are compared with the trainer’s: %s', async (_, publisher) => {
     const servers = [await toy(), await toy()];
     const { engine, lines } = await remote(servers, { publisher });
     for (const version of [0, 1, 2]) {
@@ -207,7 +207,7 @@ describe('after each publish', () => {
     await expect(engine.generate(ask())).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
   });
 
-  it('the first agreement bounds the later ones, however much is allowed', async () => {
+  it('the agreement at the start bounds the later ones, whatever the limit', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -220,7 +220,7 @@ describe('after each publish', () => {
     });
   });
 
-  it('a server that computes in float32, as the trainer, must be far nearer than one of half precision', async () => {
+  it('a server in float32, like the trainer, must agree far better than one in half precision', async () => {
     const engineAt = async (dtype: string) => {
       const server = await toy();
       server.faults.before = ({ path }, response) => {
@@ -246,7 +246,7 @@ describe('after each publish', () => {
     });
   });
 
-  it('an old version behind a new name is found out although it lies within the tolerance', async () => {
+  it('an old version under a new name is found out even within the tolerance', async () => {
     const server = await toy();
     const canary = { sequences: [SEQUENCE], meanMax: 100 };
     const { engine } = await remote([server], { publisher: adapters, canary });
@@ -257,7 +257,7 @@ describe('after each publish', () => {
     });
   });
 
-  it('publishes once more before it gives up', async () => {
+  it('the weights are published once more before giving up', async () => {
     const server = await toy();
     const { engine, lines } = await remote([server], { publisher: adapters });
     let loads = 0;
@@ -274,7 +274,7 @@ describe('after each publish', () => {
     expect(await versionOf(engine)).toBe(1);
   });
 
-  it('an adapter that a server loses while it is looked at is published again', async () => {
+  it('an adapter that a server loses during the check is published again', async () => {
     const server = await toy();
     const { engine, lines } = await remote([server], { publisher: adapters });
     let loads = 0;
@@ -290,7 +290,7 @@ describe('after each publish', () => {
     expect(await versionOf(engine)).toBe(1);
   });
 
-  it('a server that never has what it took ends the load', async () => {
+  it('a server that never has what it accepted ends the load', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: adapters });
     server.faults.before = ({ body }, response) => {
@@ -339,7 +339,7 @@ describe('after each publish', () => {
       400,
       '{"error":{"message":"Out of range float values are not JSON compliant: nan"}}',
     ],
-  ])('a server that answers NaN (%s) is said to, at once', async (_, status, body) => {
+  ])('a server that answers NaN (%s) is reported at once', async (_, status, body) => {
     const server = await toy();
     const { engine, clock } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -362,7 +362,7 @@ describe('after each publish', () => {
     await expect(engine.load(weights(2))).rejects.toThrow('answers NaN');
   });
 
-  it('versions that stay beside newer ones must not move', async () => {
+  it('older versions beside newer ones must not change', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -388,7 +388,7 @@ describe('after each publish', () => {
     await underWay;
   });
 
-  it('without a trainer that can say, nothing is refused for its sake', async () => {
+  it('nothing is refused if the trainer cannot be compared with', async () => {
     const server = await toy({ faults: { stuckAt: 3 } });
     const { engine } = await remote([server], { publisher: adapters });
     engine.expect(async () => null);
@@ -398,7 +398,7 @@ describe('after each publish', () => {
 });
 
 describe('adapters on the servers', () => {
-  it('are unloaded when they are not used any more, the last one when the engine is closed', async () => {
+  it('are unloaded once unused, the last one when the engine is closed', async () => {
     const servers = [await toy(), await toy()];
     const { engine } = await remote(servers, { publisher: adapters });
     for (const version of [0, 1, 2, 3]) {
@@ -413,7 +413,7 @@ describe('adapters on the servers', () => {
     for (const server of servers) expect(server.adapters()).toEqual([]);
   });
 
-  it('leave a closing engine when a server does not answer any more', async () => {
+  it('do not keep an engine from closing when a server no longer answers', async () => {
     const server = await toy();
     const { engine, clock } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -425,7 +425,7 @@ describe('adapters on the servers', () => {
     await expect(engine.generate(ask())).rejects.toThrow(/closed/);
   });
 
-  it('are not two while requests for the base model are under way', async () => {
+  it('are not doubled while requests for the base model are in flight', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -455,7 +455,7 @@ const reply = (count: number) => ({
   ],
 });
 
-describe('a server that is away', () => {
+describe('a server that does not answer', () => {
   const cut = (server: ToyServer) => {
     server.faults.before = (seen, response) => {
       void reset(seen, response);
@@ -463,7 +463,7 @@ describe('a server that is away', () => {
     };
   };
 
-  it('is waited for, with lines that count, and given its weights when it is back', async () => {
+  it('is waited for with repeated notices, and gets its weights when it is back', async () => {
     const server = await toy();
     const { engine, lines, clock } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));
@@ -485,7 +485,7 @@ describe('a server that is away', () => {
     expect(server.adapters()).toEqual(['policy-v1']);
   });
 
-  it('is given up after the time that is set', async () => {
+  it('is given up after the configured time', async () => {
     const server = await toy();
     const { engine, clock } = await remote([server], {
       publisher: adapters,
@@ -500,7 +500,7 @@ describe('a server that is away', () => {
   });
 
   it.each([429, 503])(
-    'or overloaded (%d) is asked when it said that it has time',
+    'or is overloaded (%d) is asked again at the time it named',
     async (status) => {
       const server = await toy();
       const { engine, clock } = await remote([server], { version: 0 });
@@ -517,7 +517,7 @@ describe('a server that is away', () => {
     },
   );
 
-  it('is not waited for when it answers, and wrongly', async () => {
+  it('is not waited for once it answers wrongly', async () => {
     const server = await toy();
     const { engine, clock } = await remote([server], { version: 0 });
     server.faults.before = (seen, response) => {
@@ -553,7 +553,7 @@ describe('a server that is away', () => {
   });
 });
 
-describe('all weights on vLLM', () => {
+describe('whole policies on vLLM', () => {
   it('are reloaded, the caches emptied and the label set, in this order', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: full });
@@ -570,7 +570,7 @@ describe('all weights on vLLM', () => {
     ]);
   });
 
-  it('that a restart lost while nobody asked are noticed by the label, and loaded', async () => {
+  it('are loaded again if a restart lost them, as the label shows', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: full });
     await engine.load(weights(4));
@@ -580,7 +580,7 @@ describe('all weights on vLLM', () => {
     expect(server.bodies('/collective_rpc')).toHaveLength(2);
   });
 
-  it('need no more than one question for the label at a time', async () => {
+  it('are checked by one request for the label at a time', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: full });
     await engine.load(weights(1));
@@ -607,7 +607,7 @@ describe('a stop text', () => {
     ends: Int32Array.from({ length: 20 }, (_, token) => token + 1),
   };
 
-  it('that a server finds where it is not ends nothing: the tokens say where it is', async () => {
+  it('that a server reports wrongly ends nothing: the tokens decide', async () => {
     const server = await toy({ faults: { before: misled } });
     const { engine } = await remote([server], { version: 0, tokenBytes: letters });
     const whole = await engine.generate(ask());

@@ -45,8 +45,8 @@ function request(session = 'q1'): PoolRequest<unknown> {
 const ok = answer({ said: 'yes' });
 const down = answer({ error: { message: 'out of memory' } }, 500);
 
-describe('the person who watches', () => {
-  it('is told of one server of several that does not answer, and that it does again', async () => {
+describe('the user', () => {
+  it('is told when one of several servers stops answering, and when it answers again', async () => {
     const first = await server(inTurn(...Array(8).fill(reset), ok));
     const other = await server(ok);
     const said: [string, unknown][] = [];
@@ -229,14 +229,14 @@ describe('a request to one server', () => {
 });
 
 describe('a pool', () => {
-  it('sends the requests of a session to one server, and new sessions round', async () => {
+  it('sends the requests of a session to one server, and new sessions round robin', async () => {
     const servers = [await server(ok), await server(ok), await server(ok)];
     const made = pool(servers);
     for (const session of ['a', 'b', 'c', 'a', 'a', 'b']) await made.ask(request(session));
     expect(servers.map(({ seen }) => seen.length)).toEqual([3, 2, 1]);
   });
 
-  it('tries each other server once, and keeps the session where it was answered', async () => {
+  it('tries each other server once, and keeps the session at the one that answered', async () => {
     const servers = [await server(down), await server(reset), await server(ok)];
     const made = pool(servers);
     await made.ask(request('a'));
@@ -253,7 +253,7 @@ describe('a pool', () => {
     });
   });
 
-  it('has no more requests under way than it may, and refuses more than may wait', async () => {
+  it('has a bounded number of requests in flight, and refuses more than may wait', async () => {
     const one = await server(async (seen, response) => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       await ok(seen, response);
@@ -316,7 +316,7 @@ describe('the API key', () => {
     expect(JSON.stringify(one.seen[0]!.body)).not.toContain(KEY);
   });
 
-  it('is not repeated when a server repeats it', async () => {
+  it('is not shown when a server repeats it', async () => {
     process.env[NAME] = KEY;
     const told = { error: { message: `Incorrect API key provided: ${KEY}.` } };
     for (const status of [400, 401, 500]) {
@@ -330,7 +330,7 @@ describe('the API key', () => {
     }
   });
 
-  it('is not repeated in part, where what a server says is cut', async () => {
+  it('is not shown in part when an answer is cut', async () => {
     process.env[NAME] = KEY;
     for (let before = 380; before <= 400; before++) {
       const one = await server(answer('x'.repeat(before) + KEY, 400));
@@ -347,7 +347,7 @@ describe('the API key', () => {
     expect(result).toMatchObject({ value: '{"text":"you sent Bearer [secret]"}' });
   });
 
-  it('is asked for when the environment lacks it', () => {
+  it('is demanded if the environment lacks it', () => {
     expect(() => pool([{ url: 'http://127.0.0.1:9' }], { keyEnv: NAME })).toThrow(
       /MILLRACE_TEST_KEY/,
     );
