@@ -37,7 +37,7 @@ async function stepTo(version: number): Promise<SavedCheckpoint> {
   return scores.save({ version, folder: folder.path });
 }
 
-it('are those of the version that was saved, whatever the trainer learnt since', async () => {
+it('the scores of a version are those of the saved one, whatever the trainer learnt since', async () => {
   const first = await follow(0);
   await stepTo(1);
   await stepTo(2);
@@ -50,7 +50,7 @@ it('are those of the version that was saved, whatever the trainer learnt since',
   expect(await follow(3)).toEqual(now!.logProbs);
 });
 
-it('cost nothing until somebody asks', async () => {
+it('the scores of a version are computed only when asked for', async () => {
   await stepTo(1);
   expect(trainer.scores).toEqual([]);
   expect(await follow(1)).toBeDefined();
@@ -58,19 +58,19 @@ it('cost nothing until somebody asks', async () => {
   expect(trainer.scores).toHaveLength(2);
 });
 
-it('are none for a version that the trainer had before anybody asked', async () => {
+it('the scores of a version that is no longer in the trainer are null', async () => {
   await stepTo(1);
   await stepTo(2);
   expect(await follow(1)).toBeUndefined();
   expect(await follow(2)).toBeDefined();
 });
 
-it('are none between a step and its version', async () => {
+it('the scores of a version are null between a step and its publication', async () => {
   await scores.step(batch);
   expect(await follow(0)).toBeUndefined();
 });
 
-it('are those of a version that was gone back to', async () => {
+it('the scores of a version that was restored are its own', async () => {
   await follow(0);
   const saved = await stepTo(1);
   const before = await follow(1);
@@ -81,7 +81,7 @@ it('are those of a version that was gone back to', async () => {
   expect(now!.logProbs).toEqual(before);
 });
 
-it('are none where a step came between going back and its end', async () => {
+it('the scores of a version are null if a step interfered with its restoration', async () => {
   await follow(0);
   const saved = await stepTo(1);
   await stepTo(2);

@@ -71,7 +71,7 @@ describe('wordTokenizer', () => {
     'aa',
     '\uFEFFa',
     'STOP',
-  ])('gives %j back', (text) => {
+  ])('decodes %j again', (text) => {
     expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
   });
 
@@ -82,7 +82,7 @@ describe('wordTokenizer', () => {
     }
   });
 
-  test('makes one token of every tag, also between words', () => {
+  test('makes one token of every tag, even between words', () => {
     for (const tag of vocabulary.tags) {
       expect([...tokenizer.encode(tag)]).toEqual([tokenizer.id(tag)]);
       const [before, after] = tag === 'STOP' ? ['.', '.'] : ['born', '1'];
@@ -105,14 +105,14 @@ describe('wordTokenizer', () => {
     }
   });
 
-  test('reads any tokens that a policy may write', () => {
+  test('decodes any tokens that a policy may write', () => {
     const stream = draws('any-tokens');
     const tokens = Array.from({ length: 500 }, (_, i) => stream.integer(i, tokenizer.vocabSize));
     expect(typeof tokenizer.decode(tokens)).toBe('string');
     expect(() => tokenizer.decode([tokenizer.vocabSize])).toThrow('outside the vocabulary');
   });
 
-  test('says which entry is there twice, and which token is not there', () => {
+  test('names a repeated entry and a missing token', () => {
     expect(() => wordTokenizer({ ...vocabulary, words: ['a', 'a'] })).toThrow('"a" twice');
     expect(() => tokenizer.id('<none>')).toThrow('"<none>"');
   });

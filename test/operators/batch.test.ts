@@ -53,7 +53,7 @@ describe('batch', () => {
     ]);
   });
 
-  test('ends a round that fills its steps with a full one', async () => {
+  test('ends a round that fills its steps with a full step', async () => {
     const values = Array.from({ length: 6 }, (_, i) => scored({ question: practised(i, 6) }));
     const { outputs } = await runOperator(make(), topics.scored, values);
     expect(outputs.map(({ last, groups }) => [last, groups.length])).toEqual([
@@ -77,14 +77,14 @@ describe('batch', () => {
     expect(run.commits.slice(0, 2).map(({ settled }) => settled)).toEqual([[0], [1]]);
   });
 
-  test('fails when more steps are open than it was told', async () => {
+  test('fails if more steps are open than allowed', async () => {
     const values = [0, 3, 6].map((index) => scored({ question: practised(index, 9) }));
     const run = runOperator(batch({ groups: 3, openMax: 2 }), topics.scored, values);
     await expect(run).rejects.toMatchObject({ code: 'GATHER_FULL' });
   });
 });
 
-describe('batch, told what is scheduled', () => {
+describe('batch with a schedule', () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let log: Log;
 
@@ -112,13 +112,13 @@ describe('batch, told what is scheduled', () => {
     return (await lastValueFrom(stored$.pipe(toArray()))).map(({ value }) => value.step);
   };
 
-  test('writes steps in their order, whichever is complete first', async () => {
+  test('writes steps in order, whichever is complete first', async () => {
     await append([...round()].reverse());
     expect(await run(new AbortController().signal)).toBe('quiescent');
     expect(await stepsWritten()).toEqual([1, 2, 3]);
   });
 
-  test('leaves steps that wait when the run stops, and goes on with them', async () => {
+  test('keeps waiting steps when the run stops, and resumes them', async () => {
     const groups = round();
     await append(groups.slice(3));
     const stop = new AbortController();

@@ -71,7 +71,7 @@ describe('batchDemonstrations', () => {
     }
   });
 
-  test('trains on every example once an epoch, in another order each time, steps of like size', async () => {
+  test('trains on every example once an epoch, each time in another order, in steps of similar size', async () => {
     const { names } = await scheduleOf(round());
     expect(names.map(({ length }) => length)).toEqual([3, 3, 3, 3, 3, 3]);
     const epochs = [names.slice(0, 3).flat(), names.slice(3).flat()];
@@ -112,7 +112,7 @@ describe('batchDemonstrations', () => {
     expect(short.sideRecords['dead-letters']).toHaveLength(QUESTIONS - 1);
   });
 
-  test('ends a round without an example with a step without one', async () => {
+  test('ends a round without examples with an empty step', async () => {
     const { batches } = await scheduleOf(round(() => 0));
     expect(batches).toEqual([
       {
@@ -129,7 +129,7 @@ describe('batchDemonstrations', () => {
     ]);
   });
 
-  test('takes so many of a question, and so many of the round', async () => {
+  test('takes a bounded number of examples of a question and of a round', async () => {
     const one = await scheduleOf(round(), { perQuestionMax: 1, epochs: 1 });
     expect(
       one.names
@@ -156,7 +156,7 @@ describe('batchDemonstrations', () => {
     }
   });
 
-  test('keeps rounds apart that come mixed', async () => {
+  test('keeps interleaved rounds apart', async () => {
     const mixed = shuffledBy([...round(), ...round(() => 1, 2, 20)], 3);
     const { batches } = await scheduleOf(mixed);
     expect(
@@ -213,7 +213,7 @@ describe('batchPairs', () => {
     questions: ({ schedule }) => schedule!.of,
   };
 
-  test('mixes rules and difficulties as it is told, the same examples in every epoch', async () => {
+  test('mixes rules and difficulties as set, with the same examples in every epoch', async () => {
     const operator = batchPairs({ ...OPTIONS, ...mixing });
     const { outputs } = await runOperator(operator, topics.pairs, shuffledBy(classed, 1));
     const ids = outputs.map(({ examples }) => examples.map(({ questionId }) => questionId));

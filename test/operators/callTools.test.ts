@@ -33,7 +33,7 @@ describe('callTools', () => {
     expect(callTools([broken, echo], options).tags).toEqual(['python', 'search']);
   });
 
-  test('gives calls back as data, also those that fail and those of no tool', async () => {
+  test('returns results as data, even of failed calls and unknown tools', async () => {
     const tools = callTools([broken, echo], options);
     expect(await tools.call('search', 'one', never)).toEqual({
       output: 'found one',

@@ -61,7 +61,7 @@ describe('demonstrations', () => {
     ]);
   });
 
-  test('says of every other trajectory why it was dropped', () => {
+  test('records why every other trajectory was dropped', () => {
     const { kept, dropped } = filterPool(pool({}, ...bad, {}), { tools, callsMax: 6 });
     expect(kept.map(({ index }) => index)).toEqual([0]);
     expect(dropped).toEqual([
@@ -75,7 +75,7 @@ describe('demonstrations', () => {
     ]);
   });
 
-  test('gives a record of a question of which nothing is kept', () => {
+  test('makes a record of a question even if nothing of it is kept', () => {
     expect(
       filterPool(pool({ correct: false, version: 3 }, { correct: false }), { tools }),
     ).toMatchObject({
@@ -108,7 +108,7 @@ describe('demonstrations', () => {
     expect(two.kept.map(({ index }) => index)).toEqual([1, 0]);
   });
 
-  test('puts the thinking tags around a hint right where that mends the format, and nowhere else', () => {
+  test('corrects the thinking tags around a hint only if that repairs the format', () => {
     const hints = { math: [' Wait.'], qa: [] };
     const text = `<think>a</think><search>b</search><result>c</result><think><think> Wait. d</think>${answer}`;
     const { kept } = filterPool(pool({ text, toolCalls: 1 }), { tools, hints });

@@ -55,7 +55,7 @@ function conversations(seed: number) {
 }
 
 describe('Batcher', () => {
-  it('serves who waits by priority, and by arrival where that is equal', async () => {
+  it('serves waiting requests by priority, then by arrival', async () => {
     const run = batcher(new FakeForward(0, 1), 1);
     const served: number[] = [];
     for (const [id, priority] of [2, undefined, 1, 2, -1, 1].entries()) {
@@ -67,7 +67,7 @@ describe('Batcher', () => {
   });
 
   it.each([1, 2, 3, 4])(
-    'gives a request what it would get alone, over a random schedule of turns and cancellations (%p)',
+    'gives a request the same result as alone, over random turns and cancellations (%p)',
     async (seed) => {
       const { first, next, random } = conversations(seed);
       const run = batcher(
@@ -93,7 +93,7 @@ describe('Batcher', () => {
     },
   );
 
-  it('replaces an ended row at once', async () => {
+  it('replaces a finished row at once', async () => {
     const forward = new FakeForward();
     const run = batcher(forward, 2);
     run.submit(0, request([1], { maxTokens: 9 }));
@@ -135,7 +135,7 @@ describe('Batcher', () => {
     expect(run.counts).toMatchObject({ prefillTokens: 4 * 19, reusedTokens: 0 });
   });
 
-  it('pushes a long prompt through in parts, and a batch of them in bounded ones', async () => {
+  it('computes a long prompt in parts, and a batch of them in bounded parts', async () => {
     const forward = new FakeForward();
     const run = new Batcher(forward, 0, { rowsMax: 20, contextMax: 400, prefixSlots: 0 });
     const asked = Array.from({ length: 20 }, (_, id) =>
@@ -173,7 +173,7 @@ describe('Batcher', () => {
     expect(topLogProbs.map((top) => top.length >= 10)).toEqual([true, true, true]);
   });
 
-  it('leaves nothing behind of a policy that made no numbers', async () => {
+  it('keeps no state of a policy that gave NaN', async () => {
     const broken = new FakeForward();
     const prefill = broken.prefill.bind(broken);
     broken.prefill = async (input) => {

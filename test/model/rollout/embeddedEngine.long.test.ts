@@ -207,7 +207,7 @@ describe('EmbeddedEngine', () => {
     });
   });
 
-  it('refuses a file in which one bit is another, and goes on with the policy it has', async () => {
+  it('refuses a file in which one bit was changed, and goes on with the policy it has', async () => {
     const next = await save('flipped', TINY, 9);
     const bytes = await readFile(next.uri);
     bytes[bytes.length - 3]! ^= 1;

@@ -60,7 +60,7 @@ describe('KvCache', () => {
     expect(content(cache, 0, 3)).toEqual(content(cache, 1, 3));
   });
 
-  it('is zeros when it has been cleared, whatever was in it', () => {
+  it('is all zeros once cleared', () => {
     const cache = filled(4);
     cache.resize(16, 4);
     cache.copyFrom(filled(1), 0, 3, 4);

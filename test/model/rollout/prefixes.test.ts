@@ -29,7 +29,7 @@ describe('Prefixes', () => {
     expect(prefixes.find(context(8), 1).length).toBe(0);
   });
 
-  it('gives up the context that was used longest ago', () => {
+  it('evicts the least recently used context', () => {
     const prefixes = new Prefixes(SHAPE, 2, 8);
     keep(prefixes, 1, 1);
     keep(prefixes, 2, 2);
@@ -57,7 +57,7 @@ describe('Prefixes', () => {
 });
 
 describe('commonPrefix', () => {
-  it('is cut by the limit and by the shorter context', () => {
+  it('is bounded by the limit and by the shorter context', () => {
     expect(commonPrefix(context(1, 2, 3), context(1, 2, 3, 4), 9)).toBe(3);
     expect(commonPrefix(context(1, 2, 3), context(1, 2, 3, 4), 1)).toBe(1);
     expect(commonPrefix(context(1, 2), context(1, 3), 2)).toBe(1);

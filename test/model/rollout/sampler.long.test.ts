@@ -87,7 +87,7 @@ describe('sample', () => {
     expect(lengths).toEqual(new Set([10, 11]));
   });
 
-  it('gives what rounding leaves over to the most probable token', () => {
+  it('gives the remainder of rounding to the most probable token', () => {
     const shares = Float32Array.from([0.2, 0.5, 0.299999]);
     expect(sample(shares, { temperature: 1, uniform: 0.9999995, top: false }).token).toBe(1);
   });
@@ -147,7 +147,7 @@ describe('a shaped draw', () => {
       { minP: 0.3 },
       (shares: Float32Array) => (token: number) => shares[token]! >= 0.3 * Math.max(...shares),
     ],
-  ] as const)('keeps what %s keeps, and shares out the rest', (_, shaping, kept) => {
+  ] as const)('keeps what %s keeps, and renormalises', (_, shaping, kept) => {
     for (const temperature of [1, 1.6]) {
       const counts = counted({ ...shaping, temperature });
       const want = wanted(
@@ -162,7 +162,7 @@ describe('a shaped draw', () => {
     }
   });
 
-  it('divides positive logits of tokens that came, and multiplies negative ones', () => {
+  it('divides positive logits of earlier tokens by the penalty, and multiplies negative ones', () => {
     const seen = [1, 2, 3, 4, 5, 6];
     const penalised = LOGITS.map((logit, token) => {
       if (!seen.includes(token)) return logit;
@@ -179,7 +179,7 @@ describe('a shaped draw', () => {
     expect(token).toBe(LOGITS.map((logit, i) => (i === best ? -9 : logit)).indexOf(secondBest()));
   });
 
-  it('keeps one token at the narrowest, of equals the first', () => {
+  it('keeps one token at the narrowest, the first of equals', () => {
     const flat = softmax(new Float32Array(8));
     for (const shaping of [{ topK: 1 }, { topP: 1e-9 }, { topK: 3, topP: 0.3 }])
       expect(

@@ -18,7 +18,7 @@ async function start(more: Partial<ServerOptions> = {}) {
 }
 
 describe('RolloutServer', () => {
-  it('lets active rows end on the old weights and serves waiting requests with the new', async () => {
+  it('finishes active rows on the old weights and serves waiting requests with the new', async () => {
     const { models, server } = await start();
     const asked = [0, 1, 2, 3].map((id) => request([1, 2, 3], { maxTokens: 4 + id, draws: [id] }));
     const first = server.generate(0, asked[0]!);
@@ -74,14 +74,14 @@ describe('RolloutServer', () => {
     expect(models[0]!.released).toBe(true);
   });
 
-  it('wakes for a request that follows at once on an answer', async () => {
+  it('wakes for a request that immediately follows an answer', async () => {
     const { server } = await start();
     for (let id = 0; id < 20; id++) await server.generate(id, request([id % 5], { maxTokens: 1 }));
     expect(server.counts.generatedTokens).toBe(20);
     await server.close();
   });
 
-  it('swaps at a token boundary: each span is what its version says of the context, cached by nobody', async () => {
+  it('swaps at a token boundary: each span is what its version computes without a cache', async () => {
     const { models, server } = await start({ swap: 'token' });
     const asked = [0, 1, 2].map((id) => request([1, 2, id], { maxTokens: 30, draws: [id] }));
     const all = asked.map((what, id) => server.generate(id, what));
@@ -110,7 +110,7 @@ describe('RolloutServer', () => {
     await server.close();
   });
 
-  it('goes on with the old model at token boundaries when the new one cannot be opened', async () => {
+  it('goes on with the old model, when swapping at token boundaries, if the new one cannot be opened', async () => {
     const { models, server } = await start({ swap: 'token' });
     const pending = server.generate(0, request([1], { maxTokens: 20 }));
     while (models[0]!.calls.length < 3) await new Promise(setImmediate);

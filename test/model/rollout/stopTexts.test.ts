@@ -40,11 +40,11 @@ describe('StopTexts', () => {
     expect(run(['</search>'], [1, 8, 5])).toEqual([undefined, undefined, '</search>']);
   });
 
-  it('takes of several texts the one that ends first', () => {
+  it('takes the one of several texts that ends first', () => {
     expect(run(['> and', '>'], [5])).toEqual(['>']);
   });
 
-  it('finds a text in characters that are cut over tokens, and takes no other for it', () => {
+  it('finds a text whose characters are split over tokens, and no other', () => {
     const [first, ...rest] = new TextEncoder().encode('é');
     const table = bytesOf(['<', [first!], [...rest, 0x3e], [0xc3, 0xa8], '>', 'x']);
     const search = (tokens: readonly number[]) => {
@@ -56,7 +56,7 @@ describe('StopTexts', () => {
     expect(search([0, 1, 4]).some(Boolean)).toBe(false);
   });
 
-  it('passes over ids that the tokenizer does not know', () => {
+  it('skips ids that the tokenizer does not know', () => {
     expect(run(['</search>'], [1, 8, 999, 4])).toEqual([
       ...[undefined, undefined, undefined, '</search>'],
     ]);
@@ -87,7 +87,7 @@ describe('a request with stop texts', () => {
     }
   };
 
-  it('ends with the text, says which, and has the tokens that it would have had', async () => {
+  it('ends with the text, says which, and has the tokens it would have had without', async () => {
     const whole = expected(asked, 100).tokens;
     const text = whole.map((token) => texts[token]).join('');
     const stop = text.slice(10, 13);
@@ -97,7 +97,7 @@ describe('a request with stop texts', () => {
     expect('tokens' in made && [...made.tokens]).toEqual(whole.slice(0, end));
   });
 
-  it('finds a text that begins in tokens of the context that count as generated, and in no others', async () => {
+  it('finds a text that begins in the context only in tokens that count as generated', async () => {
     const first = expected(asked, 100).tokens[0]!;
     const stop = `${texts[3]}${texts[first]}`;
     expect(await generate([stop], texts, { stopTextsFrom: 2 })).toMatchObject({
@@ -109,7 +109,7 @@ describe('a request with stop texts', () => {
     expect('tokens' in without && without.tokens.length).toBeGreaterThan(1);
   });
 
-  it('is refused where the texts of the tokens are not known', async () => {
+  it('is refused if the texts of the tokens are not known', async () => {
     await expect(generate(['x'], undefined)).rejects.toThrow('start the engine with tokenBytes');
   });
 });

@@ -11,7 +11,7 @@ function clock() {
 }
 const beats = () => new Promise((resolve) => setTimeout(resolve, 40));
 
-test('a loop that stood still shows as a gap, once', async () => {
+test('an event loop that stood still shows as a gap, once', async () => {
   const { now, pass } = clock();
   const loop = watchLoop(now);
   pass(110);
@@ -22,7 +22,7 @@ test('a loop that stood still shows as a gap, once', async () => {
   loop.stop();
 });
 
-test('a gap that no timer has seen yet counts, and the time of the interval does not', () => {
+test('a gap of the event loop counts before any timer has seen it, without the interval itself', () => {
   const { now, pass } = clock();
   const loop = watchLoop(now);
   pass(60);

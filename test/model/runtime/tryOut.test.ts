@@ -52,17 +52,17 @@ const trials = (config: DecoderConfig, ...names: readonly string[]) =>
     ({ name }) => names.length === 0 || names.includes(name),
   );
 
-describe('a device is tried out with the graphs that run on it', () => {
+describe('the trial of a device', () => {
   test.each([
     ['Qwen2', trials(TINY)],
     ['Qwen3', trials(QWEN3, 'generation', 'training (sft)')],
     ['a vocabulary in chunks', trials(WIDE, 'scoring')],
-  ])('one that computes what the CPU does is let pass (%s)', async (_, tried) => {
+  ])('passes a device that computes what the CPU does (%s)', async (_, tried) => {
     const same = device('webgpu', (outputs) => outputs);
     await expect(tryOut(same, tried, cpu)).resolves.toBeUndefined();
   });
 
-  test('so is one that rounds otherwise', async () => {
+  test('passes a device that rounds differently', async () => {
     const rounding = device(
       'webgpu',
       scaled(1 + 2e-6, () => true),
@@ -82,7 +82,7 @@ describe('a device is tried out with the graphs that run on it', () => {
       'gradient of model.layers.1.self_attn.k_proj.weight',
     ],
     ['embeddedGradient', 'training (sft)', 'gradient of model.embed_tokens.weight'],
-  ])('a thousandth off in %s is refused, and named', async (output, graph, name) => {
+  ])('refuses and names an error of a thousandth in %s', async (output, graph, name) => {
     const wrong = device(
       'webgpu',
       scaled(1.001, (found) => found === output),
@@ -96,7 +96,7 @@ describe('a device is tried out with the graphs that run on it', () => {
     });
   });
 
-  test('an adapter is tried out where one is trained', async () => {
+  test('tries an adapter if one is trained', async () => {
     const trained = trainingTrials(TINY, trainerDefaults, adapter).slice(0, 2);
     await expect(
       tryOut(
@@ -115,7 +115,7 @@ describe('a device is tried out with the graphs that run on it', () => {
     });
   });
 
-  test('one that cannot run a graph is refused with what it said', async () => {
+  test('refuses a device that cannot run a graph, with its error', async () => {
     const lacking = device('coreml', () => {
       throw new Error('kernel not found');
     });
@@ -126,16 +126,16 @@ describe('a device is tried out with the graphs that run on it', () => {
   });
 });
 
-describe('furthest', () => {
+describe('the largest deviation', () => {
   const outcome = (numbers: Record<string, number[]>) => new Map(Object.entries(numbers));
 
-  test('measures each output by its own largest number', () => {
+  test('is relative to the largest number of each output', () => {
     const want = outcome({ large: [1000, 0], small: [0.001, 0.002] });
     const got = outcome({ large: [1000.1, 0], small: [0.001, 0.0021] });
     expect(furthest(want, got)).toEqual({ output: 'small', difference: expect.closeTo(0.05) });
   });
 
-  test('lets no NaN, no infinity and no missing output pass', () => {
+  test('is infinite for NaN, infinities and missing outputs', () => {
     const want = outcome({ a: [1, 2] });
     for (const got of [{ a: [1, Number.NaN] }, { a: [1, Number.POSITIVE_INFINITY] }, { b: [1, 2] }])
       expect(furthest(want, outcome(got as Record<string, number[]>)).difference).toBeNaN();

@@ -16,7 +16,7 @@ test('threads that take turns never work at the same time', async () => {
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
-test('in a thread turns come in order, and a failed one is not in the way', async () => {
+test('turns within a thread come in order, and a failed one does not block the next', async () => {
   const turns = new Turns(new SharedArrayBuffer(4));
   const done: number[] = [];
   const failed = turns.take(async () => {

@@ -21,7 +21,7 @@ test('a graph runs in a worker and its errors come back with their message', asy
   await runner.close();
 });
 
-test('closing ends the thread: open and later calls fail with the reason', async () => {
+test('closing a worker ends its thread, and fails open and later calls with the reason', async () => {
   const runner = graphRunner();
   const opening = runner.open(doubled(), { threads: 1 });
   const failed = expect(opening).rejects.toMatchObject({ code: 'WORKER_ENDED' });
@@ -32,7 +32,7 @@ test('closing ends the thread: open and later calls fail with the reason', async
   });
 });
 
-test('weights may lie outside the model', async () => {
+test('a worker runs a model with external weights', async () => {
   const graph = new Graph();
   const x = graph.input('x', 'float32', [2]);
   const w = graph.initialiser('w', 'float32', [2], { location: 'weights', offset: 4, bytes: 8 });

@@ -41,7 +41,7 @@ const ask: TextRequest = {
 };
 
 describe('a cached model', () => {
-  it('asks nothing twice, after a restart neither', async () => {
+  it('asks nothing twice, even after a restart', async () => {
     const { model, asked } = counted(({ prompt }) => `on ${prompt}: äöü\n`);
     expect(await model.complete(ask)).toBe('on P: äöü\n');
     expect(await model.complete(ask)).toBe('on P: äöü\n');
@@ -53,7 +53,7 @@ describe('a cached model', () => {
     expect(after.asked()).toBe(0);
   });
 
-  it('takes no changed reply for what was said, and no cut file for a whole one', async () => {
+  it('takes no changed reply and no truncated file', async () => {
     const { model } = counted(() => 'a reply of many words');
     await model.complete(ask);
     await replies.close();
@@ -74,7 +74,7 @@ describe('a cached model', () => {
     expect(await counted(() => 'again').model.complete(ask)).toBe('again');
   });
 
-  it('finds what was kept before there was a checksum', async () => {
+  it('reads replies kept before checksums were introduced', async () => {
     await replies.close();
     const path = join(folder.path, 'deep', 'replies.mdb');
     const file = lmdb({ path, noSubdir: true, encoding: 'string', overlappingSync: false });
@@ -109,7 +109,7 @@ describe('a cached model', () => {
     expect(asked()).toBe(2);
   });
 
-  it('asks another model again, and not for another session', async () => {
+  it('asks again for another model, but not for another session', async () => {
     const { model } = counted(() => 'first');
     await model.complete(ask);
     expect(
@@ -118,7 +118,7 @@ describe('a cached model', () => {
     expect(await counted(() => 'second', { id: 'n' }).model.complete(ask)).toBe('second');
   });
 
-  it('does not keep that a model gave up', async () => {
+  it('does not remember that a model gave up', async () => {
     const said = [null, 'now'];
     const { model } = counted(() => said.shift()!);
     expect([await model.complete(ask), await model.complete(ask)]).toEqual([null, 'now']);
@@ -148,7 +148,7 @@ describe('a cached model', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
   });
 
-  it('fails on what is not recorded when it may not ask', async () => {
+  it('fails on a request that is not recorded if it may not ask', async () => {
     await counted(() => 'said').model.complete(ask);
     const { model, asked } = counted(() => 'again', { missing: 'fail' });
     expect(await model.complete(ask)).toBe('said');

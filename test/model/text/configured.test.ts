@@ -30,11 +30,11 @@ const parts = { own: () => scripted(() => 'own'), clock: impatientClock() };
 const ask = { draws: [1], prompt: 'P', ...samplingOf(set()) };
 
 describe('a configured model', () => {
-  it('is the job’s own when no URL is set', async () => {
+  it('is the job’s own if no URL is set', async () => {
     expect(await configuredTextModel(set(), parts).complete(ask)).toBe('own');
   });
 
-  it('is a server when one is set, and asks it nothing twice', async () => {
+  it('is a server if a URL is set, and is asked nothing twice', async () => {
     const server = await scriptedServer(answer({ choices: [{ message: { content: 'theirs' } }] }));
     const folder = temporaryFolder();
     const replies = openReplies(join(folder.path, 'replies.mdb'));

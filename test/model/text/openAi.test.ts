@@ -51,7 +51,7 @@ function request(more: Partial<TextRequest> = {}): TextRequest {
 const completion = (choice: Readonly<Record<string, unknown>>) => answer({ choices: [choice] });
 const message = (content: unknown) => completion({ message: { content } });
 
-describe('what is sent to /v1/completions', () => {
+describe('a request to /v1/completions', () => {
   it('is the templated text up to the continuation, with every sampling parameter', async () => {
     const { server, model } = await served(completion({ text: ' it is' }));
     expect(await model.complete(request({ topK: 20, topP: 0.95 }))).toBe(' it is');
@@ -114,14 +114,14 @@ describe('what is sent to /v1/completions', () => {
   });
 });
 
-describe('what is sent to /v1/chat/completions', () => {
+describe('a request to /v1/chat/completions', () => {
   const messages = [
     { role: 'system', content: 'S' },
     { role: 'user', content: 'P' },
   ];
   const begun = { role: 'assistant', content: '<think>so' };
 
-  it('is messages alone when nothing stands there yet', async () => {
+  it('has only messages if there is no continuation', async () => {
     const { server, model } = await served(message('yes'), { api: 'chat' });
     expect(await model.complete(request({ continuation: '' }))).toBe('yes');
     expect(server.seen[0]!.path).toBe('/v1/chat/completions');
@@ -129,7 +129,7 @@ describe('what is sent to /v1/chat/completions', () => {
     expect(server.seen[0]!.body).not.toHaveProperty('continue_final_message');
   });
 
-  it('goes on with the last message', async () => {
+  it('continues the last message', async () => {
     const vllm = await served(message(''), { api: 'chat' });
     await vllm.model.complete(request());
     expect(vllm.server.seen[0]!.body).toMatchObject({
@@ -142,7 +142,7 @@ describe('what is sent to /v1/chat/completions', () => {
     expect(sglang.server.seen[0]!.body).toMatchObject({ continue_final_message: true });
   });
 
-  it('asks other servers to go on, and cuts what they repeat', async () => {
+  it('asks other servers to continue, and cuts what they repeat', async () => {
     const { server, model } = await served(message('<think>so it is'), {
       api: 'chat',
       server: 'openai',
@@ -164,7 +164,7 @@ describe('what is sent to /v1/chat/completions', () => {
 });
 
 describe('a reply', () => {
-  it('keeps its own beginning, though it is like the continuation', async () => {
+  it('keeps its own beginning even if it equals the continuation', async () => {
     const { model } = await served(completion({ text: '<think>so again' }));
     expect(await model.complete(request())).toBe('<think>so again');
   });
@@ -172,7 +172,7 @@ describe('a reply', () => {
   it.each([
     ['vLLM', { stop_reason: '</answer>' }],
     ['SGLang', { matched_stop: '</answer>' }],
-  ])('gets the stop string back that %s trimmed', async (_, met) => {
+  ])('gets back the stop string that %s trimmed', async (_, met) => {
     const { model } = await served(completion({ text: 'a', finish_reason: 'stop', ...met }));
     expect(await model.complete(request())).toBe('a</answer>');
   });
@@ -212,7 +212,7 @@ describe('a reply', () => {
   });
 });
 
-describe('a model that cannot be had', () => {
+describe('a model that is not available', () => {
   it('gives null with a line that says why', async () => {
     const lines: string[] = [];
     const report = (line: string) => void lines.push(line);
@@ -236,7 +236,7 @@ describe('a model that cannot be had', () => {
     await expect(model.complete(request())).rejects.toMatchObject({ code: 'MODEL_DOWN' });
   });
 
-  it('is an error at once when its name is wrong', async () => {
+  it('is an error at once if its name is wrong', async () => {
     const { model } = await served(answer({ message: 'The model `m` does not exist.' }, 404));
     await expect(model.complete(request())).rejects.toMatchObject({ code: 'MODEL_ACCESS' });
   });
@@ -251,8 +251,8 @@ describe('a model that cannot be had', () => {
   });
 });
 
-describe('questions', () => {
-  it('stay with one server, by what they ask when no session is named', async () => {
+describe('requests', () => {
+  it('stay with one server, chosen by their text if no session is named', async () => {
     const servers = [
       await scriptedServer(completion({ text: 'a' })),
       await scriptedServer(completion({ text: 'b' })),

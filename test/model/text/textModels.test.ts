@@ -93,7 +93,7 @@ describe.each(MODELS)('%s', (_, make) => {
     );
   });
 
-  it('ends right after the first stop string and keeps it', async () => {
+  it('ends right after the first stop string, and keeps it', async () => {
     const model = await make();
     const stop = ['</python>', '</search>'];
     expect(await model.complete(request({ stop }))).toMatch(/^I look it up<search>\w+<\/search>$/);
@@ -101,7 +101,7 @@ describe.each(MODELS)('%s', (_, make) => {
     expect(await model.complete(request({ stop: ['look it'] }))).toBe('I look it');
   });
 
-  it('goes on behind a continuation', async () => {
+  it('goes on after a continuation', async () => {
     const model = await make();
     expect(await model.complete(request({ continuation: 'I look it' }))).toMatch(
       /^up (one|two|three)$/,
@@ -113,7 +113,7 @@ describe.each(MODELS)('%s', (_, make) => {
     expect(await model.complete(request({ maxTokens: 2 }))).toBe('I look');
   });
 
-  it('gives the same text for the same request, and draws others for another', async () => {
+  it('gives the same text for the same request, and another for another', async () => {
     const [one, other] = [await make(), await make()];
     const texts = async (model: TextModel, order: readonly number[]) => {
       const said: (string | null)[] = [];

@@ -17,7 +17,7 @@ test('a float32 is read back from its text exactly', () => {
   }
 });
 
-test('a sequence ends with its last target; places without one hold 0', () => {
+test('a sequence ends with its last target, and positions without one hold 0', () => {
   const values = { places: [2, 4], advantages: [0.5, -2], logProbs: [-1, -3], weights: null };
   const body = passBody({
     ...{ route: 'forward_backward', modelId: 'a"b', number: 7, lossFn: 'importance_sampling' },
@@ -43,7 +43,7 @@ test('a sequence ends with its last target; places without one hold 0', () => {
   });
 });
 
-test('a batch is cut in order, within datums and bytes, pairs whole', () => {
+test('a batch is split in order, within its limits of datums and bytes, with pairs kept whole', () => {
   const lengths = [10, 0, 10, 10, 10, 10];
   expect(pieces(lengths, 1, { datums: 2, bytes: 1e6 })).toEqual([[0, 2], [3, 4], [5]]);
   expect(pieces([10, 10, 10, 10, 10, 10], 2, { datums: 3, bytes: 1e6 })).toEqual([

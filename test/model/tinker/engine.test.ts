@@ -68,7 +68,7 @@ const batch = {
   lr: 0.5,
 };
 
-test('tokens come with their log-probs under the version that was loaded', async () => {
+test('a training service samples tokens with log-probs under the loaded version', async () => {
   for (const dialect of [skyrlJax, summing]) {
     const { trainer, engine } = await opened(dialect);
     await engine.load(base);
@@ -89,7 +89,7 @@ test('tokens come with their log-probs under the version that was loaded', async
   }
 });
 
-test('a service that says it has loaded a version and has not is found out', async () => {
+test('a training service that claims to have loaded a version is found out', async () => {
   const { server, trainer, engine } = await opened();
   await engine.load(base);
   const { weights } = await trainer
@@ -105,7 +105,7 @@ test('a service that says it has loaded a version and has not is found out', asy
   expect((await engine.generate(request())).version).toBe(1);
 });
 
-test('sampling any version leaves the trainer as it is, also where sampling reverts a model', async () => {
+test('sampling any version leaves the trainer unchanged, even if the service reverts a model to sample', async () => {
   const { server, trainer, engine } = await opened(skyrlJax);
   await engine.load(base);
   await trainer.step(batch);
@@ -114,7 +114,7 @@ test('sampling any version leaves the trainer as it is, also where sampling reve
   expect([...server.models.values()].map(({ weights }) => weights)).toEqual(trained);
 });
 
-test('a stop token ends a generation and is kept; so does the token that completes a stop text', async () => {
+test('a stop token, or the token that completes a stop text, ends a generation and is kept', async () => {
   const { engine } = await opened();
   await engine.load(base);
   const free = await engine.generate(request());
@@ -130,7 +130,7 @@ test('a stop token ends a generation and is kept; so does the token that complet
   expect((await engine.generate(begun)).tokens).toHaveLength(1);
 });
 
-test('a text that the service does not stop at is asked for in stretches, of few lengths', async () => {
+test('a stop text that the service does not know is handled by generating in stretches', async () => {
   const { server, trainer } = await opened();
   const engine = trainer.sampler({ contextMax: 400, tokenBytes: bracketed });
   closing.push(() => engine.close());
@@ -157,7 +157,7 @@ test('a text that the service does not stop at is asked for in stretches, of few
   expect(asked().slice(length)).toEqual([[3, 64]]);
 });
 
-test('what a service cannot do is refused with a way out', async () => {
+test('a setting that a training service lacks is refused with an alternative', async () => {
   const { engine } = await opened();
   await expect(engine.generate(request())).rejects.toMatchObject({ code: 'WEIGHTS_UNKNOWN' });
   await engine.load(base);
@@ -177,7 +177,7 @@ test('what a service cannot do is refused with a way out', async () => {
   });
 });
 
-test('a service that was started again is given the version once more', async () => {
+test('a restarted training service is given the version again', async () => {
   const { server, trainer, engine } = await opened();
   await trainer.step(batch);
   const { weights } = await trainer.save({ version: 1, folder: '/nowhere' });
@@ -188,7 +188,7 @@ test('a service that was started again is given the version once more', async ()
   for (const { tokens } of after) expect([...tokens]).toEqual([...before.tokens]);
 });
 
-test('old versions give their places back', async () => {
+test('old versions free their places in a training service', async () => {
   const { server, trainer, engine } = await opened();
   await engine.load(base);
   for (const version of [1, 2, 3]) {
@@ -199,7 +199,7 @@ test('old versions give their places back', async () => {
   expect(server.models.size).toBe(2);
 });
 
-test('an aborted request rejects with the reason', async () => {
+test('an aborted request to a training service rejects with the reason', async () => {
   const { engine } = await opened();
   await engine.load(base);
   const caller = new AbortController();
@@ -222,7 +222,7 @@ test('a sampler with other weights than were loaded is refused', async () => {
   await expect(engine.load(base)).rejects.toMatchObject({ code: 'WEIGHTS_REFUSED' });
 });
 
-test('a reply that is no data is refused', async () => {
+test('a malformed reply of a training service is refused', async () => {
   const { server, engine } = await opened();
   await engine.load(base);
   const replies = [

@@ -97,7 +97,7 @@ where(`a step on a training service (${reason})`, () => {
       settings: { ...adam, gradNormMax: 1e9 },
     });
 
-  test('an adapter comes with all its modules', () => {
+  test('the adapter has all its modules', () => {
     expect(new Set([...adapter.modules.keys()].map((name) => name.split('.').at(-1))).size).toBe(7);
     expect(adapter).toMatchObject({ rank: 8, base: policy });
   });
@@ -125,7 +125,7 @@ where(`a step on a training service (${reason})`, () => {
   );
 
   test(
-    'a saved state is gone on from to the bit, and the sampler has what was trained',
+    'a saved state is resumed to the bit, and the sampler has what was trained',
     async () => {
       const saved = await trainer.save({ version: 1, folder });
       const tokens = [Int32Array.from({ length: 20 }, (_, i) => 3 * i + 1)];
@@ -154,7 +154,7 @@ where(`a step on a training service (${reason})`, () => {
   );
 
   test(
-    'a rank that the service does not make is its own words',
+    'a rank that the service refuses is reported in its own words',
     async () => {
       const wrong = TinkerTrainer.create({
         ...{ url, policy, clock: sleepClock(systemClock), rank: 4096 },
@@ -164,7 +164,7 @@ where(`a step on a training service (${reason})`, () => {
     MINUTES,
   );
 
-  test('nothing was lost meanwhile', () => {
+  test('no request was lost meanwhile', () => {
     expect(said).toEqual([]);
   });
 

@@ -162,7 +162,7 @@ function far(a: ArrayLike<number>, b: ArrayLike<number>): number {
 
 test.each(
   dialectNames.flatMap((dialect) => Object.keys(losses).map((loss) => [dialect, loss] as const)),
-)('on %s a step has the gradient of our %s', async (name, kind) => {
+)('on %s a step has the gradient of the embedded %s', async (name, kind) => {
   const { server, trainer } = await opened(dialects[name]);
   const loss = losses[kind]!;
   const wanted = await expected(loss, batch);
@@ -175,7 +175,7 @@ test.each(
 });
 
 test.each(['sft', 'dual-clipped policy loss', 'dpo'])(
-  'a batch in many requests has the same gradient: %s',
+  'a batch split over many requests has the same gradient: %s',
   async (kind) => {
     const { server, trainer } = await opened({}, { limits: { datums: 2, bytes: 5e6 } });
     const loss = losses[kind]!;
@@ -207,7 +207,7 @@ test.each(dialectNames)(
   },
 );
 
-test('what a service does is tried out on a model that is given back', async () => {
+test('a training service is probed on a model that is released again', async () => {
   for (const name of dialectNames) {
     const dialect = dialects[name];
     const { server, trainer } = await opened(dialect);
@@ -217,7 +217,7 @@ test('what a service does is tried out on a model that is given back', async () 
   }
 });
 
-test('a service that is started again while it is tried out is tried out once more', async () => {
+test('a training service that restarts during the probe is probed again', async () => {
   const server = await serving();
   let passes = 0;
   server.fate = ({ route }) => {
@@ -229,14 +229,14 @@ test('a service that is started again while it is tried out is tried out once mo
   expect(said.join()).toContain('tried out once more');
 });
 
-test('clipping is asked for where the service does it, and an error where it does not', async () => {
+test('gradient clipping is done by a service that can, and is an error otherwise', async () => {
   const wish = { adam: { ...adam, gradNormMax: 0.5 } };
   const { trainer } = await opened(summing, wish);
   expect(trainer.found.clips).toBe(true);
   await expect(opened(skyrlJax, wish)).rejects.toMatchObject({ code: 'TRAINER_SETTING' });
 });
 
-test('a service that takes the rate alone is said to', async () => {
+test('a service that takes only the learning rate is reported', async () => {
   expect((await opened(giveOnce)).said.join()).toContain('takes the learning rate alone');
   expect((await opened(skyrlJax)).said).toEqual([]);
 });
@@ -255,13 +255,13 @@ test.each([
   expect(server.steps).toHaveLength(0);
 });
 
-test('losses that need none are found to', async () => {
+test('losses that need no entropies are recognised', async () => {
   const { trainer } = await opened();
   for (const loss of Object.values(losses)) await trainer.check(loss);
   await expect(trainer.check({ name: 'none' })).rejects.toMatchObject({ code: 'NO_LOSS' });
 });
 
-test('sequences that a service would pad or take for others are refused', async () => {
+test('sequences that a service would pad or confuse are refused', async () => {
   const { trainer } = await opened();
   const item = sequence(1, 8, 3);
   const wrong: [TrainSequence, RegExp][] = [
@@ -332,7 +332,7 @@ test.each(
   }
 });
 
-test('where requests are known by their number, nothing is made once more', async () => {
+test('nothing is repeated at a service that knows requests by number', async () => {
   const { server, trainer, said } = await opened(summing);
   losing(server, 'optim_step', 'lost after');
   await steps(server, trainer, 2);
@@ -367,7 +367,7 @@ test.each([false, true])(
   },
 );
 
-test('a model that something else has trained is made once more before the next step', async () => {
+test('a model that something else has trained is rebuilt before the next step', async () => {
   const wanted = await undisturbed(skyrlJax, 2);
   const { server, trainer, said } = await opened();
   await steps(server, trainer, 1);
@@ -377,7 +377,7 @@ test('a model that something else has trained is made once more before the next 
   expect(said.join()).toContain('changed by something else');
 });
 
-test('a service that does not come back is waited for once: giving its models back, and closing, wait no more', async () => {
+test('a service that does not come back is waited for once, not again to release models and to close', async () => {
   const clock = impatientClock((ms) => ms >= 10_000);
   const { server, trainer, said } = await opened(skyrlJax, { clock, awayMs: 60_000 });
   await steps(server, trainer, 1);
@@ -406,7 +406,7 @@ test('a model that a service took back is not waited for when the trainer closes
   expect(clock.now() - startedMs).toBe(0);
 });
 
-test('a failure of the service is its own words, and nothing of the batch stays', async () => {
+test('a failure of the service is reported in its words, and nothing of the batch stays', async () => {
   const wanted = await undisturbed(summing, 2);
   const { server, trainer } = await opened(summing);
   await steps(server, trainer, 1);
@@ -420,7 +420,7 @@ test('a failure of the service is its own words, and nothing of the batch stays'
   expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
 });
 
-test('a result that the service cannot write ends the step within a minute', async () => {
+test('a result that the service cannot write ends the step', async () => {
   const server = await serving();
   const { trainer } = await trainerOn(server, {
     clock: impatientClock((ms) => ms >= 10_000),
@@ -435,7 +435,7 @@ test.each([
   [500, '{"detail":"Out of range float values are not JSON compliant: nan"}'],
   [503, '{"detail":"loss is NaN"}'],
   [200, '{"loss_fn_outputs":[{"logprobs":{"data":[NaN,NaN]}}]}'],
-])('a service that answers NaN (%d %s) is said to, at once', async (status, body) => {
+])('a service that answers NaN (%d %s) is reported at once', async (status, body) => {
   const server = await serving();
   const clock = impatientClock((ms) => ms >= 10_000);
   const { trainer, said } = await trainerOn(server, { clock, awayMs: 600_000 });
@@ -456,7 +456,7 @@ test.each([
   expect(said).toEqual([]);
 });
 
-test('weights that came to NaN are a step that changes nothing', async () => {
+test('a step that leads to NaN weights changes nothing', async () => {
   const { server, trainer } = await opened();
   await steps(server, trainer, 1);
   let optimised = false;
@@ -476,7 +476,7 @@ test('weights that came to NaN are a step that changes nothing', async () => {
   expect(far([...server.models.values()].at(-1)!.weights, wanted)).toBeLessThan(1e-5);
 });
 
-test('losses without end end the step', async () => {
+test('an infinite loss ends the step', async () => {
   const { server, trainer } = await opened();
   server.fate = ({ route }) => (route === 'forward_backward' ? 'lost after' : undefined);
   const step = trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
@@ -494,7 +494,7 @@ test('a gradient that is not finite changes nothing', async () => {
   expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
 });
 
-test('what is saved is gone on from by another process, after the first was killed', async () => {
+test('a saved state is resumed by another process after the first was killed', async () => {
   const wanted = await undisturbed(skyrlJax, 3);
   const { server, trainer, folder } = await opened();
   await steps(server, trainer, 2);
@@ -545,7 +545,7 @@ test('a version that is saved twice has two places and one digest', async () => 
   expect(second.state?.uri).not.toBe(first.state?.uri);
 });
 
-test('a version to compare with is scored beside the one that is trained', async () => {
+test('a reference version is scored beside the one that is trained', async () => {
   const { server, trainer, folder } = await opened();
   const first = await trainer.save({ version: 0, folder });
   await steps(server, trainer, 1);
@@ -567,7 +567,7 @@ test('a version to compare with is scored beside the one that is trained', async
   expect(server.models.size).toBe(0);
 });
 
-test('rollouts of other weights than the service has are noticed before the first step', async () => {
+test('rollouts of weights that the service lacks are noticed before the first step', async () => {
   const { server, trainer } = await opened();
   const other = batch.map((item) => ({
     ...item,
@@ -578,7 +578,7 @@ test('rollouts of other weights than the service has are noticed before the firs
   expect(server.steps).toHaveLength(0);
 });
 
-test('what another kind of trainer wrote is refused by name', async () => {
+test('a checkpoint of another kind of trainer is refused by name', async () => {
   const { trainer, folder } = await opened();
   const path = (version: number) => ({ version, uri: join(folder, 'x.safetensors'), digest: null });
   const others = [
@@ -601,7 +601,7 @@ test('what another kind of trainer wrote is refused by name', async () => {
   });
 });
 
-test('another base model, a wrong key and a service that is down are errors before anything else', async () => {
+test('another base model, a wrong key and a service that is down are errors at the start', async () => {
   await expect(opened({}, { baseModels: ['Qwen/Qwen3-8B'] })).rejects.toMatchObject({
     code: 'TRAINER_BASE',
     message: expect.stringContaining("trains table, and not 'Qwen/Qwen3-8B'"),
@@ -630,7 +630,7 @@ test('another base model, a wrong key and a service that is down are errors befo
   await expect(opened({}, { url: 'localhost:8000' })).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('a service that comes late is waited for', async () => {
+test('a service that starts late is waited for', async () => {
   const server = await serving();
   server.down(true);
   setTimeout(() => server.down(false), 400);
@@ -638,7 +638,7 @@ test('a service that comes late is waited for', async () => {
   expect(said.join()).toMatch(/has not answered get_server_capabilities for 0 s.*answers again/);
 });
 
-test('a model waits for room, as a killed run gives it back late', async () => {
+test('a model waits for room, which a killed run frees late', async () => {
   const server = await serving({ modelsMax: 1 });
   const { trainer } = await trainerOn(server);
   await trainer.restore(

@@ -38,7 +38,7 @@ const clips = readVectors<
 const finite = clips.cases.filter(({ id }) => !id.endsWith('non-finite'));
 const broken = clips.cases.filter(({ id }) => id.endsWith('non-finite'));
 
-test.each(finite)('clipping gives the reference gradients: $id', ({ args, expect: want }) => {
+test.each(finite)('gradient clipping gives the reference gradients: $id', ({ args, expect: want }) => {
   const gradients = args.grads.map((gradient) => Float32Array.from(gradient, Number));
   const norm = jointNorm(gradients);
   const factor = clipFactor(norm, args.maxNorm);

@@ -118,7 +118,7 @@ test.each(modes)('a resumed adapter goes on bit for bit, on two threads too (%s)
   await Promise.all([trainer.close(), other.close()]);
 });
 
-test('an adapter of before they named the bytes of their policy is taken, with a warning', async () => {
+test('an adapter that does not name the digest of its policy is taken with a warning', async () => {
   const trainer = await start('adapter');
   await step(trainer, 1);
   const { weights } = await trainer.save(files('older'));
@@ -137,7 +137,7 @@ test('an adapter of before they named the bytes of their policy is taken, with a
   expect(warnings).toHaveLength(1);
 });
 
-test('an adapter is refused on another policy than the one that it was trained on', async () => {
+test('an adapter is refused on a policy other than the one it was trained on', async () => {
   const trainer = await start('adapter');
   await step(trainer, 1);
   const saved = await trainer.save(files('on-base'));
@@ -160,7 +160,7 @@ test('an adapter is refused on another policy than the one that it was trained o
   await again.close();
 });
 
-test('publishing an adapter alone needs a policy that others can read', async () => {
+test('publishing only an adapter needs a policy that others can read', async () => {
   const policy = { config, tensors: initialise(config, 5) };
   const made = EmbeddedTrainer.create({ policy, adapter: { adapter, publish: 'adapter' } });
   await expect(made).rejects.toThrow('give `policy` as a path');

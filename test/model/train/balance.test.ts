@@ -2,12 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { balance } from '../../../model/train/balance.ts';
 import { tokenLimited } from '../../oracles/tokenLimit.ts';
 
-describe('balance', () => {
+describe('token balancing', () => {
   const lengths = [90, 80, 30, 30, 20, 10, 5, 5];
   const sums = (parts: readonly (readonly number[])[]) =>
     parts.map((part) => part.reduce((sum, place) => sum + lengths[place]!, 0));
 
-  test('covers every sequence once and evens the sums out', () => {
+  test('covers every sequence once with nearly equal sums', () => {
     const parts = balance(lengths, 3);
     expect(parts.flat().toSorted((a, b) => a - b)).toEqual([...lengths.keys()]);
     expect(Math.max(...sums(parts)) - Math.min(...sums(parts))).toBeLessThanOrEqual(10);
@@ -25,8 +25,8 @@ describe('balance', () => {
   });
 });
 
-describe('tokenLimited', () => {
-  test('its inverse puts results back in order', () => {
+describe('the token limit', () => {
+  test('has an inverse that restores the order', () => {
     const lengths = [14, 16, 24, 25, 15, 50, 13, 13, 18, 54];
     const { partitions, inverse } = tokenLimited(lengths, 83);
     const endToEnd = partitions.flat().map((place) => lengths[place]);

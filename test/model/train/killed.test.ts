@@ -42,7 +42,7 @@ test.each([
   ['optimiser', { optimiser: false }],
   ['weights', { optimiser: true }],
 ] as const)(
-  'killed in the middle of: %s',
+  'a trainer killed in the middle of the %s goes on to the same weights',
   async (fate, whole) => {
     const want = await leftAlone();
     const path = await begun(fate);

@@ -6,7 +6,7 @@ import {
   pairedMicroBatches,
 } from '../../../model/train/microBatches.ts';
 
-test('rows are sorted by length and cut so that padded tokens stay within the limit', () => {
+test('micro-batches sort rows by length and keep padded tokens within the limit', () => {
   expect(microBatches([3, 20, 9, 16, 0, 10], 40)).toEqual([
     { rows: [1], length: 24 },
     { rows: [3, 5], length: 16 },
@@ -14,14 +14,14 @@ test('rows are sorted by length and cut so that padded tokens stay within the li
   ]);
 });
 
-test('a row longer than the limit goes alone', () => {
+test('a row longer than the limit is a micro-batch of its own', () => {
   expect(microBatches([100, 1], 10)).toEqual([
     { rows: [0], length: 104 },
     { rows: [1], length: 8 },
   ]);
 });
 
-test('the two rows of a pair stay together, also where both would not fit', () => {
+test('the two rows of a pair stay together even if they exceed the limit', () => {
   expect(pairedMicroBatches([3, 20, 9, 16, 10, 2, 4, 4], 50)).toEqual([
     { rows: [0, 1], length: 24 },
     { rows: [2, 3], length: 16 },
@@ -36,7 +36,7 @@ test('the two rows of a pair stay together, also where both would not fit', () =
   expect(pairedMicroBatches([3, 20], 10)).toEqual([{ rows: [0, 1], length: 24 }]);
 });
 
-test('balanced parts have nearly equal numbers of tokens', () => {
+test('balanced micro-batches have nearly equal numbers of tokens', () => {
   const lengths = [40, 8, 24, 16, 32, 8, 16, 16];
   const parts = microBatches(lengths, 160, 'karmarkar-karp');
   const tokens = parts.map(({ rows }) => rows.reduce((sum, row) => sum + lengths[row]!, 0));
@@ -44,7 +44,7 @@ test('balanced parts have nearly equal numbers of tokens', () => {
 });
 
 test.each(['length', 'karmarkar-karp', 'packed'] as const)(
-  'by %s, each row is in one micro-batch, long enough for it and within the limit',
+  'micro-batches by %s hold each row once and stay within the limit',
   (packing) => {
     for (let batch = 0; batch < 40; batch++) {
       const coin = draws('packing', batch);
@@ -66,7 +66,7 @@ test.each(['length', 'karmarkar-karp', 'packed'] as const)(
   },
 );
 
-test('balanced pairs stay together', () => {
+test('pairs stay together in balanced micro-batches', () => {
   const parts = pairedMicroBatches([3, 20, 9, 16, 10, 2, 4, 4], 64, 'karmarkar-karp');
   const rows = parts.flatMap((part) => part.rows);
   expect(rows.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);

@@ -20,14 +20,14 @@ const { fround } = Math;
 
 const bits = (array: Float32Array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 
-test.each(LENGTHS)('a sum of %d numbers has the bits of number by number', (length) => {
+test.each(LENGTHS)('a vectorised sum of %d numbers has the bits of the plain loop', (length) => {
   const [sum, part] = [numbers(length, 1), numbers(length, 2)];
   const want = sum.map((value, index) => value + (part[index] as number));
   addTo(sum, part);
   expect(bits(sum).equals(bits(want))).toBe(true);
 });
 
-test.each(LENGTHS)('the squares of %d numbers add up', (length) => {
+test.each(LENGTHS)('the sum of squares of %d numbers is exact', (length) => {
   sumOfSquares(numbers(65_536, 9)); // what an earlier call left is not counted
   const x = numbers(length, 3);
   const want = x.reduce((sum, value) => sum + value * value, 0);
@@ -39,7 +39,7 @@ test('squares larger than a float32 are summed', () => {
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-  'a single %d is in the norm, wherever it stands',
+  'a single %d shows in the norm wherever it stands',
   (value) => {
     for (const place of [0, 5, 32_768, 32_770]) {
       const x = numbers(32_771, 4);
@@ -49,7 +49,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
   },
 );
 
-test.each(LENGTHS)('AdamW of %d numbers has the bits of number by number', (length) => {
+test.each(LENGTHS)('vectorised AdamW of %d numbers has the bits of the plain loop', (length) => {
   const settings = { beta1: 0.9, beta2: 0.999, eps: 1e-8, weightDecay: 0.01 };
   const [parameter, mean, square] = [
     numbers(length, 6),

@@ -85,7 +85,7 @@ function learner(trainee: Trainee) {
   return { device, learner: new Learner(trainee, trainerDefaults, device) };
 }
 
-test('the policy under an adapter is put on the device once, the factors for every step', async () => {
+test('the policy under an adapter is copied to the device once, the adapter for every step', async () => {
   const { device, learner: trained } = learner({ config, tensors, adapter });
   await trained.step(batch);
   await trained.step(batch);
@@ -96,7 +96,7 @@ test('the policy under an adapter is put on the device once, the factors for eve
   expect(device.held).toEqual([]);
 });
 
-test('other weights under the adapter take the place of those before', async () => {
+test('new weights under an adapter replace the old ones on the device', async () => {
   const { device, learner: trained } = learner({ config, tensors, adapter });
   await trained.step(batch);
   await trained.reset({ config, tensors, adapter }, null);
@@ -109,7 +109,7 @@ test('other weights under the adapter take the place of those before', async () 
   await trained.close();
 });
 
-test('a policy that is trained as a whole is put there for every step, and leaves nothing', async () => {
+test('a policy that is trained as a whole is copied to the device for every step, and leaves nothing', async () => {
   const { device, learner: trained } = learner({ config, tensors, adapter: null });
   await trained.step(batch);
   await trained.step(batch);

@@ -108,7 +108,7 @@ test.each(
     { name, loss: 'gspo', lora: false },
   ]),
 )(
-  '$name, $loss, LoRA $lora: the same weights and scores on any number of threads',
+  'training $name by $loss (LoRA: $lora) gives the same weights and scores on any number of threads',
   async ({ name, loss, lora }) => {
     const first = await trained(name, loss, 1, lora);
     for (const threads of THREADS.slice(1)) {

@@ -81,7 +81,7 @@ function sequencesOf({ inputIds, lossMask, advantages, oldLogProbs }: Args): Tra
 
 describe('training steps give the reference losses, norms and weights', () => {
   const { tolerance, cases } = readVectors<Args, Expect>('model-train');
-  test.each(cases)('$id', async ({ id, args, expect: want }) => {
+  test.each(cases)('in case $id', async ({ id, args, expect: want }) => {
     const [beta1, beta2] = args.betas;
     const { eps, weightDecay, maxGradNorm: gradNormMax } = args;
     const settings = { beta1, beta2, eps, weightDecay, gradNormMax };
@@ -259,7 +259,7 @@ test('the preference loss is the plain one of the scored pairs, and steps widen 
   expect(losses.at(-1)!).toBeLessThan(0.8 * losses[0]!);
 });
 
-test('pairs that are not whole are refused', async () => {
+test('incomplete pairs are refused', async () => {
   const trainer = await start({ policy: policy() });
   const step = (sequences: TrainSequence[]) =>
     trainer.step({ sequences, loss: preferred, lr: 0.01 });
@@ -295,7 +295,7 @@ test('a step on corrected data is that on fresh data, its tokens weighted by how
   expect((await step(1, 2)).gradNorm).toBe(0);
 });
 
-test('a reference that is missing is asked for', async () => {
+test('a missing reference is demanded', async () => {
   const trainer = await start({ policy: policy() });
   const sequences = batch(1);
   sequences[0] = withReferences(sequences, -4)[0]!;
@@ -367,7 +367,7 @@ test('a step whose gradient is not finite changes nothing', async () => {
   expect(await trainer.save(target)).toEqual(saved);
 });
 
-test('scores are the log-probs that a policy step starts from', async () => {
+test('the trainer scores the log-probs that a policy step starts from', async () => {
   const trainer = await start({ policy: policy(), settings: { microBatchTokensMax: 64 } });
   const sequences = batch(4);
   const scores = await trainer.score(sequences.map(({ tokens }) => tokens));
@@ -417,12 +417,12 @@ test('a policy file that is not there fails the start with its name', async () =
   await expect(EmbeddedTrainer.create({ policy: at('missing') })).rejects.toThrow('missing');
 });
 
-test('layers that are computed again give the same weights, bit for bit', async () => {
+test('recomputed layers give the same weights, bit for bit', async () => {
   const kept = await digestOf({}, 'kept');
   expect(await digestOf({ settings: { recompute: true } }, 'again')).toBe(kept);
 });
 
-test('norms and biases are left alone by a decay of matrices', async () => {
+test('weight decay of matrices leaves norms and biases alone', async () => {
   const decayed = async (decay: 'all' | 'matrices') => {
     const trainer = await start({ policy: policy(), settings: { decay, weightDecay: 0.5 } });
     const none = batch(1).map((sequence) => ({ ...sequence, oldLogProbs: sequence.advantages }));

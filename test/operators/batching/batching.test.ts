@@ -23,7 +23,7 @@ describe('roundRate', () => {
   const rates = (of: number, rate: ReturnType<typeof roundRate>): number[] =>
     Array.from({ length: of }, (_, index) => rate(batch({ index, of })));
 
-  test('is that of the reference at the start of each step, when asked', () => {
+  test('is the reference’s, at the start of each step, if asked for', () => {
     const schedule = { kind: 'cosine', warmupSteps: 2, totalSteps: 10, minRatio: 0.1 } as const;
     expect(rates(10, roundRate({ ...options, mode: 'reference' }))).toEqual(
       Array.from({ length: 10 }, (_, step) => 2 * learningRateFactor(schedule, step)),
@@ -46,7 +46,7 @@ describe('roundRate', () => {
     expect(made.slice(peak)).toEqual(made.slice(peak).sort((a, b) => b - a));
   });
 
-  test('is the rate itself where the round has no known length', () => {
+  test('is the rate itself if the length of the round is unknown', () => {
     expect(roundRate(options)(batch({ index: 0, of: 0 }))).toBe(2);
   });
 });

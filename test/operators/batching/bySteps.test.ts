@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import { byStep, type StepPoint } from '../../../operators/batching/bySteps.ts';
 
-test('is level before the first point and behind the last, and a straight line between', () => {
+test('a value by steps is constant before the first point and after the last, and linear between', () => {
   const points: StepPoint[] = [
     [10, 0.6],
     [20, 0.2],
@@ -16,7 +16,7 @@ test('is level before the first point and behind the last, and a straight line b
   expect(byStep([[7, 0.5]], 1)).toBe(0.5);
 });
 
-test('goes through its points, and never outside of what they span', () => {
+test('a value by steps goes through its points and stays within their range', () => {
   for (let seed = 0; seed < 50; seed++) {
     const chance = draws(seed, 'points');
     let step = 0;

@@ -40,7 +40,7 @@ describe('mixed', () => {
     });
   });
 
-  test('keeps the order, and of each class the first', () => {
+  test('keeps the order, and the first of each class', () => {
     const taken = mixed(
       items({ a: 3, b: 3 }).toSorted((x, y) => x[1] - y[1]),
       ([name]) => name,
@@ -54,11 +54,11 @@ describe('mixed', () => {
     ]);
   });
 
-  test('lets no empty class starve the others, which keep their proportions', () => {
+  test('lets an empty class not starve the others, which keep their proportions', () => {
     expect(mix({ 'v/hard': 10, 'g/easy': 14 }, { shares })).toEqual({ 'v/hard': 10, 'g/easy': 2 });
   });
 
-  test('takes a class whole of which there is next to nothing', () => {
+  test('takes the whole of a tiny class', () => {
     const there = { a: 100, b: 100, c: 1 };
     const even = { a: 1, b: 1, c: 1 };
     expect(mix(there, { shares: even })).toEqual({ a: 100, b: 100, c: 1 });
@@ -68,12 +68,12 @@ describe('mixed', () => {
     expect(mix({ a: 93, b: 92, c: 16 }, { shares: even })).toEqual({ a: 92, b: 92, c: 16 });
   });
 
-  test('leaves out what has no share', () => {
+  test('leaves out a class without a share', () => {
     expect(mix({ a: 2, b: 2, c: 2 }, { shares: { a: 1, b: 0 } })).toEqual({ a: 2 });
     expect(mix({ c: 2 }, { shares: { a: 1 } })).toEqual({});
   });
 
-  test('takes at most so many in all, in proportion', () => {
+  test('takes at most the total, in proportion', () => {
     expect(mix({ a: 100, b: 100 }, { shares: { a: 2, b: 1 } }, 9)).toEqual({ a: 6, b: 3 });
     expect(mix({ a: 100, b: 100, c: 2 }, { shares: { a: 1, b: 1, c: 1 } }, 9)) //
       .toEqual({ a: 3, b: 3, c: 2 });

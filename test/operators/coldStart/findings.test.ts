@@ -32,7 +32,7 @@ function pool(...members: readonly (string | Partial<Evolved>)[]): Evolved[] {
   });
 }
 
-describe('difficulty', () => {
+describe('the difficulty of a question', () => {
   test.each([
     ['easy', ['direct+', 'tools-1']],
     ['easy', ['direct+', 'tools+1', 'verify-hint+1']],
@@ -50,7 +50,7 @@ describe('difficulty', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('the pool kept', () => {
   const kept = (members: Evolved[], perQuestion = 9) =>
     filterPool(members, {
       tools: { tags: paperTools },
@@ -66,7 +66,7 @@ describe('what is kept', () => {
     expect(filtered.dropped.map(({ why }) => why)).toEqual(Array(2).fill('no tool was needed'));
   });
 
-  test('of a medium one are the right ones that call tools, each call once, five at most', () => {
+  test('of a medium question is at most five right trajectories with tools, without repeated calls', () => {
     const members = pool(
       'direct-',
       'tools+5',
@@ -86,7 +86,7 @@ describe('what is kept', () => {
     ]);
   });
 
-  test('of a hard one is nothing, not even a direct answer that was right once', () => {
+  test('of a hard question is empty, even if a direct answer was right once', () => {
     const filtered = kept(pool('direct+', 'direct-', 'tools-1'));
     expect(filtered).toMatchObject({ difficulty: 'hard', kept: [] });
     expect(filtered.dropped[0]).toEqual({ index: 0, why: 'not always right' });

@@ -179,21 +179,21 @@ describe('a cold start', () => {
     ]);
   });
 
-  test('makes one failed record where everything failed', async () => {
+  test('makes one failed record if everything failed', async () => {
     const { pool } = await poolOf(() => {
       throw new Error('no more');
     });
     expect(pool.map(({ action, text }) => [action, text])).toEqual([['failed', 'no more']]);
   });
 
-  test('ends with the error of a model that can answer nobody', async () => {
+  test('ends with the error of a model that is permanently down', async () => {
     const run = poolOf(() => {
       throw new MillraceError('MODEL_REFUSED', 'the key is wrong');
     });
     await expect(run).rejects.toThrow('the key is wrong');
   });
 
-  test('takes the word of another judge', async () => {
+  test('accepts another judge', async () => {
     const { pool } = await poolOf(guesser, { isRight: (_, text) => text.includes('Bob') });
     expect(pool[0]!.correct).toBe(true);
   });

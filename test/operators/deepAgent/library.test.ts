@@ -47,20 +47,20 @@ describe('a library of functions', () => {
       /:2: field "parameters\.required": "b" is none of the properties/,
     ],
     [line(), /:2: field "name": "f" stands on a line before/],
-  ])('says which line and field is wrong: %s', async (second, message) => {
+  ])('with an error is refused by line and field: %s', async (second, message) => {
     await expect(readLibrary(file(line(), second))).rejects.toMatchObject({
       code: 'TOOL_LIBRARY',
       message: expect.stringMatching(message) as unknown,
     });
   });
 
-  test('that is empty or not there says what to write', async () => {
+  test('that is empty or missing is refused with an example', async () => {
     await expect(readLibrary(file(''))).rejects.toMatchObject({ code: 'TOOL_LIBRARY' });
     await expect(readLibrary(join(folder, 'none'))).rejects.toMatchObject({ code: 'TOOL_LIBRARY' });
   });
 });
 
-describe('a call', () => {
+describe('a call of a library function', () => {
   const doc = JSON.parse(line());
   const docOf = (name: string) => (name === 'f' ? doc : undefined);
 
@@ -73,13 +73,13 @@ describe('a call', () => {
     ['{"name": "constructor", "arguments": {}}', 'there is no tool named "constructor"'],
     ['{"arguments": {}}', 'the call has no "name"'],
     ['null', 'a call is one JSON object with "name" and "arguments"'],
-  ])('%s', (body, fault) => {
+  ])('with %s', (body, fault) => {
     const read = readCall(body, docOf, 'repaired');
     if (fault instanceof RegExp) expect(read.fault).toMatch(fault);
     else expect(read.fault).toBe(fault);
   });
 
-  test('is not looked at by the schema in the reference', () => {
+  test('is not checked against the schema in reference mode', () => {
     expect(readCall('{"name": "f", "arguments": {"a": "1"}}', docOf, 'reference').fault).toBeNull();
   });
 });

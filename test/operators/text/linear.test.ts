@@ -1,6 +1,6 @@
 /**
  * What reads a policy's text takes time in proportion to its length, whatever it holds: a long response that repeats one
- * tag must not hold a stage up. Times are compared with each other alone.
+ * tag must not hold a stage up. How the time grows is compared, over a span that no noise can bridge.
  */
 import { describe, expect, test } from '@jest/globals';
 import { lastBoxed } from '../../../base/text/boxed.ts';
@@ -185,52 +185,41 @@ const TEXTS: Readonly<Record<string, (characters: number) => string>> = {
   'many roots in a unit': (n) => `${grown('\\text ', n)}{`,
 };
 
-const FEW = 40_000;
+const FEW = 20_000;
+const MANY = 4 * FEW;
+/** 64 times as long as the short text: work in proportion is 64 times as much, work that grows by the square 4,096 times. */
+const HUGE = 64 * FEW;
+/** Halfway between the two, eight times away from either, so that no noise reaches it. */
+const GROWTH_MAX = 512;
+/** Who reads a long text in less is not looked at further. */
+const QUICK_MS = 20;
+/** Less is not told from noise. */
+const NOISE_MS = 5;
 /** In one piece: `repeat` leaves a rope, which the first who reads it has to join. */
 const joined = (text: string): string => Buffer.from(text).toString();
-/** Each text long, made once for all functions. */
+/** Each long text, made once for all functions. */
 const LONG = Object.entries(TEXTS).map(([name, text]) => ({
   name,
   of: (characters: number) => joined(text(characters)),
-  many: joined(text(4 * FEW)),
+  many: joined(text(MANY)),
 }));
-/** Times below it are not compared: a compilation or a collection may take as long. */
-const NOISE_MS = 5;
-/** A doubling of the text may take 2.5 times as long; four times the text is two of them. */
-const GROWTH_MAX = 2.5 ** 2;
-const RUNS = 7;
-/** What looks slow after them is measured on, up to so many: another program's noise passes, growth stays. */
-const RUNS_OF_DOUBT = 60;
-/** What takes longer is plain after one run; what takes less is looked at twice more with four times the text: the first collections of garbage are steps, growth goes on. */
-const PLAIN_MS = 500;
 
 describe.each(Object.entries(FUNCTIONS))('%s', (_, read) => {
   test('takes time in proportion to the length of its text', () => {
     const slow = LONG.filter(({ of, many }) => {
-      const takenMs = grownMs(read, () => of(FEW), many);
-      if (takenMs === null || takenMs > PLAIN_MS) return takenMs !== null;
-      const [longer, longest] = [of(16 * FEW), of(64 * FEW)];
-      return (
-        grownMs(read, () => many, longer) !== null && grownMs(read, () => longer, longest) !== null
-      );
+      if (leastMs(read, many, QUICK_MS) <= QUICK_MS) return false;
+      const bound = GROWTH_MAX * Math.max(NOISE_MS, leastMs(read, of(FEW), NOISE_MS));
+      return leastMs(read, of(HUGE), bound) > bound;
     });
     expect(slow.map(({ name }) => name)).toEqual([]);
   });
 });
 
-/** What `read` takes for the longer text, where it is more in proportion than for a quarter of it; null where it is not. */
-function grownMs(read: (text: string) => unknown, few: () => string, many: string): number | null {
-  let [shortest, shortestOfMany] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  let short: string | null = null;
-  const grows = () => shortestOfMany > GROWTH_MAX * Math.max(NOISE_MS, shortest);
-  for (let run = 0; run < RUNS || (run < RUNS_OF_DOUBT && grows()); run++) {
-    shortestOfMany = Math.min(shortestOfMany, timeOf(read, many));
-    if (shortestOfMany <= GROWTH_MAX * NOISE_MS) return null;
-    short ??= few();
-    shortest = Math.min(shortest, timeOf(read, short));
-    if (grows() && shortestOfMany > PLAIN_MS) break;
-  }
-  return grows() ? shortestOfMany : null;
+/** The least of three runs, or the first that is quick enough. */
+function leastMs(read: (text: string) => unknown, text: string, enoughMs: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3 && least > enoughMs; run++) least = Math.min(least, timeOf(read, text));
+  return least;
 }
 
 /** Milliseconds of this process's own: what others do on the machine does not count. */
