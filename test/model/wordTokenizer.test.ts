@@ -48,7 +48,7 @@ function randomText(seed: number): string {
 }
 
 describe('wordTokenizer', () => {
-  test('gives any text back, with tags or without', () => {
+  test('decodes any text that it encoded, with or without tags', () => {
     for (let seed = 0; seed < 3000; seed++) {
       const text = randomText(seed);
       expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);

@@ -101,7 +101,7 @@ describe('evolve', () => {
     expect(keys.sort()).toEqual(expected.sort());
   });
 
-  test('makes one failed record of a question that nothing came of, and a dead letter', async () => {
+  test('makes a failed record and a dead letter of a question without a trajectory', async () => {
     const models = () => Promise.reject(new Error('the server is gone'));
     const run = await runOperator(evolve(options({ models })), topics.questions, questions);
     expect(run.outputs.map(({ action, text, of }) => [action, text, of])).toEqual(
@@ -125,7 +125,7 @@ describe('evolve', () => {
     expect(run.sideRecords['tool-calls']![0]).toMatchObject({ output: 'gone', ok: false });
   });
 
-  test('records the policy version that the gate holds, and lets each question out again', async () => {
+  test('records the policy version of the gate, and releases each question', async () => {
     let inside = 0;
     const gate: PolicyGate = {
       ...openGate,
@@ -183,7 +183,7 @@ describe('evolve', () => {
     await expect(run).rejects.toThrow('the digest differs');
   });
 
-  test('ends with the error of a model that can answer nobody', async () => {
+  test('ends with the error of a model that is permanently down', async () => {
     const models = () => Promise.reject(new MillraceError('MODEL_REFUSED', 'the key is wrong'));
     const run = runOperator(evolve(options({ models })), topics.questions, questions);
     await expect(run).rejects.toThrow('the key is wrong');

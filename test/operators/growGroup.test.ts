@@ -72,7 +72,7 @@ describe('a rollout', () => {
     expect(toolCalls[0]).toMatchObject({ questionId: 'a/b', output: 'found one', ok: true });
   });
 
-  test('is told the whole context each time, with draws of its own', async () => {
+  test('is asked with the whole context each time, and its own draws', async () => {
     const options = rolloutOptions(turns(search('one'), answer('2')));
     const { rollouts } = await grow(options);
     const { requests } = options.engine as ReturnType<typeof scriptedPolicy>;
@@ -89,12 +89,12 @@ describe('a rollout', () => {
     ]);
   });
 
-  test('that ends without an answer says so', async () => {
+  test('that ends without an answer is marked', async () => {
     const [rollout] = (await grow(rolloutOptions(() => '<think>I</think><|end|>'))).rollouts;
     expect(rollout).toMatchObject({ status: 'done', finish: 'stop' });
   });
 
-  test('that calls once too often ends at the limit, its last call unmade', async () => {
+  test('that exceeds its calls ends at the limit, without its last call', async () => {
     const options = rolloutOptions(() => search('one'), { callLimit: 2 });
     const { rollouts, toolCalls } = await grow(options);
     expect(rollouts[0]).toMatchObject({ status: 'done', finish: 'callLimit', toolCalls: 2 });
@@ -111,7 +111,7 @@ describe('a rollout', () => {
     },
   );
 
-  test('takes a call from its own segment alone, from the innermost opening tag', async () => {
+  test('takes a call only from its own segment, from the innermost opening tag', async () => {
     const options = rolloutOptions(
       turns('<search>one<search> two </search>', 'three</search>', answer('2')),
     );
@@ -127,7 +127,7 @@ describe('a rollout', () => {
     expect(rollout!.tokens).toHaveLength(40);
   });
 
-  test('goes on where its engine stopped short, and makes the call of both parts', async () => {
+  test('continues if its engine stopped short, and makes the call of both parts', async () => {
     const made = rolloutOptions(turns(search('one two three'), answer('2')));
     const { generate } = made.engine;
     const engine = {
@@ -295,7 +295,7 @@ describe('a group that branches', () => {
     }
   });
 
-  test('records of each clone whose it is and from where, and shares that beginning', async () => {
+  test('records the parent and offset of each clone, and shares that prefix', async () => {
     const { rollouts } = await grow(options({ branching: branching({ decide: () => true }) }));
     const clones = rollouts.filter(({ parent }) => parent !== null);
     expect(clones.length).toBeGreaterThan(0);
@@ -331,7 +331,7 @@ describe('a group that branches', () => {
     }
   });
 
-  test('starts with N roots and refills an idle group one by one', async () => {
+  test('starts with N roots, and refills an idle group one by one', async () => {
     const tree = branching({ decide: () => false });
     const made = options({ branching: tree, samples: () => 5 });
     const { rollouts } = await grow({
@@ -342,7 +342,7 @@ describe('a group that branches', () => {
     expect(new Set(rollouts.map(({ id }) => id)).size).toBe(5);
   });
 
-  test('measures step entropy and asks with its change since the branch’s first segment', async () => {
+  test('branches on the change of step entropy since the branch’s first segment', async () => {
     const changes: number[] = [];
     const tree = branching({
       initialRollouts: 1,
@@ -375,7 +375,7 @@ describe('a group that branches', () => {
     expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });
   });
 
-  test('can look behind the result: there the policy goes on as it was seen to', async () => {
+  test('can measure entropy after the result, where the policy then continues', async () => {
     const changes: number[] = [];
     const tree = branching({
       initialRollouts: 1,
@@ -411,7 +411,7 @@ describe('a group that branches', () => {
     expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });
   });
 
-  test('holds back nobody but the clones that a slow branch may yet be the source of', async () => {
+  test('delays only clones whose source may still be a slow branch', async () => {
     let free = (): void => undefined;
     const slow = new Promise<void>((resolve) => {
       free = resolve;
@@ -441,7 +441,7 @@ describe('a group that branches', () => {
     expect(group).toEqual(await grow(options(Promise.resolve())));
   });
 
-  test('can count the rounds in a row in which this very branch was cloned', async () => {
+  test('can count consecutive rounds in which a single branch was cloned', async () => {
     const told: string[] = [];
     const tree = branching({
       initialRollouts: 2,
@@ -461,7 +461,7 @@ describe('a group that branches', () => {
     expect(told.slice(0, 8)).toEqual(['0', '0', '1', '0', '2', '0', '3', '0']);
   });
 
-  test('counts the rounds in a row that grew it, and starts over after one that did not', async () => {
+  test('counts consecutive rounds that grew it, and restarts after one that did not', async () => {
     for (let seed = 0; seed < 20; seed++) {
       const told: number[] = [];
       const grewAt = new Map<number, boolean>();
@@ -528,7 +528,7 @@ describe('a group whose budget a monitored rollout splits', () => {
   const requestsOf = ({ engine }: RolloutOptions) =>
     (engine as ReturnType<typeof scriptedPolicy>).requests;
 
-  test('hands the entropy of the question and of all segments to the policy', async () => {
+  test('passes the entropy of the question and of all segments to the policy', async () => {
     const seen: unknown[] = [];
     const tree: Branching = {
       ...arpo(settings),
@@ -547,7 +547,7 @@ describe('a group whose budget a monitored rollout splits', () => {
     expect([0, 1, 2, 3, 4].map((index) => asked(index).length)).toEqual([2, 2, 2, 2, 2]);
   });
 
-  test('starts with as many roots as AEPO splits off', async () => {
+  test('starts with as many roots as AEPO allots', async () => {
     // The script always says the same, so the mean over the two segments is below the question's entropy.
     const options = monitored({ branching: { ...aepo(settings), decide: () => true } });
     const { rollouts } = await grow(options);
@@ -580,7 +580,7 @@ describe('a group whose budget a monitored rollout splits', () => {
     expect(calls).toHaveLength(toolCalls.length);
   });
 
-  test('leaves the draws of its rollouts as they are without a monitor', async () => {
+  test('leaves the draws of its rollouts unchanged', async () => {
     const fixed = monitored({ branching: aepo({ ...settings, dynamicBudget: false }) });
     const always: Branching = { ...aepo(settings), initialRollouts: () => 2 };
     const { rollouts, toolCalls } = await grow(monitored({ branching: always }));
@@ -588,7 +588,7 @@ describe('a group whose budget a monitored rollout splits', () => {
     expect({ rollouts, toolCalls: own }).toEqual(await grow(fixed));
   });
 
-  test('is grown also when the monitored rollout fails', async () => {
+  test('is grown even if the monitored rollout fails', async () => {
     const script = (line: ScriptLine): string => {
       if (line.request.draws.length > 5) throw new Error('the engine is ill');
       return answer('2');
@@ -599,7 +599,7 @@ describe('a group whose budget a monitored rollout splits', () => {
     expect(rollouts.map(({ status }) => status)).toEqual(Array(5).fill('done'));
   });
 
-  test('rejects when its signal aborts while it is monitored', async () => {
+  test('rejects if its signal aborts while it is monitored', async () => {
     const abort = new AbortController();
     const options = rolloutOptions(
       () => {

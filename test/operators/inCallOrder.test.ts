@@ -19,7 +19,7 @@ describe('inCallOrder', () => {
     expect(came).toEqual(['a', 'b', 'c']);
   });
 
-  test('rejects at once, and lets later calls come', async () => {
+  test('rejects at once, and goes on with later calls', async () => {
     const call = inCallOrder(async (value: number) => {
       if (value < 0) throw new Error('negative');
       return value;

@@ -57,7 +57,7 @@ describe('evaluation', () => {
 });
 
 describe('measure', () => {
-  test('tells the numbers of an evaluation once all its questions are there', async () => {
+  test('reports an evaluation once all its questions are scored', async () => {
     const half = await runOperator(make(), topics.scored, groups.slice(0, 1));
     expect(half.outputs).toEqual([]);
     const { outputs, commits } = await runOperator(make(), topics.scored, groups);
@@ -78,7 +78,7 @@ describe('measure', () => {
     expect(outputs.at(-1)!.name).toBe('eval/questions');
   });
 
-  test('tells what else the parts say, and what it is asked for', async () => {
+  test('reports further parts and what it is asked for', async () => {
     const parts = { raw: 1, failedResults: 2, resultBlocks: 2, thinkingLength: 100, concise: 0 };
     const one = evaluated('a', 0, { rewards: [{ score: 1, parts }], toolCalls: [2], lengths: [9] });
     const told = { questions: 1, openMax: 1, clock: manualClock(), also: () => ({ mine: 7 }) };
@@ -92,7 +92,7 @@ describe('measure', () => {
     expect(outputs.at(-1)!.name).toBe('eval/questions');
   });
 
-  test('keeps evaluations apart and passes over other phases', async () => {
+  test('keeps evaluations apart and ignores other phases', async () => {
     const others = (['practice', 'explore'] as const).map((phase) =>
       scored({ question: question({ phase, round: 1 }) }),
     );

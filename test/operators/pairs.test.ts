@@ -72,7 +72,7 @@ obeysOperatorLaws('pairs', make, {
   values: [groupOf(asked('q1'), [1, 0]), groupOf(asked('q2'), [0, 1])],
 });
 
-test('looks the texts of a group up and gives its pairs', async () => {
+test('the pairs stage looks up the texts of a group and gives its pairs', async () => {
   const { outputs } = await runOperator(make(), topics.scored, [groupOf(asked('q1'), [1, 0])]);
   expect(outputs).toEqual([
     {
@@ -84,14 +84,14 @@ test('looks the texts of a group up and gives its pairs', async () => {
   ]);
 });
 
-test('passes over groups of other phases, and gives a record where there is no pair', async () => {
+test('the pairs stage ignores groups of other phases, and writes a record even without a pair', async () => {
   const values = [groupOf(asked('q1', 'evaluate'), [1, 0]), groupOf(asked('q2'), [1, 1])];
   const { outputs, unsettled } = await runOperator(make(), topics.scored, values);
   expect(outputs.map(({ question: { id }, pairs: made }) => [id, made])).toEqual([['q2', []]]);
   expect(unsettled).toBe(0);
 });
 
-test('shows the criterion of the question each finished rollout', async () => {
+test('the pairs stage shows each finished rollout of a question to the criterion', async () => {
   const seen: (readonly Candidate[])[] = [];
   const of: Question[] = [];
   const criterion: PairsOptions['criterion'] = (about) => {

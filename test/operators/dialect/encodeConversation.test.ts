@@ -90,7 +90,7 @@ const references = JSON.parse(
 
 describe('a conversation', () => {
   test.each(references.map((one, i) => [`${i}: ${one.form}, ${one.learn}`, one] as const))(
-    'has the tokens and labels of LLaMA-Factory when asked for them: %s',
+    'has the tokens and labels of LLaMA-Factory if asked for: %s',
     (_, { row, learn, ids, labels }) => {
       const found = formOf(row)!;
       const { turns, functions } = conversationOf(row, found.form, found.columns);
@@ -106,7 +106,7 @@ describe('a conversation', () => {
     },
   );
 
-  test('learns each answer and the token that ends it, no more', () => {
+  test('trains on each answer and its end token alone', () => {
     const turns = [user('a'), said('b'), user('c'), said('d')];
     const [made] = encode(turns);
     expect(stretches(made!)).toBe('b<|im_end|>|d<|im_end|>');
@@ -119,12 +119,12 @@ describe('a conversation', () => {
     );
   });
 
-  test('leaves out answers that the data says not to learn', () => {
+  test('skips answers that the data excludes from training', () => {
     const [made] = encode([user('a'), said('b', { learnt: false }), user('c'), said('d')]);
     expect(stretches(made!)).toBe('d<|im_end|>');
   });
 
-  test('gives results in an answer the form of a rollout and does not learn them', () => {
+  test('gives results within an answer the form of a rollout, and does not train on them', () => {
     const [made] = encode([
       user('a'),
       said('<search>x</search><result>\nfound <think>\n</result>So <result>2</result> b'),
@@ -143,7 +143,7 @@ describe('a conversation', () => {
     expect(stretches(made!)).toBe('no<|im_end|>');
   });
 
-  test('whose template drops old thinking is learnt answer by answer, after what the policy was given', () => {
+  test('whose template drops old thinking is trained answer by answer, each after its own prompt', () => {
     const turns = [
       user('a'),
       said('b', { thinking: 't1' }),

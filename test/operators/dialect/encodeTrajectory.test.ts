@@ -7,7 +7,7 @@ const encode = (text: string) => [...encodeTrajectory(tinyWords, text)];
 const policy = (text: string) => [...tinyWords.encode(text)];
 
 describe('a trajectory as tokens', () => {
-  it('has the tokens that a rollout gives it', () => {
+  it('has the tokens of its rollout', () => {
     const outputs = ['one two', 'So </answer><search>it', ''];
     const text = outputs.map(
       (output) => `I look<search>it</search> <result>\n${output}\n</result>`,
@@ -22,14 +22,14 @@ describe('a trajectory as tokens', () => {
     ]);
   });
 
-  it('makes no tag token of what a tool said, in an open block neither', () => {
+  it('makes no tag token of tool text, even in an open block', () => {
     const made = encode('<result>a</search>b</result><result>c</search>');
     expect(made).not.toContain(tinyWords.id('</search>'));
     expect(made.filter((token) => token === tinyWords.id('<result>'))).toHaveLength(2);
     expect(tinyWords.decode(made)).toBe('<result>a</search>b</result><result>c</search>');
   });
 
-  it('is that of the tokenizer where no tool spoke', () => {
+  it('is encoded by the tokenizer alone if no tool was called', () => {
     for (const text of ['', ' ', 'So<search>one </search>\n', 'one two']) {
       expect(encode(text)).toEqual(policy(text));
     }

@@ -20,7 +20,7 @@ describe('a fenced text', () => {
     ['[TOOL_RESULTS][/TOOL_RESULTS]', '[ TOOL_RESULTS][ /TOOL_RESULTS]'],
     ['<<result>', '<< result>'],
     ['<|<|im_end|>|>', '<|< |im_end|>|>'],
-  ])('%s has no mark', (text, fenced) => {
+  ])('of %s has no markup', (text, fenced) => {
     expect(guard(text)).toBe(fenced);
     expect(guard(fenced)).toBe(fenced);
   });
@@ -36,11 +36,11 @@ describe('a fenced text', () => {
     'Page 1: the result is 4 </',
     '<think',
     '',
-  ])('%j comes back as it is', (text) => {
+  ])('of %j is unchanged', (text) => {
     expect(guard(text)).toBe(text);
   });
 
-  test('has no special token of the tokenizer, whatever it looks like', () => {
+  test('has no special token of the tokenizer, however spelt', () => {
     const markers = ['</s>', '>>TITLE<<', '[MASK]', 'a.b', 'x', ' ', '', '🙂🙂'];
     const special = fenceFor({ tools: [], markers });
     expect(special('a</s>b>>TITLE<<c[MASK] a.b axb x 🙂🙂')).toBe(
@@ -48,18 +48,18 @@ describe('a fenced text', () => {
     );
   });
 
-  test('has no marker that came of breaking another', () => {
+  test('has no marker made by breaking another', () => {
     expect(fence('a b ab', { tools: [], markers: ['ab', 'a b'] })).toBe('a  b a  b');
   });
 
-  test('knows the tools of the job alone', () => {
+  test('guards the tags of the job’s tools alone', () => {
     expect(fence('<shell>x</shell><search>y</search>', { tools: ['shell'] })).toBe(
       '< shell>x< /shell><search>y</search>',
     );
   });
 });
 
-test('another model writes steps, no results and no messages', () => {
+test('another model can write steps, but no results and no messages', () => {
   expect(stepFence('<think>a</think><result>b</result><|im_end|><search>c</search>')).toBe(
     '<think>a</think>< result>b< /result>< |im_end|><search>c</search>',
   );
@@ -108,7 +108,7 @@ function mixture(pieces: readonly string[], lengthMax: number, random: Draws): s
   return Array.from({ length }, (_, i) => pieces[random.integer(i + 1, pieces.length)]!).join('');
 }
 
-test('of any text whatever: no mark, nothing but spaces more, twice is once', () => {
+test('fencing leaves no markup in any text, adds only spaces, and is idempotent', () => {
   for (let i = 0; i < 3000; i++) {
     const text = mixture(PIECES, 12, draws('fence', i));
     const fenced = guard(text);
@@ -118,7 +118,7 @@ test('of any text whatever: no mark, nothing but spaces more, twice is once', ()
   }
 });
 
-test('whatever the policy and its tools write, a trajectory has the tags that a harmless tool leaves it', () => {
+test('a trajectory has the same tags whatever its tools write', () => {
   for (let i = 0; i < 2000; i++) {
     const key = draws('trajectory', i);
     const own = [0, 1, 2].map((turn) => ownWords(mixture(PIECES, 6, key.under('own', turn))));
@@ -131,6 +131,6 @@ test('whatever the policy and its tools write, a trajectory has the tags that a 
   }
 });
 
-test('a result that was cut off ends what the policy wrote', () => {
+test('a truncated result ends the text of the policy', () => {
   expect(withEmptyResults('a <result>b</result>c <result>\nd</res')).toBe('a <result></result>c ');
 });

@@ -5,11 +5,11 @@ import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
 import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
-describe('isPreferenceFormat', () => {
+describe('the preference format', () => {
   const good =
     '<think>a</think> <search>b</search><result>c</result>\n<think>d</think><answer>\\boxed{1}</answer>';
 
-  test('asks for thinking before a call and after its result', () => {
+  test('requires thinking before a call and after its result', () => {
     expect(isPreferenceFormat(good, paperTools)).toBe(true);
     expect(isPreferenceFormat(good.replace('</think> <s', '</think> so <s'), paperTools)).toBe(
       false,
@@ -24,7 +24,7 @@ describe('isPreferenceFormat', () => {
   });
 });
 
-test('calls are counted in tags and in fences', () => {
+test('calls are counted in tags and in code fences', () => {
   expect(countCallsWithFences('<python>a</python>```python\nb\n```<search>', paperTools)).toBe(2);
 });
 

@@ -75,7 +75,7 @@ describe('tags', () => {
     expect(dialect.stopTexts).toEqual(['</python>']);
   });
 
-  test('that ordinary text makes into one token only now and then are text', () => {
+  test('that become one token only in some contexts are text', () => {
     const merges = [
       ['<', '/'],
       ['</', 'a'],
@@ -88,7 +88,7 @@ describe('tags', () => {
 });
 
 describe('a rollout whose tags are several tokens', () => {
-  test('calls, reads the result and answers as one whose tags are tokens', async () => {
+  test('calls, reads results and answers like one whose tags are tokens', async () => {
     const call = '<think>é日</think><search>ünë 日</search>';
     const { rollout, calls } = await grown([call, `${ANSWER}${END}`]);
     expect(calls).toMatchObject([{ tool: 'search', input: 'ünë 日', turn: 0 }]);
@@ -101,7 +101,7 @@ describe('a rollout whose tags are several tokens', () => {
     ]);
   });
 
-  test('keeps what its last token says behind the tag, and learns it as its own', async () => {
+  test('keeps text that its last token has after the tag, and trains on it', async () => {
     const { rollout, calls } = await grown(['<search>one</search>.\nand more', `${ANSWER}${END}`]);
     expect(calls).toMatchObject([{ input: 'one' }]);
     const [own, result] = rollout.segments;
@@ -113,13 +113,13 @@ describe('a rollout whose tags are several tokens', () => {
     expect(rollout.text.startsWith('<search>one</search>.\n <result>\nfound one')).toBe(true);
   });
 
-  test('calls with what stands before the tag, also where its last token opens another', async () => {
+  test('calls with the text before the tag, even if its last token opens another tag', async () => {
     const { calls, rollout } = await grown(['<search>one</search><search>two', `${ANSWER}${END}`]);
     expect(calls).toMatchObject([{ tool: 'search', input: 'one' }]);
     expect(rollout.text.startsWith('<search>one</search>< <result>')).toBe(true);
   });
 
-  test('goes on from the very tokens that it sampled, however odd their spelling', async () => {
+  test('continues from the very tokens that it sampled', async () => {
     const bytes = (text: string) =>
       Int32Array.from(
         text
@@ -141,7 +141,7 @@ describe('a rollout whose tags are several tokens', () => {
     ]);
   });
 
-  test('goes on where an engine cut a tag in two', async () => {
+  test('goes on if an engine cut a tag in two', async () => {
     const { calls } = await grown(['<search>one</sea', 'rch>', `${ANSWER}${END}`]);
     expect(calls).toMatchObject([{ tool: 'search', input: 'one' }]);
   });

@@ -16,32 +16,32 @@ const GOOD =
   '<think>who?</think><search>who</search> <result>\nme\n</result>' +
   '<think>so</think><answer>It is \\boxed{me}</answer>';
 
-describe('tags', () => {
-  test('pairs are counted from left to right without nesting', () => {
+describe('tags of a trajectory', () => {
+  test('are paired from left to right without nesting', () => {
     expect(countPairs('<python><python></python></python>', 'python')).toBe(1);
     expect(countPairs('</search><search>', 'search')).toBe(0);
   });
 
-  test('calls of all tools are added up, and the tools can be named', () => {
+  test('count the calls of all tools, or of named ones', () => {
     const text = '<search>a</search><python>b</python><lookup>c</lookup>';
     expect(countToolCalls(text, paperTools)).toBe(2);
     expect(countToolCalls(text, ['lookup'])).toBe(1);
   });
 
-  test('a block knows where it lies', () => {
+  test('enclose blocks with known positions', () => {
     const [block] = blocks('ab<x>cd</x>e', 'x');
     expect(block).toEqual({ inner: 'cd', start: 2, end: 11 });
   });
 });
 
-describe('formatFault', () => {
-  test('finds none in a well-formed trajectory, in any variant', () => {
+describe('the format check', () => {
+  test('finds no fault in a well-formed trajectory, in any variant', () => {
     expect(formatFault(GOOD, 'reward', paperTools)).toBeNull();
     expect(formatFault(GOOD, 'rollout', paperTools)).toBeNull();
     expect(formatFault(GOOD, 'selection', paperTools)).toBeNull();
   });
 
-  test('gives the first fault only', () => {
+  test('reports only the first fault', () => {
     expect(formatFault(GOOD.replace('</think>', ''), 'reward', paperTools)).toBe('unpaired-think');
     expect(formatFault('<answer>\\boxed{1}</answer>', 'reward', paperTools)).toBe('no-think');
     expect(formatFault(GOOD.replace('</result>', ''), 'reward', paperTools)).toBe(
@@ -50,12 +50,12 @@ describe('formatFault', () => {
     expect(formatFault(GOOD.replace('\\boxed{me}', 'me'), 'reward', paperTools)).toBe('no-box');
   });
 
-  test('lets one result serve a search and a python call', () => {
+  test('lets one result serve a search and a Python call', () => {
     const shared = '<think>a</think><search>a</search><python>b</python><result>c</result>';
     expect(formatFault(`${shared}<answer>\\boxed{1}</answer>`, 'reward', paperTools)).toBeNull();
   });
 
-  test('is stricter about the edges and the answer when it selects training data', () => {
+  test('is stricter about edges and answer when selecting training data', () => {
     expect(isWellFormed(`so ${GOOD}`, 'reward', paperTools)).toBe(true);
     expect(formatFault(`so ${GOOD}`, 'selection', paperTools)).toBe('start-not-think');
     expect(formatFault(`${GOOD}.`, 'selection', paperTools)).toBe('end-not-answer');
@@ -65,7 +65,7 @@ describe('formatFault', () => {
   });
 });
 
-describe('answers', () => {
+describe('the answer of a trajectory', () => {
   test.each([
     ['<answer>plain</answer>', 'plain'],
     ['<answer>x \\boxed{\\text{A b}}</answer>', 'A b'],
@@ -73,38 +73,38 @@ describe('answers', () => {
     ['\\boxed{un{bal', '\\boxed{un{bal'],
     ['<answer>\\fbox{z}</answer>', '\\fbox{z}'],
     ['no answer', ''],
-  ])('the rollout variant reads %j', (text, answer) => {
+  ])('in a rollout is read from %j', (text, answer) => {
     expect(extractAnswer(text, 'rollout')).toBe(answer);
   });
 
-  test('a box that never closes is no box for the reward', () => {
+  test('is not read from an unclosed box by the reward', () => {
     expect(lastBoxed('a \\boxed{b', 'reward')).toBeNull();
     expect(lastBoxed('a \\boxed{b', 'selection')).toBe('\\boxed{b');
   });
 
-  test('the spaced form wins in the reward dialect', () => {
+  test('is read from the spaced form by the reward', () => {
     expect(lastBoxed('x \\boxed 5$ y', 'reward')).toBe('\\boxed 5');
   });
 });
 
-describe('steps and actions', () => {
-  test('steps put together give the text again', () => {
+describe('a trajectory of steps and actions', () => {
+  test('is the concatenation of its steps', () => {
     expect(splitSteps(GOOD).join('')).toBe(GOOD);
     expect(closedSteps(GOOD)).toHaveLength(1);
   });
 
-  test('a log piece is a call or what follows it', () => {
+  test('is logged by call and by what follows it', () => {
     expect(
       splitLogs('<think>A</think> <search>q1</search><result>r1</result> ', paperTools),
     ).toEqual(['<think>A</think> <search>q1</search>', '<result>r1</result>']);
   });
 
-  test('a call without a result of its own takes the next one', () => {
+  test('gives a call without a result the next one', () => {
     const text = '<search>a</search> mid <python>z</python><result>b</result>';
     expect(splitActions(text, paperTools)).toEqual(['<search>a</search> <result>b</result>']);
   });
 
-  test('long reasoning keeps its first step, its searches and its end', () => {
+  test('keeps its first step, its searches and its end when shortened', () => {
     const logs = ['a', '<python>b</python>', '<result>c</result>', 'd', 'e', 'f', 'g', 'h'];
     expect(priorReasoning(logs)).toBe(
       'Step 1: a\n\n...\n\nStep 5: e\n\nStep 6: f\n\nStep 7: g\n\nStep 8: h',
@@ -113,26 +113,26 @@ describe('steps and actions', () => {
   });
 });
 
-describe('results', () => {
-  test('empty, timed-out and erroneous results count as failed', () => {
+describe('results in a trajectory', () => {
+  test('count as failed if empty, timed out or erroneous', () => {
     const text = ['', 'Execution Timeout', 'NameError: x', 'fine']
       .map((result) => `<result>${result}</result>`)
       .join('');
     expect(countFailedResults(text)).toBe(3);
   });
 
-  test('what the policy wrote itself is left when results go', () => {
+  test('can be removed without the text of the policy', () => {
     expect(thinkingText('a<result>b</result>c<result>d')).toBe('ac');
   });
 });
 
-describe('repairs', () => {
-  test('a hint after a result gets its thinking tag', () => {
+describe('a repair', () => {
+  test('gives a hint after a result its thinking tag', () => {
     const text = '<think>a</think><search>b</search><result>c</result> Wait.';
     expect(repairHintPosition(text, ' Wait.')).toContain('</result><think> Wait.');
   });
 
-  test('a plain solution becomes a well-formed trajectory', () => {
+  test('makes a well-formed trajectory of a plain solution', () => {
     const tagged = tagSolution(
       'Compute.\n<python>1</python>\n<result>1</result>\nSo\n\\boxed{1}',
       'python',
@@ -141,13 +141,13 @@ describe('repairs', () => {
     expect(formatFault(tagged!, 'selection', paperTools)).toBeNull();
   });
 
-  test('blanks of any kind at the end go before an opened answer is closed', () => {
+  test('removes white space at the end before it closes an answer', () => {
     expect(tagSolution('<think>a</think><answer>\\boxed{1} \t\u00a0\n', 'python')).toBe(
       '<think>a</think></think><answer>\\boxed{1}</answer>',
     );
   });
 
-  test('a solution of one line has no place for an answer', () => {
+  test('finds no place for an answer in a solution of one line', () => {
     expect(tagSolution('\\boxed{1}', 'python')).toBeNull();
   });
 });

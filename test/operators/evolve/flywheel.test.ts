@@ -68,7 +68,7 @@ describe('flywheel', () => {
     expect(turns).toEqual([{ round: 1, parent: 0, branch: 'correct', dropped }]);
   });
 
-  test('gives a wrong parent the whole hint, keeps an unfinished one and sets nothing in between', async () => {
+  test('gives a wrong parent the whole hint, keeps an unfinished one, and inserts nothing', async () => {
     const asked: CompletionRequest[] = [];
     const replies = { '0/initial': [WRONG, ''], '1/locate': ['Step: 1'], '1/new-step': ['x'] };
     await flywheel(question, { ...options(replies, asked), hints: { qa: [' Wait.'], math: [''] } });
@@ -78,7 +78,7 @@ describe('flywheel', () => {
     expect(hinted.map(({ draws }) => draws)).toContainEqual(['test', '1/step-hint-continue', 0]);
   });
 
-  test('asks for the faulty step once, for all actions that need it', async () => {
+  test('asks for the faulty step once for all actions that need it', async () => {
     const asked: CompletionRequest[] = [];
     const nosy: EvolveAction = {
       name: 'nosy',
@@ -107,7 +107,7 @@ describe('flywheel', () => {
     expect(turns.map(({ parent }) => parent)).toEqual([0, 1, 2]);
   });
 
-  test('evolves as many first trajectories and parents as it is told, under names of their own', async () => {
+  test('evolves the configured number of first trajectories and parents, each with its own name', async () => {
     const asked: CompletionRequest[] = [];
     const { pool, turns } = await flywheel(question, {
       ...options({ '0/initial': [RIGHT], '0.1/initial': [WRONG, ''] }, asked),
@@ -157,7 +157,7 @@ describe('flywheel', () => {
     expect(turns[0]!.dropped).toContainEqual({ action: 'refine', why: '' });
   });
 
-  test('keeps the pool that there is when a model fails outside of an action', async () => {
+  test('keeps the pool so far if a model fails outside an action', async () => {
     const math = { ...question, ability: 'math' as const };
     const { complete, ...rest } = options({ '0/initial': [RIGHT], 'judge/0': ['Correct'] });
     const run = await flywheel(math, {
@@ -172,7 +172,7 @@ describe('flywheel', () => {
   });
 });
 
-test('of equally good candidates the one with fewer calls is first, and the best of all once all were used', () => {
+test('among equally good parents the one with fewer calls comes first, and the best of all once all were used', () => {
   const pool = [
     { text: '<search>a</search>', score: 1 },
     { text: '', score: 1 },

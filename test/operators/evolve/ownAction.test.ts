@@ -14,7 +14,7 @@ const secondOpinion: EvolveAction = {
   },
 };
 
-test('a user adds an evolve action of his own', async () => {
+test('a user can add an evolve action', async () => {
   const operator = evolve({
     models: {
       policy: async ({ continuation }) =>

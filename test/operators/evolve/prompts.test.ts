@@ -15,14 +15,14 @@ async function own(name: string, text: string): Promise<string> {
 }
 
 describe('prompts', () => {
-  test('fill their places in, and take no place from what fills them', () => {
+  test('are filled in, and take no placeholder from what fills them', () => {
     const { locate } = loadPrompts();
     const text = locate({ question: 'Who is {{steps}}?', steps: '#### Step 1: $& <think>' });
     expect(text).toContain('Question:\nWho is {{steps}}?\n');
     expect(text).toContain('#### Step 1: $& <think>\n');
   });
 
-  test('of a folder override those of the package, one by one', async () => {
+  test('in a folder override those of the package one by one', async () => {
     const place = await own('locate.md', 'Where is {{question}} wrong in {{steps}}?\n');
     const prompts = loadPrompts(place);
     expect(prompts.locate({ question: 'q', steps: 's' })).toBe('Where is q wrong in s?');
@@ -30,14 +30,14 @@ describe('prompts', () => {
     expect(prompts.judge(values)).toBe(loadPrompts().judge(values));
   });
 
-  test('name the file and the place that is missing or unknown', async () => {
+  test('are refused by file and placeholder if one is missing or unknown', async () => {
     const missing = await own('locate.md', 'Where is {{question}} wrong?');
     expect(() => loadPrompts(missing)).toThrow(/locate\.md: it lacks \{\{steps\}\}/);
     const unknown = await own('locate.md', '{{question}} {{steps}} {{answr}}');
     expect(() => loadPrompts(unknown)).toThrow(/locate\.md: nothing fills in \{\{answr\}\}/);
   });
 
-  test('name a file that is not a prompt, and a folder that is not there', async () => {
+  test('are refused if a file is no prompt, or the folder does not exist', async () => {
     const stray = await own('lokate.md', '{{question}} {{steps}}');
     expect(() => loadPrompts(stray)).toThrow(/lokate\.md is not a prompt/);
     expect(() => loadPrompts(join(stray, 'nowhere'))).toThrow(/nowhere cannot be read/);

@@ -47,7 +47,7 @@ describe('toolLoop', () => {
     expect(text).toContain('<result>Tool execute failed: no room</result>');
   });
 
-  test.each([toolDown, toolBroken])('takes no answer for none: %p', async (unanswered) => {
+  test.each([toolDown, toolBroken])('does not take %p for an answer', async (unanswered) => {
     const result = results(() => Promise.reject(unanswered('search', 'nobody is there')));
     const loop = toolLoop({ piece: scripted('<search>a</search>'), result, quotas });
     await expect(loop).rejects.toThrow('nobody is there');
@@ -61,7 +61,7 @@ describe('toolLoop', () => {
     expect(logs).toEqual([search, '<result>1</result>', search]);
   });
 
-  test('takes one more piece after such a call in reference mode, and does not look at it', async () => {
+  test('takes one more piece after such a call in reference mode, and ignores it', async () => {
     const search = '<search>a</search>';
     const { logs } = await toolLoop({
       piece: scripted(search, search, '<python>1</python>'),
@@ -103,7 +103,7 @@ describe('a reply', () => {
     expect(asPiece(' a ', tags)).toBe('a');
   });
 
-  test('is asked for four times, each under a number of its own, when the model gives up', async () => {
+  test('is requested four times, each with its own number, if the model gives up', async () => {
     const asked: number[] = [];
     const gaveUp = await withRetry(async (attempt) => {
       asked.push(attempt);
@@ -114,21 +114,21 @@ describe('a reply', () => {
   });
 });
 
-describe('replies', () => {
-  test('a redundancy needs a number and a corrected step', () => {
+describe('parsing a reply', () => {
+  test('finds a redundancy only with a number and a corrected step', () => {
     const reply = 'Step: 2\nAnalysis: twice\nCorrected Step: <think>once</think>';
     expect(readRedundancy(reply)).toEqual({ step: 2, corrected: '<think>once</think>' });
     expect(readRedundancy('Step: no')).toBeNull();
     expect(readRedundancy('Step: two\nAnalysis: a\nCorrected Step: b')).toBeNull();
   });
 
-  test('a faulty step is a number before the analysis', () => {
+  test('finds a faulty step as a number before the analysis', () => {
     expect(readFaultyStep('step: 3 analysis: x')).toBe(3);
     expect(readFaultyStep('Analysis: x\nStep: 3')).toBeNull();
     expect(readFaultyStep('')).toBeNull();
   });
 
-  test('a new step thinks before it calls', () => {
+  test('gives a new step thinking before its call', () => {
     expect(withThinkingTags('so <search>q</search>', paperTools)).toBe(
       '<think>so </think><search>q</search>',
     );
@@ -137,7 +137,7 @@ describe('replies', () => {
     );
   });
 
-  test('a trajectory opened again loses the tags of its answer and a call that was never run', () => {
+  test('reopens a trajectory without its answer tags and without a call that was never run', () => {
     const tools = ['search'];
     const head = '<think>a</think><search>b</search><result>c</result>';
     const answered = `${head}<think>d</think><answer>e</answer>`;
@@ -147,7 +147,7 @@ describe('replies', () => {
     expect(reopenedWithHint(called, ' Wait.', 'reference', tools)).toBe(' Wait.');
   });
 
-  test('a rewritten thinking is one block, whatever the model left out', () => {
+  test('makes one block of rewritten thinking, whatever the model left out', () => {
     const fence = fenceFor({ tools: paperTools });
     expect(closedThinking('so', fence)).toBe('<think>so</think>');
     expect(closedThinking('<think>so</think> and more', fence)).toBe('<think>so</think>');

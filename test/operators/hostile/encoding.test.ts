@@ -26,7 +26,7 @@ const MARKS = [
 describe.each<[string, Tokenizer]>([
   ['words', tinyWords],
   ['byte pairs', checkpoint],
-])('over %s', (_, tokenizer) => {
+])('a tokenizer of %s', (_, tokenizer) => {
   const marks = new Set(
     MARKS.flatMap((mark) => {
       try {
@@ -39,12 +39,12 @@ describe.each<[string, Tokenizer]>([
   const prompt = (question: string) => tokenizer.encode(question, { tags: false });
   const marksIn = (tokens: Int32Array) => [...tokens].filter((token) => marks.has(token));
 
-  test('there are tags to make', () => {
+  test('has tags that text could imitate', () => {
     expect(marks.size).toBeGreaterThan(5);
   });
 
   test.each<ResultTokens>(['masked', 'trained'])(
-    'a demonstration learns the same, %s',
+    'trains on the same tokens of a demonstration with %s results, whatever tools say',
     (results) => {
       const learnt = (output: string) =>
         told(output).map((text) => {
@@ -60,7 +60,7 @@ describe.each<[string, Tokenizer]>([
     },
   );
 
-  test('a continuation has the same tags', () => {
+  test('gives a continuation the same tags, whatever tools say', () => {
     const encoded = (output: string) =>
       told(output).map((text) => marksIn(encodeTrajectory(tokenizer, text)));
     const expected = encoded(HARMLESS);
@@ -69,12 +69,12 @@ describe.each<[string, Tokenizer]>([
     }
   });
 
-  test('a question makes no tag', () => {
+  test('makes no tag of a question', () => {
     for (const text of Object.values(hostileTexts)) expect(marksIn(prompt(text))).toEqual([]);
   });
 });
 
-test('what is learnt of a trajectory is what the policy wrote', () => {
+test('a trajectory is trained only on what the policy wrote', () => {
   const text = trajectories.right!.replace('R', fence(hostileTexts.ChatML!));
   const prompt = () => new Int32Array(0);
   const options = { prompt, tokenizer: tinyWords, results: 'masked' } as const;

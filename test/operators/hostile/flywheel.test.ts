@@ -94,7 +94,7 @@ describe.each<[string, Grow]>([
     };
   };
 
-  test('makes the same of a question whatever its tools say', async () => {
+  test('gives the same of a question whatever its tools say', async () => {
     const expected = await told(HARMLESS);
     expect(expected.pool.length).toBeGreaterThan(3);
     expect(expected.kept.length).toBeGreaterThan(0);
@@ -103,7 +103,7 @@ describe.each<[string, Grow]>([
     }
   });
 
-  test('whatever the text of an exception', async () => {
+  test('gives the same whatever the text of an exception', async () => {
     const throwing =
       (output: string): Grow =>
       (of, options) =>
@@ -122,7 +122,7 @@ describe.each<[string, Grow]>([
   });
 });
 
-test('no model is given a chat marker by a question, a tool or a trajectory', async () => {
+test('no question, tool or trajectory passes a chat marker to a model', async () => {
   const marked = Object.values(hostileTexts).filter((text) => chatFence(text) !== text);
   expect(marked.length).toBeGreaterThan(6);
   for (const text of marked) {
@@ -144,7 +144,7 @@ test('no model is given a chat marker by a question, a tool or a trajectory', as
   }
 });
 
-describe('a hostile server', () => {
+describe('a hostile model server', () => {
   test.each(['policy', 'analyst', 'critic'] as const)(
     'as the %s writes no result',
     async (role) => {

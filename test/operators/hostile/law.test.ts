@@ -36,7 +36,7 @@ function mixture(lengthMax: number, random: Draws): string {
   return Array.from({ length }, (_, i) => PIECES[random.integer(i + 1, PIECES.length)]!).join('');
 }
 
-test.each(Object.keys(cases))('in %s', (which) => {
+test.each(Object.keys(cases))('hostile text changes no trajectory in %s', (which) => {
   const { dialect, before, behind, calls } = cases[which]!;
   const { tokenizer, tools } = dialect;
   const fence = fenceFor({ tools, markers: tokenizer.markers ?? [] });

@@ -157,7 +157,7 @@ function emptied<T extends { readonly text: string }>(one: T): T {
   return { ...one, text: withEmptyResults(one.text) };
 }
 
-describe.each(Object.keys(cases))('%s', (name) => {
+describe.each(Object.keys(cases))('a run with a hostile tool in %s', (name) => {
   let dialect: Dialect;
   let bad: Made;
   let good: Made;
@@ -167,7 +167,7 @@ describe.each(Object.keys(cases))('%s', (name) => {
     good = await made(`good ${name}`, cases[name]!, dialect, harmlessIn(dialect));
   }, 120_000);
 
-  test('the tool was asked, and said what it could', () => {
+  test('asks the tool, which says all it can', () => {
     const said = new Set(bad.run.toolCalls.map(({ output }) => output));
     expect(said.size).toBeGreaterThan(texts.length / 2);
     expect([...said].every((output) => texts.includes(output))).toBe(true);
@@ -176,11 +176,11 @@ describe.each(Object.keys(cases))('%s', (name) => {
     expect(bad.run.deadLetters).toEqual([]);
   });
 
-  test('rollouts are the same but for its words', () => {
+  test('has the same rollouts but for the words of the tool', () => {
     expect(sorted(bad.run.rollouts.map(ownOf))).toEqual(sorted(good.run.rollouts.map(ownOf)));
   });
 
-  test('rewards, verdicts, selections and measurements are the same', () => {
+  test('has the same rewards, verdicts, selections and measurements', () => {
     expect(
       new Set(bad.run.scored.flatMap(({ rewards }) => rewards.map((r) => r.score))).size,
     ).toBeGreaterThan(3);
@@ -189,7 +189,7 @@ describe.each(Object.keys(cases))('%s', (name) => {
     }
   });
 
-  test('the flywheel makes and keeps the same', () => {
+  test('makes and keeps the same in the flywheel', () => {
     expect(sorted(bad.run.evolved.map(emptied))).toEqual(sorted(good.run.evolved.map(emptied)));
     const kept = ({ run }: Made) =>
       run.demonstrations.map((record) => ({ ...record, kept: record.kept.map(emptied) }));
@@ -197,7 +197,7 @@ describe.each(Object.keys(cases))('%s', (name) => {
     expect(kept(bad).some((record) => record.kept.length > 0)).toBe(true);
   });
 
-  test('the same tokens are trained on, with the same advantages', () => {
+  test('trains on the same tokens with the same advantages', () => {
     const learnt = ({ steps }: Made) =>
       steps.map(({ sequences, loss, lr }) => ({
         loss,

@@ -61,8 +61,8 @@ function leaked(text: string): string {
   return pieces.find((piece) => seen.includes(piece)) ?? '';
 }
 
-describe('a key that is said back', () => {
-  test('by an MCP server is cut away before the result is cut', async () => {
+describe('a key that is echoed', () => {
+  test('by an MCP server is redacted before the result is cut', async () => {
     const command = process.execPath;
     const place = { kind: 'process', command, args: [everything, 'stdio'], env: {} } as const;
     const server = mcpServer({ name: 'ref', place, timeoutMs: 20_000 });

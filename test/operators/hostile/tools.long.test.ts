@@ -187,7 +187,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
       return { tokens, read: dialect.read(parts) };
     };
 
-    test('no tag, answer or message is made', () => {
+    test('makes no tag, answer or message', () => {
       const expected = told('');
       const marks = marksIn(dialect, expected.tokens);
       for (const name of names) {
@@ -203,7 +203,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
     });
 
     if (how === 'a tool of one’s own') {
-      test('nor where the result is cut off, wherever that is', () => {
+      test('makes none where the result is cut off either', () => {
         const cuts = (name: string) => {
           const { length } = told(name).tokens;
           const every = name !== '' && length > 100 ? 9 : 1;
@@ -219,7 +219,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
     }
 
     if (encodedToo(how))
-      test('a trajectory that is encoded for training has no other marks either', () => {
+      test('adds no markup to a trajectory that is encoded for training', () => {
         const encoded = (name: string) =>
           marksIn(dialect, dialect.encodeExample('?', told(name).read, 'masked').tokens);
         const continued = (name: string) => marksIn(dialect, dialect.continuation(told(name).read));

@@ -8,7 +8,7 @@ const parts = (right: number, attempted: number) => ({
   parts: { raw: 0, right, attempted },
 });
 
-test('right calls are told of rewards that know them: their share of all calls, and how many a response has', () => {
+test('right calls are reported, by share and by response, for rewards that know them', () => {
   const asked = question({ phase: 'evaluate' });
   const groups = [
     scored({ question: asked, rewards: [parts(2, 3), parts(0, 0)] }),

@@ -17,7 +17,7 @@ function sample(f1: number, calls: number) {
   return { ...got, f1 };
 }
 
-describe('aggregate', () => {
+describe('the aggregate of samples', () => {
   test('gives the published worked example, a timeout counting as zeros', () => {
     const got = aggregate([sample(1, 2), sample(0.5, 0), null], 'qa', false);
     expect(got.f1).toBe(0.5);
@@ -32,8 +32,8 @@ describe('aggregate', () => {
   });
 });
 
-describe('evaluateSample', () => {
-  test('takes the last lines of the output where no answer was extracted', () => {
+describe('a sample', () => {
+  test('is judged by its last lines if no answer was extracted', () => {
     const output = 'a\n\nb\nc\nd\ne\nf is it';
     const got = evaluateSample({
       ability: 'qa',
@@ -45,7 +45,7 @@ describe('evaluateSample', () => {
     expect(got).toMatchObject({ valid: true, contains: 1, exact: 0 });
   });
 
-  test('is invalid and all zeros when there is nothing at all', () => {
+  test('is invalid and all zeros if it is empty', () => {
     const got = evaluateSample({
       ability: 'qa',
       tools: paperTools,
@@ -56,7 +56,7 @@ describe('evaluateSample', () => {
     expect(got).toMatchObject({ valid: false, contains: 0 });
   });
 
-  test('counts the length of what the policy wrote in code points', () => {
+  test('has the length of the policy’s text in code points', () => {
     const output = '😀😀<result>not counted</result>';
     const got = evaluateSample({
       ability: 'qa',
@@ -69,25 +69,25 @@ describe('evaluateSample', () => {
   });
 });
 
-describe('judges', () => {
-  test('a denial is no approval', () => {
+describe('a judge', () => {
+  test('does not approve by a denial', () => {
     expect(saysCorrect('<judgment>Correct</judgment> incorrect')).toBe(true);
     expect(saysCorrect('It is not correct')).toBe(false);
   });
 
-  test('a vote begins with yes or no', () => {
+  test('votes by a leading yes or no', () => {
     expect(redundancyVote('<answer> "Yes." </answer>')).toBe('yes');
     expect(redundancyVote('None')).toBe('no');
     expect(redundancyVote('I think yes')).toBeNull();
   });
 
-  test('a tie is concise', () => {
+  test('counts a tie as concise', () => {
     expect(isConcise(['yes', 'no', null])).toBe(true);
     expect(isConcise(['yes', 'yes', 'no'])).toBe(false);
   });
 });
 
-describe('bootstrap', () => {
+describe('the bootstrap', () => {
   test('draws as MT19937 does: the ten-thousandth output of seed 5489 is known', () => {
     const generator = mersenneTwister(5489);
     let last = 0;
@@ -95,18 +95,18 @@ describe('bootstrap', () => {
     expect(last).toBe(4123659995);
   });
 
-  test('one response has a mean and nothing else', () => {
+  test('gives one response only a mean', () => {
     expect(bootstrap([0.5], { seed: 1 })).toEqual({ 'mean@1': 0.5 });
   });
 
-  test('best is above and worst below the mean', () => {
+  test('gives a best above and a worst below the mean', () => {
     const got = bootstrap([0, 1, 1, 0], { seed: 42 });
     expect(Object.keys(got)).toContain('best@4/std');
     expect(got['best@2/mean']).toBeGreaterThan(got['mean@4']!);
     expect(got['worst@2/mean']).toBeLessThan(got['mean@4']!);
   });
 
-  test('prompts are averaged name by name', () => {
+  test('averages prompts name by name', () => {
     expect(averageMetrics([{ a: 1 }, { a: 3, b: 5 }])).toEqual({ a: 2, b: 5 });
   });
 });

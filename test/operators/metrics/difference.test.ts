@@ -38,7 +38,7 @@ describe('the interval of a difference of shares', () => {
     expect([low, high]).toEqual([expect.closeTo(-0.3991, 4), expect.closeTo(-0.0823, 4)]);
   });
 
-  test('is narrower where the same questions are easy twice, and wider where they are not', () => {
+  test('is narrower if the same questions are easy twice, and wider otherwise', () => {
     const width = ({ low, high }: { low: number; high: number }): number => high - low;
     const [before, after] = [ones(40, 100), ones(60, 100)];
     const same = shareDifference({ before, after }, seeded);
@@ -50,7 +50,7 @@ describe('the interval of a difference of shares', () => {
     }
   });
 
-  test('agrees with the bootstrap over pairs where there are many questions', () => {
+  test('agrees with the bootstrap over pairs if there are many questions', () => {
     const { uniform } = draws(3, 'pairs');
     const pairs = Array.from({ length: 2000 }, (_, i) => {
       const easy = uniform(3 * i);
@@ -70,7 +70,7 @@ describe('the interval of a difference of shares', () => {
     expect(Math.abs(interval.high - bootstrap.high)).toBeLessThan(0.006);
   });
 
-  test('has a width where all are right twice, and stays within −1 to 1', () => {
+  test('has a width even if all are right twice, and stays within −1 to 1', () => {
     const all = shareDifference({ before: ones(8, 8), after: ones(8, 8) }, seeded);
     expect([all.low, all.high]).toEqual([expect.closeTo(-0.3244, 4), expect.closeTo(0.3244, 4)]);
     const most = shareDifference({ before: [0, 0], after: [1, 1] }, seeded);

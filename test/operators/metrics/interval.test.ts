@@ -38,7 +38,7 @@ describe('the interval of a mean', () => {
     expect(at(0.99).high - at(0.99).low).toBeGreaterThan(at(0.8).high - at(0.8).low);
   });
 
-  test('is the mean where there is nothing to draw', () => {
+  test('is the mean if there is nothing to resample', () => {
     expect(meanInterval([], { seed: 1 })).toEqual({ low: 0, high: 0 });
     expect(meanInterval([0.5], { seed: 1 })).toEqual({ low: 0.5, high: 0.5 });
   });
@@ -75,7 +75,7 @@ describe('the interval of a share', () => {
     }
   });
 
-  test('is the bootstrap where questions are partly right', () => {
+  test('is the bootstrap if questions are partly right', () => {
     const parts = [0.25, 0.5, 1, 0.75, 0];
     expect(shareInterval(parts, { seed: 4 })).toEqual(meanInterval(parts, { seed: 4 }));
     expect(shareInterval([1, 0, 1, 1], { seed: 4 })).toEqual(wilsonInterval(0.75, 4));
@@ -104,20 +104,20 @@ describe('the interval of a mean over what only some questions have', () => {
     expect(held / 80).toBeLessThan(1);
   });
 
-  test('is that of the mean where each question has one', () => {
+  test('is that of the mean if each question has one', () => {
     const values = Array.from({ length: 30 }, (_, i) => stream.uniform(90_000 + i));
     const ones = values.map((sum) => ({ sum, count: 1 }));
     expect(ratioInterval(ones, { seed: 5 })).toEqual(meanInterval(values, { seed: 5 }));
   });
 
-  test('of a difference is surer where the questions are the same', () => {
+  test('of a difference is narrower if the questions are the same', () => {
     const before = parts(99);
     const after = before.map(({ sum, count }) => ({ sum: sum + count, count }));
     const { low, high } = ratioDifference({ before, after }, { seed: 1 })!;
     expect([low, high]).toEqual([expect.closeTo(1), expect.closeTo(1)]);
   });
 
-  test('is none where no question has it', () => {
+  test('is absent if no question has it', () => {
     const none = [{ sum: 0, count: 0 }];
     expect(ratioInterval([], { seed: 1 })).toBeNull();
     expect(ratioInterval(none, { seed: 1 })).toBeNull();

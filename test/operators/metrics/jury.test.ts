@@ -37,7 +37,7 @@ function seated(judge: AskModel, critic?: AskModel, votes?: number) {
 }
 
 describe('a judge', () => {
-  test('is shown question, references and answer, and is believed', async () => {
+  test('sees question, references and answer, and decides', async () => {
     const { ask, requests } = model(({ prompt }) =>
       prompt.includes('120 minutes') ? '<judgment>Correct</judgment>' : 'It is incorrect.',
     );
@@ -50,7 +50,7 @@ describe('a judge', () => {
     expect(requests[0]!.draws).toEqual([7, 'q', 'judge', 0]);
   });
 
-  test('is not asked what equality has settled, nor about nothing', async () => {
+  test('is not asked what equality has settled, nor about an empty answer', async () => {
     const { ask, requests } = model(() => 'Incorrect');
     const { sample } = seated(ask);
     expect(await sample('2h')).toEqual({ judged: 1, judgeFailed: 0 });
@@ -58,14 +58,14 @@ describe('a judge', () => {
     expect(requests).toEqual([]);
   });
 
-  test('sees the last lines where no answer was found', async () => {
+  test('sees the last lines if no answer was found', async () => {
     const { ask, requests } = model(() => 'Correct');
     await seated(ask).sample('', 'a\nb\nc\nd\ne\nf');
     expect(requests[0]!.prompt).toContain('b\nc\nd\ne\nf');
     expect(requests[0]!.prompt).not.toContain('a\nb');
   });
 
-  test('is asked three times, and what it leaves open is a failure', async () => {
+  test('is asked three times, and counts as a failure if undecided', async () => {
     const silent = model(() => null);
     const { sample, sleeps } = seated(silent.ask);
     expect(await sample('x')).toEqual({ judged: 0, judgeFailed: 1 });
@@ -99,7 +99,7 @@ describe('a critic', () => {
     expect(requests).toEqual([]);
   });
 
-  test('that says nothing leaves no part', async () => {
+  test('that says nothing gives no part', async () => {
     const { ask } = model(() => null);
     expect(await seated(judge, ask, 2).sample('x', called)).toEqual({ judged: 0, judgeFailed: 0 });
   });

@@ -35,7 +35,7 @@ describe('pass@k', () => {
     [2, 3, 1],
     [2, 1, 1.5],
     [0, 0, 1],
-  ])('of n %d, c %d, k %d is refused', (n, right, k) => {
+  ])('with n %d, c %d, k %d is refused', (n, right, k) => {
     expect(() => passAtK({ n, right }, k)).toThrow(RangeError);
   });
 

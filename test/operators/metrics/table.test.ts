@@ -50,7 +50,7 @@ const ada = evaluated(
 );
 
 describe('the reward of an evaluation', () => {
-  test('has every number of a response as a part, and the headline as its score', () => {
+  test('has every number of a response as a part, and the headline number as its score', () => {
     const [first] = half.rewards;
     expect(first).toEqual({
       score: 1,
@@ -82,7 +82,7 @@ describe('the reward of an evaluation', () => {
     expect(nothing).toMatchObject({ score: 0, parts: { valid: 0, f1: 0, raw: 0, format: -1 } });
   });
 
-  test('is left beside another one by a weight of 0', async () => {
+  test('can be kept beside another one by a weight of 0', async () => {
     const both = weighted([
       { weight: 1, reward: accuracy() },
       { weight: 0, reward: execution() },
@@ -102,7 +102,7 @@ describe('the table', () => {
   const table = benchmarkTable([ada, half, seven], { seed: 1, order: ['amc23'] });
   const [amc, wiki] = table.rows;
 
-  test('has a row a benchmark in the order asked for', () => {
+  test('has a row for each benchmark in the order asked for', () => {
     expect(
       table.rows.map(({ source, measure, questions, responses }) => [
         source,
@@ -147,7 +147,7 @@ describe('the table', () => {
     });
   });
 
-  test('takes the judge’s verdicts for mathematics where there are any', () => {
+  test('uses the judge’s verdicts for mathematics if there are any', () => {
     const judged = {
       ...half,
       rewards: half.rewards.map(({ score, parts }, i) => ({
@@ -165,7 +165,7 @@ describe('the table', () => {
     expect(row!.passAtK['pass@1']).toBe(1 / 2);
   });
 
-  test('can be made of any reward that says raw', () => {
+  test('can be made of any reward with the part raw', () => {
     const parts = { raw: 1, format: -1 };
     const plain = scored({
       question: question({ phase: 'evaluate' }),
@@ -183,8 +183,8 @@ describe('the table', () => {
   });
 });
 
-describe('behaviour', () => {
-  test('leaves out what the parts do not tell', () => {
+describe('the behaviour of a policy', () => {
+  test('leaves out what the parts do not say', () => {
     expect(behaviour([])).toEqual({});
     expect(Object.keys(behaviour([half]))).toEqual([
       'eval/successful_execution',
