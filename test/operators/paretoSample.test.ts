@@ -77,7 +77,7 @@ describe('paretoSample on the worked example', () => {
     expect(keptIds(await verdicts({ keep }))).toEqual(expected);
   });
 
-  test('tells why each was kept or not', async () => {
+  test('records why each was kept or not', async () => {
     const why = async (keep: number): Promise<Record<string, string>> =>
       Object.fromEntries([...(await verdicts({ keep }))].map(([id, verdict]) => [id, verdict.why]));
     expect(await why(4)).toEqual({
@@ -100,7 +100,7 @@ describe('paretoSample on the worked example', () => {
     });
   });
 
-  test('gives crowding distances of the truncated front alone', async () => {
+  test('gives crowding distances only of the truncated front', async () => {
     const all = await verdicts({ keep: 2 });
     const distances = Object.fromEntries([...all].map(([id, { distance }]) => [id, distance]));
     expect(distances).toEqual({
@@ -114,19 +114,19 @@ describe('paretoSample on the worked example', () => {
     });
   });
 
-  test('keeps the best one of a round that has none to practise', async () => {
+  test('keeps the best one of a round with none to practise', async () => {
     const all = await verdicts({ keep: 1 });
     expect(keptIds(all)).toEqual(['f']);
     expect(all.get('f')).toMatchObject({ index: 0, of: 1, why: 'selected' });
   });
 
-  test('without mixedOnly keeps what disagrees in tool calls alone', async () => {
+  test('without mixedOnly keeps groups that differ only in tool calls', async () => {
     expect(keptIds(await verdicts({ keep: 7, mixedOnly: false }))).toEqual([
       ...['a', 'b', 'c', 'd', 'f', 'g'],
     ]);
   });
 
-  test('says the same whatever order the candidates came in', async () => {
+  test('gives the same verdicts whatever the order of the candidates', async () => {
     const first = await verdicts({ keep: 3 });
     for (let seed = 0; seed < 20; seed++) {
       const values = shuffledBy(example, seed);
@@ -175,7 +175,7 @@ describe('paretoSample', () => {
     expect(whole.commits).toHaveLength(1);
   });
 
-  test('lets the kept ones leave first, in the order of their places', async () => {
+  test('emits the kept ones first, in the order of their places', async () => {
     const { outputs } = await runOperator(make({ window: 30, keep: 12 }), topics.scored, many(1));
     const kept = outputs.filter((verdict) => verdict.kept);
     expect(outputs.slice(0, kept.length)).toEqual(kept);
@@ -205,12 +205,12 @@ describe('paretoSample', () => {
       }
     });
 
-    test('tells the version that each window is due, however old its rollouts are', async () => {
+    test('records the version due for each window, however old its rollouts are', async () => {
       const { outputs } = await windows(scheduled);
       for (const verdict of outputs) expect(verdict.version).toBe(6 + number(verdict));
     });
 
-    test('says the same whatever order the candidates came in', async () => {
+    test('gives the same verdicts whatever the order of the candidates', async () => {
       const verdict = ({ scored: _, ...rest }: Selected): string => JSON.stringify(rest);
       const first = (await windows(scheduled)).outputs.map(verdict).sort();
       for (let seed = 0; seed < 10; seed++) {
@@ -219,7 +219,7 @@ describe('paretoSample', () => {
       }
     });
 
-    test('fails when more windows are open than it was told', async () => {
+    test('fails if more windows are open than allowed', async () => {
       const run = windows(
         scheduled.filter((_, i) => i % 4 === 0),
         { openMax: 2 },
@@ -238,8 +238,8 @@ describe('paretoSample', () => {
   });
 });
 
-describe('other ways to sample', () => {
-  test('a window can be so many candidates, whatever their round', async () => {
+describe('sampling', () => {
+  test('may use windows of a number of candidates, whatever their round', async () => {
     const values = Array.from({ length: 10 }, (_, i) =>
       candidate(`q${i}`, [0, i], [0, 1], 'math', i),
     );
@@ -247,7 +247,7 @@ describe('other ways to sample', () => {
     expect(keptIds(all)).toEqual(['q4', 'q9']);
   });
 
-  test('the objectives can be others', async () => {
+  test('may use other objectives', async () => {
     const all = await verdicts({
       mixedOnly: false,
       keep: 1,
@@ -256,7 +256,7 @@ describe('other ways to sample', () => {
     expect(all.get('e')).toMatchObject({ front: 0, objectives: [1, 0] });
   });
 
-  test('at random, any are kept: other ones with another seed, uniform groups too', async () => {
+  test('at random keeps any groups, uniform ones too, by the seed', async () => {
     const kept = new Set<string>();
     for (let seed = 0; seed < 20; seed++) {
       const ids = keptIds(await verdicts({ sampler: 'random', seed }));
@@ -266,7 +266,7 @@ describe('other ways to sample', () => {
     expect(kept.size).toBe(7);
   });
 
-  test('the paper’s crowding has finite ends, and its spread is a deviation', async () => {
+  test('with the paper’s crowding has finite ends, and the deviation as spread', async () => {
     const all = await verdicts({ mode: 'paper', keep: 2 });
     expect(all.get('f')!.objectives).toEqual([3, 0]);
     // Tool calls 1, 2, 2, 3 and correctness .5, sqrt(3)/4 twice, 0 for c, b, d, f.
@@ -275,7 +275,7 @@ describe('other ways to sample', () => {
     expect(all.get('f')!.distance).toBeCloseTo(gap + Math.sqrt(3) / 4 / 0.5);
   });
 
-  test('with several epochs, the kept have a place in each, in another order', async () => {
+  test('with several epochs gives the kept a place in each, in another order', async () => {
     const all = await verdicts({ epochs: 3, mixedOnly: false });
     const once = await verdicts({ mixedOnly: false });
     const placed = [...all.values()].filter(({ kept }) => kept).sort((a, b) => a.index - b.index);

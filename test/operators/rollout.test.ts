@@ -48,7 +48,7 @@ describe('rollout', () => {
     expect(run.sideRecords).toEqual({});
   });
 
-  test('tells of the first rollout that fails, of the tenth, the hundredth', async () => {
+  test('reports the first failed rollout, the tenth, the hundredth', async () => {
     const told: string[] = [];
     const script = () => {
       throw new Error('the engine\n is ill');
@@ -62,7 +62,7 @@ describe('rollout', () => {
     ]);
   });
 
-  test('ends with a tool that is down in failed rollouts, with one that is broken at once', async () => {
+  test('fails rollouts if a tool is down, and ends at once if it is broken', async () => {
     const calling = (error: Error) => {
       const call = () => Promise.reject(error);
       const tools = { tags: ['search'], call, close: async () => undefined };
@@ -75,7 +75,7 @@ describe('rollout', () => {
     );
   });
 
-  test('lets each question in through the gate and out again, also when it is cut off', async () => {
+  test('passes each question through the gate and releases it, even if it is cut off', async () => {
     let inside = 0;
     let most = 0;
     const counting: PolicyGate = {
@@ -112,7 +112,7 @@ describe('rollout', () => {
     expect([inside, reader.unsettled()]).toEqual([0, 1]);
   });
 
-  test('ends with the error of a gate that has failed: no question is lost to a dead letter', async () => {
+  test('ends with the error of a failed gate, and loses no question to a dead letter', async () => {
     const gate: PolicyGate = {
       ...openGate,
       withFirstVersion: (asked) => asked,

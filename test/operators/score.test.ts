@@ -57,7 +57,7 @@ describe('score', () => {
     }
   });
 
-  test('leaves rollouts that failed out of what the others are compared with', async () => {
+  test('excludes failed rollouts from the comparison of the others', async () => {
     const mean = (scores: readonly number[]): number[] =>
       scores.map((score) => score - scores.reduce((a, b) => a + b, 0) / scores.length);
     const failing = (failed: readonly number[]) =>
@@ -80,13 +80,13 @@ describe('score', () => {
     expect(commits.map(({ settled }) => settled)).toEqual([[0, 1, 2], [3, 4], [5]]);
   });
 
-  test('tells the oldest version of the group', async () => {
+  test('records the oldest version of the group', async () => {
     const mixed = group(one, ['1', '2', '3']).map((rollout, i) => ({ ...rollout, version: 5 - i }));
     const { outputs } = await runOperator(make(), topics.rollouts, mixed);
     expect(outputs[0]!.version).toBe(3);
   });
 
-  test('tells reward and advantage how much the policy wrote itself', async () => {
+  test('gives reward and advantage the number of tokens that the policy wrote', async () => {
     const [own, called] = group(one, ['12', '34']);
     const segment = { version: 0, entropy: null, tool: null };
     const segments = [
@@ -110,7 +110,7 @@ describe('score', () => {
     expect(seen).toEqual([paperTools, [2, 2], [2, 1], [2, 1]]);
   });
 
-  test('makes a second advantage of the part of actions, where asked, and refuses a reward without it', async () => {
+  test('makes a second advantage of the part for actions if asked to, and refuses a reward without it', async () => {
     const acting = (group: GroupForReward) =>
       spelled(group).map(({ score, parts }) => ({
         score,
@@ -130,7 +130,7 @@ describe('score', () => {
     );
   });
 
-  describe('with a reward that has to be waited for', () => {
+  describe('with an asynchronous reward', () => {
     const many = Array.from({ length: 12 }, (_, i) => group(question({ id: `q${i}` }), ['1'])[0]!);
 
     /** Answers after as many turns of the event loop as the timing says for the question. */
@@ -152,7 +152,7 @@ describe('score', () => {
         concurrency: 4,
       });
 
-    test('asks about several groups at once, and keeps their order whatever comes first', async () => {
+    test('scores several groups at once, and keeps their order whichever is first', async () => {
       for (let seed = 0; seed < 10; seed++) {
         const counts = { now: 0, most: 0 };
         const timing = shuffledBy([...many.keys()], seed);
@@ -192,7 +192,7 @@ describe('score', () => {
     await expect(run).rejects.toThrow('the judge is away');
   });
 
-  describe('where a part of the reward is needed', () => {
+  describe('if a part of the reward is required', () => {
     const brief = perRollout('brief', () => 1);
     const scored = (reward: RewardFunction) =>
       runOperator(
@@ -201,7 +201,7 @@ describe('score', () => {
         rollouts,
       );
 
-    test('refuses a reward without it at the first group, and says what to do', async () => {
+    test('refuses a reward without it at the first group, with a remedy', async () => {
       await expect(scored(brief)).rejects.toMatchObject({
         code: 'REWARD_PART',
         message: expect.stringMatching(
@@ -210,7 +210,7 @@ describe('score', () => {
       });
     });
 
-    test('takes one that leaves it with weight 0', async () => {
+    test('accepts one that has it with weight 0', async () => {
       const both = weighted([
         { weight: 1, reward: brief },
         { weight: 0, reward: accuracy() },
@@ -220,7 +220,7 @@ describe('score', () => {
       expect(outputs[0]!.rewards[0]).toEqual({ score: 1, parts: { brief: 1, raw: 0, format: -1 } });
     });
 
-    test('asks every rollout for it', async () => {
+    test('requires it of every rollout', async () => {
       const some: RewardFunction = ({ texts }) =>
         texts.map((text, i) => ({ score: 0, parts: i === 0 ? { raw: text.length } : {} }));
       await expect(scored(some)).rejects.toMatchObject({ code: 'REWARD_PART' });
@@ -252,7 +252,7 @@ describe('a reward that is not a finite number', () => {
     }
   });
 
-  test('is refused in the score alone, and where it is no number', async () => {
+  test('is refused in the score, even if it is no number at all', async () => {
     const scores = (score: unknown) => () =>
       ['', '', ''].map(() => ({ score: score as number, parts: { raw: 1 } }));
     for (const value of bad) {
@@ -276,7 +276,7 @@ describe('a reward that is not a finite number', () => {
     );
   });
 
-  test('is refused of an advantage as well', async () => {
+  test('is refused as an advantage too', async () => {
     const nowhere = (scores: readonly number[]) => scores.map(() => Number.NaN);
     await expect(scoring(spelled, { advantage: nowhere })).rejects.toThrow(
       'the advantage of rollout one/explore-0/0 is NaN',
@@ -300,7 +300,7 @@ describe('a reward that is not a finite number', () => {
   });
 });
 
-test('a reward that throws is told with its kind, the question and the line of the user’s file', async () => {
+test('a reward that throws is reported with its kind, the question and the line of the user’s file', async () => {
   const reward = ({ rollouts: given }: GroupForReward) =>
     given!.map((rollout) => ({ score: rollout.episode!.folds.length, parts: {} }));
   const run = runOperator(
@@ -316,7 +316,7 @@ test('a reward that throws is told with its kind, the question and the line of t
   });
 });
 
-test('whether the format is kept is known of every response; without an answer it is not', async () => {
+test('every response is checked for its format, which needs an answer', async () => {
   const right = '<think>so</think><answer>\\boxed{1}</answer>';
   const texts = [right, 'nothing but words', '<think>so</think>', right.replace('boxed', 'box')];
   const format = async (reward: RewardFunction, over: object = {}) => {

@@ -79,7 +79,7 @@ function run(slow: Promise<void>, signal = new AbortController().signal): Runnin
 const ids = (scored: readonly { readonly question: { readonly id: string } }[]): string[] =>
   scored.map(({ question: { id } }) => id);
 
-test('all others are committed while it is pending, and a start after a crash takes up it alone', async () => {
+test('while one rollout is slow all others are committed, and a restart after a crash repeats it alone', async () => {
   await log.commit((tx) => {
     for (let i = 0; i < QUESTIONS; i++) tx.append(topics.questions, question({ id: `q${i}` }));
   });

@@ -103,7 +103,7 @@ where(`a step on a training service (${reason})`, () => {
   });
 
   test.each(Object.keys(losses))(
-    'equals ours: %s',
+    'equals the embedded trainer: %s',
     async (name) => {
       await trainer.restore(first, 'train');
       const own = await embedded();

@@ -71,7 +71,7 @@ describe('selfCritic', () => {
     expect(judged(selfCritic())(candidates).pairs).toEqual([]);
   });
 
-  test('sets no text against itself', () => {
+  test('pairs no text with itself', () => {
     const verdict = judged(selfCritic())([
       right('same'),
       wrong('same'),
@@ -93,14 +93,14 @@ describe('preAlignedVanilla', () => {
     [0, 10, 'hard'],
     [10, 10, 'easy'],
     [0, 0, ''],
-  ])('calls %d right of %d %j', (rights, all, difficulty) => {
+  ])('grades %d right of %d as %j', (rights, all, difficulty) => {
     const verdict = judged(preAlignedVanilla())(group(rights, all));
     expect(verdict.difficulty).toBe(difficulty);
     const pairs = difficulty !== '' && rights > 0 && rights < all ? 1 : 0;
     expect(verdict.pairs).toHaveLength(pairs);
   });
 
-  test('sets the shortest right one against the wrong one with most calls, of equals the longest', () => {
+  test('pairs the shortest right one with the wrong one of most calls, or the longest of equals', () => {
     const verdict = judged(preAlignedVanilla({ pairsMax: 9 }))([
       right('long', { length: 12 }),
       right('short', { length: 8, toolCalls: 2 }),
@@ -126,11 +126,11 @@ describe('preAlignedGuided', () => {
     [5, 9, 'easy'],
     [0, 3, 'hard'],
     [0, 0, ''],
-  ])('calls %d right of %d %j', (rights, all, difficulty) => {
+  ])('grades %d right of %d as %j', (rights, all, difficulty) => {
     expect(judged(preAlignedGuided())(group(rights, all)).difficulty).toBe(difficulty);
   });
 
-  test('sets the surest right one of the fewest calls against wrong ones with more', () => {
+  test('pairs the surest right one of the fewest calls with wrong ones of more', () => {
     const verdict = judged(preAlignedGuided({ pairsMax: 9 }))([
       right('two calls', { toolCalls: 2, entropy: 0 }),
       right('unsure', { entropy: 0.5 }),
@@ -146,7 +146,7 @@ describe('preAlignedGuided', () => {
     ]);
   });
 
-  test('takes the demonstration where no chain is right, and nothing without one', () => {
+  test('takes the demonstration if no chain is right, and nothing without one', () => {
     const chains = [wrong('a', { toolCalls: 2 }), wrong('b', { toolCalls: 1 })];
     expect(judged(preAlignedGuided())(chains).pairs).toEqual([]);
     const demonstration = { text: text('shown'), toolCalls: 1 };
@@ -168,11 +168,11 @@ describe('selfEvolved', () => {
     [0, 1, 'hard'],
     [1, 1, 'easy'],
     [0, 0, ''],
-  ])('calls %d right of %d %j', (rights, all, difficulty) => {
+  ])('grades %d right of %d as %j', (rights, all, difficulty) => {
     expect(selfEvolvedPairs(group(rights, all)).difficulty).toBe(difficulty);
   });
 
-  test('wants an easy question answered with fewer calls and surely', () => {
+  test('prefers fewer calls and certainty for an easy question', () => {
     const verdict = judged(selfEvolved({ pairsMax: 2 }))([
       right('unsure', { entropy: 1 }),
       right('sure', { entropy: 0.1 }),
@@ -186,7 +186,7 @@ describe('selfEvolved', () => {
     ]);
   });
 
-  test('wants a hard question answered at length', () => {
+  test('prefers length for a hard question', () => {
     const verdict = selfEvolvedPairs([
       right('short', { length: 5 }),
       right('long', { length: 30 }),
@@ -197,7 +197,7 @@ describe('selfEvolved', () => {
   });
 });
 
-test('what is not of the strict format or too long counts for the class, not for a pair', () => {
+test('a trajectory that breaks the strict format or is too long counts for the difficulty, not for a pair', () => {
   const nested = '<think>a</think><answer>\\boxed{1}<search></answer>';
   const candidates = [
     right('long', { length: 51, toolCalls: 0 }),

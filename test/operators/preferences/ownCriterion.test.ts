@@ -10,7 +10,7 @@ const fewestCalls: Criterion = (candidates) => {
   return { difficulty: '', pairs: allPairs([best], worse, 1, 'calls') };
 };
 
-test('a user writes a criterion of his own', () => {
+test('a user can write a preference criterion', () => {
   const candidate = (text: string, correct: boolean, toolCalls: number): Candidate => ({
     text,
     correct,

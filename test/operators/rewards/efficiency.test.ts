@@ -23,7 +23,7 @@ function group(calls: readonly string[], lengths: readonly number[]): GroupForRe
   return { question, tools: paperTools, texts, lengths };
 }
 
-describe('efficiency', () => {
+describe('the efficiency reward', () => {
   test('gives the published worked example', () => {
     const reward = efficiency({ sigmaTool: 0.2, sigmaLength: 0.5 });
     const [own] = reward(group([SEARCH, '', SEARCH, PYTHON], [100, 50, 120, 200]));
@@ -32,7 +32,7 @@ describe('efficiency', () => {
     expect(own!.score).toBeCloseTo(1.0537893204905988, 14);
   });
 
-  test('is accuracy and format alone when both sigmas are 0', () => {
+  test('is accuracy and format alone if both sigmas are 0', () => {
     const reward = efficiency({ sigmaTool: 0, sigmaLength: 0 });
     const { texts, lengths } = group(['', SEARCH], [10, 900]);
     const wrong = texts[0]!.replace('Ada Lovelace', 'Nobody');
@@ -61,12 +61,12 @@ describe('efficiency', () => {
     expect(fading(sample)).toEqual(fixed(sample));
   });
 
-  test('a single rollout is at its own mean', () => {
+  test('puts a single rollout at its own mean', () => {
     const [own] = efficiency({ sigmaTool: 3, sigmaLength: 3 })(group([SEARCH], [77]));
     expect(own!.score).toBe(1);
   });
 
-  test('the paper halves the factors and pays for words that overlap', () => {
+  test('as in the paper halves the factors and rewards overlapping words', () => {
     const paper = efficiency({ sigmaTool: 0, sigmaLength: 0, mode: 'paper' });
     const { texts } = group([''], [1]);
     const half = texts[0]!.replace('Ada Lovelace', 'Ada Smith');
@@ -74,7 +74,7 @@ describe('efficiency', () => {
     expect(own!.parts).toMatchObject({ raw: 0.5, tool: 0.5, length: 0.5 });
   });
 
-  test('the paper counts lengths without tool results, the reference with them', () => {
+  test('as in the paper counts lengths without tool results, as in the reference with them', () => {
     const sample = { ...group(['', SEARCH], [10, 90]), policyLengths: [30, 10] };
     const lengthParts = (mode: 'paper' | 'reference'): number[] =>
       efficiency({ sigmaTool: 0, sigmaLength: 1, mode })(sample).map(({ parts }) => parts.length!);
@@ -84,7 +84,7 @@ describe('efficiency', () => {
     expect(brief).toBeGreaterThan(wordy!);
   });
 
-  test('counts calls of the tools of the job, and asks for their results', () => {
+  test('counts calls of the job’s tools, and requires their results', () => {
     const reward = efficiency({ sigmaTool: 0.1, sigmaLength: 0 });
     const looked = (text: string) => reward({ ...group([text], [1]), tools: ['lookup'] })[0]!.parts;
     expect(looked('<lookup>x</lookup>')).toMatchObject({ toolCalls: 1, format: -1 });

@@ -20,17 +20,17 @@ describe('the hierarchical reward', () => {
     ['wrong', said('Louvre'), 0],
     ['right in bad form', 'no tags at all \\boxed{La Tour}', -1],
     ['right with a call that has no result', said('La Tour', '<search>x</search>'), -1],
-  ])('of an answer that is %s', (_, text, expected) => {
+  ])('of an answer that is %s has the published value', (_, text, expected) => {
     expect(score(text).score).toBeCloseTo(expected, 12);
   });
 
-  test('tells its parts', () => {
+  test('has its parts recorded', () => {
     expect(score(said('La Tour', call('search'), call('python'))).parts) //
       .toEqual({ raw: 1, tools: 0.1, format: 0 });
     expect(score(`${said('La Tour')}<answer>`).parts).toEqual({ raw: 1, tools: 0, format: -1 });
   });
 
-  test('counts any two of the tools that a job has, and no tag besides', () => {
+  test('counts any two tools of the job, and no other tag', () => {
     const three = ['search', 'python', 'calculator'];
     const two = said('La Tour', call('calculator'), call('search'));
     expect(score(two, {}, three).score).toBe(1.1);
@@ -39,7 +39,7 @@ describe('the hierarchical reward', () => {
     expect(score(said('La Tour', '<calculator>1'), {}, three).score).toBe(-1);
   });
 
-  test('takes another bonus, and answers that match or do not', () => {
+  test('takes another bonus, and exact matching', () => {
     expect(score(said('La Tour', call('search'), call('python')), { bonus: 0.5 }).score).toBe(1.5);
     expect(score(said('Tower'), { knowledge: 'match' }).score).toBe(0);
   });

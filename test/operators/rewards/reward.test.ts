@@ -18,7 +18,7 @@ const question: Question = {
 const RIGHT = '<think>a</think><answer>\\boxed{12}</answer>';
 const WRONG = '<think>a</think><answer>\\boxed{13}</answer>';
 
-describe('a reward of one’s own', () => {
+describe('a user’s reward', () => {
   const brief = perRollout('brief', ({ length }) => (length < 100 ? 1 : 0));
 
   test('takes a name and a function', () => {
@@ -28,7 +28,7 @@ describe('a reward of one’s own', () => {
     ]);
   });
 
-  test('is put together with others by weights, keeping the parts of all', async () => {
+  test('is combined with others by weights, keeping the parts of all', async () => {
     const reward = weighted([
       { weight: 1, reward: accuracy() },
       { weight: 0.25, reward: brief },
@@ -41,7 +41,7 @@ describe('a reward of one’s own', () => {
     ]);
   });
 
-  test('may be waited for, one rollout after the other, also as a term', async () => {
+  test('may be asynchronous, even as a term', async () => {
     let asked = 0;
     let most = 0;
     const judged = perRolloutAsync('judged', async ({ text }) => {
@@ -64,7 +64,7 @@ describe('a reward of one’s own', () => {
     expect(most).toBe(1);
   });
 
-  test('learns that it is no longer wanted', async () => {
+  test('learns by its signal that it is no longer wanted', async () => {
     const stop = new AbortController();
     const seen: (AbortSignal | undefined)[] = [];
     const judged = perRolloutAsync('judged', async (_, signal) => {
@@ -77,8 +77,8 @@ describe('a reward of one’s own', () => {
   });
 });
 
-describe('correctness', () => {
-  test('of mathematics compares normal forms of the last box anywhere', () => {
+describe('the correctness reward', () => {
+  test('for mathematics compares normal forms of the last box anywhere', () => {
     expect(correctness(question, `${RIGHT} \\boxed{24/2}`).raw).toBe(0);
     expect(
       correctness({ ...question, answers: ['24/2'] }, `${RIGHT} \\boxed{\\frac{24}{2}}`).raw,
@@ -89,7 +89,7 @@ describe('correctness', () => {
     expect(correctness(question, '\\boxed{12}')).toEqual({ raw: 0, f1: 0, answer: '' });
   });
 
-  test('of knowledge looks at every reference', () => {
+  test('for knowledge compares with every reference', () => {
     const qa = { ability: 'qa' as const, answers: ['twelve', '12'] };
     expect(correctness(qa, RIGHT).raw).toBe(1);
   });
@@ -112,7 +112,7 @@ describe('the deep-search reward', () => {
     expect(outcomeVerdict(text, ['Yes.'], paperTools).score).toBe(1);
   });
 
-  test('costs one point for a fault of format', () => {
+  test('takes off one point for a format error', () => {
     const [reward] = deepResearch()({
       question,
       tools: paperTools,

@@ -44,7 +44,7 @@ async function rewardsOf(
   return reward({ ...group, policyLengths: lengths, rollouts });
 }
 
-describe('toolPo', () => {
+describe('the ToolPO reward', () => {
   const rollouts = [
     episode([{}, { ok: false }, { kind: 'search', name: null }]),
     episode([{}, {}, { kind: 'fold', name: null }], 1),
@@ -53,7 +53,7 @@ describe('toolPo', () => {
   ];
   const lengths = [1000, 800, 1200, 1400];
 
-  test('scores by success, and tells the worth of actions and what it is made of', async () => {
+  test('scores by success, and gives the value of actions and its parts', async () => {
     const [direct, folded, ...plain] = await rewardsOf(rollouts, lengths);
     expect(direct).toEqual({
       score: 1,
@@ -67,7 +67,7 @@ describe('toolPo', () => {
     for (const { parts } of plain) expect(parts).toEqual(none);
   });
 
-  test('weighs calls and folds, and credits as asked', async () => {
+  test('weights calls and folds, and credits as set', async () => {
     const options = { callWeight: 0.5, foldWeight: 2, credit: 'mean' } as const;
     const made = await rewardsOf(rollouts, lengths, options);
     expect(made[0]!.parts).toMatchObject({ calls: 0.5, right: 1, action: 0.25 });
@@ -76,13 +76,13 @@ describe('toolPo', () => {
     expect(each.map(({ parts }) => parts.calls)).toEqual([1, 1, 0, 0]);
   });
 
-  test('asks gold of the question where there is some', async () => {
+  test('uses the gold calls of the question if there are any', async () => {
     const gold = () => ({ kind: 'tools', tools: ['weather', 'time'] }) as const;
     const [made] = await rewardsOf([episode([{}, {}, { name: 'time' }])], [9], { gold });
     expect(made!.parts).toMatchObject({ attempted: 3, right: 2 });
   });
 
-  test('compares no folded rollout with one that failed', async () => {
+  test('does not compare a folded rollout with a failed one', async () => {
     const failed = { status: 'failed', finish: 'failed' } as const;
     const made = await rewardsOf([episode([], 0, failed), episode([], 1)], [10, 90]);
     expect(made.map(({ parts }) => parts.fold)).toEqual([0, 0]);

@@ -99,7 +99,7 @@ describe('a guided group', () => {
     }
   });
 
-  test('counts the calls that a branch shares with the main chain, and the limit holds for all', async () => {
+  test('counts shared calls of the main chain towards the limit of a branch', async () => {
     const given = { script: searcher, unsure: (step: number) => (step === 1 ? 1 : 0) };
     const { rollouts, toolCalls } = await grow({ ...given, over: { callLimit: 2 } });
     expect(rollouts.slice(0, 3).map(({ toolCalls: calls }) => calls)).toEqual([2, 2, 2]);
@@ -111,7 +111,7 @@ describe('a guided group', () => {
     expect(strict.rollouts[1]!.finish).toBe('callLimit');
   });
 
-  test('makes the call that was cut in two by its place', async () => {
+  test('makes a call that its branch point cut in two', async () => {
     const script = ({ context, draws }: ScriptLine) => {
       if (context.includes('\n</result>')) return answer('2');
       const opened = context.split('<search>')[1];
@@ -141,7 +141,7 @@ describe('a guided group', () => {
     expect(rollouts.map(({ parent }) => parent?.offset)).toEqual([undefined, last, last, 0, 0]);
   });
 
-  test('gives each branch draws of its own, tied to places', async () => {
+  test('gives each branch its own draws, tied to positions', async () => {
     const options = optionsOf({ script: searcher, unsure: (step) => (step === 2 ? 1 : 0) });
     const requests: { draws: readonly (string | number)[]; tokens: Int32Array }[] = [];
     const generate: typeof options.engine.generate = (request, signal) => {
@@ -172,7 +172,7 @@ describe('a guided group', () => {
     expect(second).toEqual(first);
   });
 
-  test('has at most as many chains as are asked for, and fewer where the main chain is short', async () => {
+  test('has at most the chains that are asked for, and fewer if the main chain is short', async () => {
     const few = await growGroup(
       ask,
       { ...optionsOf({ script: searcher }), samples: () => 3 },
@@ -183,7 +183,7 @@ describe('a guided group', () => {
     expect(short.rollouts).toHaveLength(1 + guided.perStep);
   });
 
-  test('of a main chain that fails at once is that failure', async () => {
+  test('is only the failure if its main chain fails at once', async () => {
     const { rollouts } = await grow({
       script: () => {
         throw new Error('the engine is gone');
@@ -194,7 +194,7 @@ describe('a guided group', () => {
     ]);
   });
 
-  test('measures the entropy of each step, a cut one where the branch goes on', async () => {
+  test('measures the entropy of each step, and of a cut one where the branch continues', async () => {
     const unsure = (step: number) => [0.2, 1, 0.6][step]!;
     const { rollouts } = await grow({ script: searcher, unsure });
     const entropies = (i: number) =>
@@ -207,7 +207,7 @@ describe('a guided group', () => {
   });
 });
 
-test('rollouts that are watched do not branch, and tell the mean entropy of each step', async () => {
+test('monitored rollouts do not branch, and record the mean entropy of each step', async () => {
   const given = { script: searcher, unsure: (_: number, place: number) => (place < 5 ? 1 : 0) };
   const options = { ...optionsOf(given), samples: () => 3, branching: () => entropyOnly };
   const { rollouts } = await growGroup(ask, options, new AbortController().signal);

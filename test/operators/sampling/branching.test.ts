@@ -22,7 +22,7 @@ describe('stepEntropy', () => {
   });
 });
 
-test('a token that cannot come adds no entropy', () => {
+test('a token of probability 0 adds no entropy', () => {
   expect(stepEntropy([[0, Number.NEGATIVE_INFINITY]], 10)).toBe(0);
 });
 
@@ -59,7 +59,7 @@ describe('AEPO', () => {
     expect(aepoDecision(options, 9, 20, 0.99)).toBe(false);
   });
 
-  test('decides, as a policy, by the rounds in a row that it is told', () => {
+  test('decides, as a branch policy, by the consecutive rounds that it is given', () => {
     const { decide } = aepo(options);
     expect([2, 4].map((consecutive) => decide(0.5, 0.5, consecutive))).toEqual([true, false]);
   });
@@ -74,7 +74,7 @@ describe('AEPO', () => {
   });
 });
 
-describe('planRound', () => {
+describe('the plan of a round', () => {
   const budget = { rollouts: 4, created: 2, beamSize: 2 };
 
   test('asks the survivors in order until the budget is spent', () => {
@@ -87,7 +87,7 @@ describe('planRound', () => {
     expect(asked).toEqual([0, 1]);
   });
 
-  test('asks beamSize - 1 times each', () => {
+  test('asks each survivor beamSize - 1 times', () => {
     let asked = 0;
     planRound({ ...budget, beamSize: 3 }, 2, () => {
       asked++;
@@ -96,7 +96,7 @@ describe('planRound', () => {
     expect(asked).toBe(4);
   });
 
-  test('refills an idle group by one, and only while it is not full', () => {
+  test('refills an idle group by one, until it is full', () => {
     expect(planRound(budget, 0, () => true)).toEqual({ clones: [], refill: true });
     expect(planRound({ ...budget, created: 4 }, 0, () => true).refill).toBe(false);
   });

@@ -24,12 +24,12 @@ describe('windowEntropies', () => {
   });
 });
 
-test('the first of equally wide windows wins', () => {
+test('the first of equally uncertain windows wins', () => {
   const windows = windowEntropies([unsure, unsure], 2, [10, 20]);
   expect(widestWindow(windows).window).toBe(10);
 });
 
-test('branch points are the most uncertain steps, equals in their order', () => {
+test('branch points are the most uncertain steps, with ties in order', () => {
   const point = (step: number, entropy: number) => ({ step, position: step, entropy, window: 10 });
   const chosen = branchPoints([point(0, 1), point(1, 2), point(2, 1)], 2);
   expect(chosen.map(({ step }) => step)).toEqual([1, 0]);

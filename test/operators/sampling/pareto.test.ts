@@ -21,7 +21,7 @@ describe('nondominatedFronts', () => {
     }
   });
 
-  test('gives them on points without ties', () => {
+  test('gives the fronts of the pairwise loop on points without ties', () => {
     const points = randomPoints(7, 400, 1_000_000);
     expect(nondominatedFronts(points)).toEqual(pairwiseFronts(points));
   });
@@ -32,7 +32,7 @@ describe('nondominatedFronts', () => {
     expect(fronts.flat()).toHaveLength(20_000);
   });
 
-  test('has no front for no point, and one for equal points', () => {
+  test('has no front for no points, and one for equal points', () => {
     expect(nondominatedFronts([])).toEqual([]);
     expect(
       nondominatedFronts([
@@ -85,7 +85,7 @@ describe('paretoSelect', () => {
     expect(two.distances).toEqual([null, 1.125, Infinity, 0.875, null, Infinity, null]);
   });
 
-  test('gives what the pairwise writing gives, whatever is kept', () => {
+  test('gives what pairwise comparison gives, whatever number is kept', () => {
     for (let seed = 0; seed < 200; seed++) {
       const points = randomPoints(seed, 1 + (seed % 50), 2 + (seed % 13));
       const keep = seed % 31;
@@ -93,7 +93,7 @@ describe('paretoSelect', () => {
     }
   });
 
-  test('takes objectives below zero, with both zeros and infinities', () => {
+  test('handles negative objectives, both zeros and infinities', () => {
     const values = [-1.5, -0, 0, 2, -2e-300, 1e300, Number.POSITIVE_INFINITY, -1];
     const points = values.flatMap((first, i) =>
       values.map((second): Point => [first, -second * (i + 1)]),
@@ -109,20 +109,20 @@ describe('paretoSelect', () => {
     expect(paretoSelect(equal, 200_000).selected.at(-1)).toBe(199_999);
   });
 
-  test('selects all when there are fewer than asked for, and none when none is asked for', () => {
+  test('selects all if there are fewer than asked for, and none if none is asked for', () => {
     expect(paretoSelect(points, 99).selected).toHaveLength(7);
     expect(paretoSelect(points, 0)).toMatchObject({ selected: [] });
   });
 });
 
-describe('dispersion', () => {
+describe('the dispersion of objectives', () => {
   test('is the population variance, or its root', () => {
     expect(dispersion([0, 4, 0, 4])).toBe(4);
     expect(dispersion([0, 4, 0, 4], 'deviation')).toBe(2);
     expect(dispersion([])).toBe(0);
   });
 
-  test('sums in lanes of eight, which differs from left to right in the last bits', () => {
+  test('sums in lanes of eight, whose last bits differ from a plain sum', () => {
     const values = Array.from({ length: 300 }, (_, i) => 1 / (i + 3));
     const leftToRight = values.reduce((sum, value) => sum + value, 0);
     expect(pairwiseSum(values)).toBeCloseTo(leftToRight, 12);

@@ -75,7 +75,7 @@ obeysOperatorLaws('paretoSample with a running front', () => make({ window: 1 })
 });
 
 describe('the running front', () => {
-  test('gives each candidate the front that it has among its window and the last groups before it', async () => {
+  test('gives each candidate its front among its window and the groups before it', async () => {
     const outputs = await judged(groups(60, 2));
     const points = outputs.map(({ objectives }) => objectives as unknown as Point);
     for (const [i, { front: rank }] of outputs.entries()) {
@@ -89,7 +89,7 @@ describe('the running front', () => {
     }
   });
 
-  test('keeps more of a window that is better than those before it, and fewer of a poor one', async () => {
+  test('keeps more of a window that is better than those before it, and fewer of a worse one', async () => {
     const lastIs = (other: number): NonNullable<ParetoOptions['objectives']> => {
       const value = ({ question: { id } }: Scored): number =>
         Number(id.slice(1)) < 10 ? 2 : other;
@@ -109,7 +109,7 @@ describe('the running front', () => {
     expect((await kept(lastIs(1)))[2]).toBe(1);
   });
 
-  test('is the same in whatever order groups come, each window in its turn', async () => {
+  test('is the same whatever the order of groups', async () => {
     const all = groups(15, 5);
     const first = (await judged(all)).map(verdict);
     for (let seed = 0; seed < 10; seed++) {
@@ -136,7 +136,7 @@ describe('the running front', () => {
     expect(first).toHaveLength(15);
   });
 
-  test('goes on after a restart as if it had never stopped, also where kept groups have several verdicts', async () => {
+  test('continues after a restart as if it had never stopped, even if kept groups have several verdicts', async () => {
     const all = groups(40, 6);
     for (const epochs of [1, 3]) {
       const whole = await judged(all, { epochs });

@@ -16,7 +16,7 @@ describe('stableOrder', () => {
     }
   });
 
-  test('has a place for infinities, for the smallest and for the largest numbers', () => {
+  test('orders infinities, the smallest and the largest numbers', () => {
     const { MAX_VALUE, MIN_VALUE, NEGATIVE_INFINITY, POSITIVE_INFINITY } = Number;
     const ascending = [NEGATIVE_INFINITY, -MAX_VALUE, -1, -MIN_VALUE, 0, MIN_VALUE, 1, MAX_VALUE];
     const values = Float64Array.of(...ascending, POSITIVE_INFINITY).reverse();
@@ -34,7 +34,7 @@ describe('stableOrder', () => {
     expect([...stableOrder(values, inOrder(2))]).toEqual([1, 0]);
   });
 
-  test('has nothing to order in no items', () => {
+  test('orders no items', () => {
     expect(stableOrder(new Float64Array(0), inOrder(0))).toHaveLength(0);
   });
 });

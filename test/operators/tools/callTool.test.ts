@@ -45,7 +45,7 @@ function scripted(
 const echo = () => scripted((input) => ({ output: `${input}!`, ok: true }));
 
 describe('a call', () => {
-  it('gives the output, the attempts and the milliseconds', async () => {
+  it('gives output, attempts and milliseconds', async () => {
     const box = toolbox([echo()], { clock: tickingClock() });
     expect(await box.call('echo', 'a', signal)).toEqual({
       output: 'a!',
@@ -56,7 +56,7 @@ describe('a call', () => {
     });
   });
 
-  it('of a tool that is not there is data that names those that are', async () => {
+  it('of an unknown tool gives data that names the known ones', async () => {
     const { output, ok, attempts } = await toolbox([echo()], { clock: tickingClock() }).call(
       'find',
       'a',
@@ -98,7 +98,7 @@ describe('a call', () => {
     });
   });
 
-  it('is known again by the key of its input', async () => {
+  it('is recognised by the key of its input', async () => {
     const tool = echo();
     const cacheKey = (_tool: string, input: string) => input.toLowerCase();
     const box = toolbox([tool], { clock: tickingClock(), cacheKey });
@@ -106,7 +106,7 @@ describe('a call', () => {
     expect(await box.call('echo', 'a', signal)).toMatchObject({ output: 'A!', cached: true });
   });
 
-  it('forgets the result that was used longest ago', async () => {
+  it('evicts the least recently used result', async () => {
     const tool = echo();
     const box = toolbox([tool], { clock: tickingClock(), cacheEntriesMax: 2 });
     for (const input of ['a', 'b', 'a', 'c', 'a', 'b']) await box.call('echo', input, signal);
@@ -137,7 +137,7 @@ describe('a tool that throws', () => {
     });
   });
 
-  it('is tried again as often as it may be', async () => {
+  it('is tried again as often as allowed', async () => {
     const box = toolbox([thrower(3)], { clock: tickingClock(), attemptsMax: 3 });
     expect(await box.call('echo', 'a', signal)).toMatchObject({
       output: 'yes',
@@ -162,7 +162,7 @@ describe('an empty output', () => {
     });
   });
 
-  it('is tried again when it is asked to be, and told when it stays', async () => {
+  it('is tried again if asked to, and reported if it stays empty', async () => {
     const options = { clock: tickingClock(), attemptsMax: 3, retryEmpty: true };
     expect(await toolbox([silent(2)], options).call('echo', 'a', signal)).toMatchObject({
       output: 'at last',
@@ -178,7 +178,7 @@ describe('an empty output', () => {
 });
 
 describe('many calls at once', () => {
-  it('never run more than the tool allows, and run in the order of arrival', async () => {
+  it('run in order of arrival, within the limit of the tool', async () => {
     let running = 0;
     let most = 0;
     const tool = scripted(
@@ -229,7 +229,7 @@ describe('a toolbox', () => {
     expect(() => toolbox([echo(), echo()], { clock: tickingClock() })).toThrow('same name');
   });
 
-  it('refuses to try less than once', () => {
+  it('refuses fewer than one attempt', () => {
     expect(() => toolbox([echo()], { clock: tickingClock(), attemptsMax: 0 })).toThrow(
       'attemptsMax is 0',
     );
@@ -249,7 +249,7 @@ describe('a tool that is down', () => {
       return { output: input, ok: true };
     });
 
-  it('is tried again, which counts as no attempt', async () => {
+  it('is called again, which does not count as an attempt', async () => {
     const box = toolbox([goneFor(2)], { clock: tickingClock() });
     expect(await box.call('echo', 'a', signal)).toMatchObject({
       output: 'a',
@@ -258,7 +258,7 @@ describe('a tool that is down', () => {
     });
   });
 
-  it('is asked once where it is broken: it will never answer', async () => {
+  it('is called only once if it is broken for good', async () => {
     const tool = scripted(() => {
       throw toolBroken('echo', 'it is not there.');
     });
@@ -267,7 +267,7 @@ describe('a tool that is down', () => {
     expect(tool.inputs).toEqual(['a']);
   });
 
-  it('has given no answer: the call rejects, and nothing of it is cached', async () => {
+  it('makes the call reject, and nothing is cached', async () => {
     const tool = goneFor(3);
     const box = toolbox([tool], { clock: tickingClock() });
     await expect(box.call('echo', 'a', signal)).rejects.toMatchObject({

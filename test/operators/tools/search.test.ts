@@ -28,7 +28,7 @@ const DOCUMENTS: readonly SearchDocument[] = [
 ];
 
 describe('a search', () => {
-  it('gives the pages that match best, one a line', async () => {
+  it('gives the best matching pages, one a line', async () => {
     const tool = searchTool({ documents: DOCUMENTS, top: 2 });
     expect(await tool.run('millrace channel', signal)).toEqual({
       output: 'Page 1: The channel that carries water to a mill wheel.',
@@ -46,7 +46,7 @@ describe('a search', () => {
     expect(output).toBe('Page 1: A small animal that hunts mice.');
   });
 
-  it('says so when nothing is found', async () => {
+  it('says that nothing was found', async () => {
     expect(await searchTool({ documents: DOCUMENTS }).run('zebra', signal)).toEqual({
       output: 'No search results found.',
       ok: true,
@@ -60,7 +60,7 @@ describe('a search', () => {
     });
   });
 
-  it('orders equal documents as they were given', async () => {
+  it('keeps the order of equal documents', async () => {
     const twins = ['c', 'a', 'b'].map((id) => ({
       id,
       title: 'Twin',
@@ -78,7 +78,7 @@ describe('a search', () => {
     expect(output).toBe('Page 1: 😀😀...');
   });
 
-  it('is written as its format says', async () => {
+  it('is written in its format', async () => {
     const tool = searchTool({
       documents: DOCUMENTS,
       top: 1,
@@ -138,7 +138,7 @@ describe('a corpus', () => {
     expect((error as Error).message).toContain(reason);
   });
 
-  it('that is not there is refused with its name', async () => {
+  it('that does not exist is refused by its name', async () => {
     await expect(readCorpus(join(folder, 'none.jsonl'))).rejects.toThrow('none.jsonl');
   });
 });
@@ -149,7 +149,7 @@ describe('the key of a query', () => {
   ) as { cases: { id: string; args: { query: string }; expect: string }[] };
 
   it.each(vectors.cases.map(({ id, args, expect: key }) => [id, args.query, key] as const))(
-    'is as the reference has it: %s',
+    'equals that of the reference: %s',
     (_id, query, key) => {
       expect(searchCacheKey(query)).toBe(key);
     },

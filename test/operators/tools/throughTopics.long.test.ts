@@ -79,7 +79,7 @@ function suite(open: () => Promise<Log>): void {
     return { log, tools, notes, clock };
   }
 
-  test('a call gives what it gives in one process', async () => {
+  test('a call through topics gives what it gives in one process', async () => {
     const { tools } = await started(true);
     const direct = box();
     expect(tools.tags).toEqual(direct.tags);
@@ -98,7 +98,7 @@ function suite(open: () => Promise<Log>): void {
     expect(await tools.call('other', 'x', never, origin(10))).toMatchObject({ ok: false });
   });
 
-  test('who waits long is told once how to start a worker, and can be called off', async () => {
+  test('a long wait for a tool worker is explained once, and can be aborted', async () => {
     const { tools, notes, clock } = await started(false);
     const off = new AbortController();
     const calls = [0, 1].map((turn) =>
@@ -116,7 +116,7 @@ function suite(open: () => Promise<Log>): void {
     ]);
   });
 
-  test('an answer to another call of the same number is not taken', async () => {
+  test('an answer to another call of the same number is ignored', async () => {
     const { log, tools } = await started(false);
     const call = tools.call('upper', 'new', never, { rolloutId: 'r', turn: 0 });
     const reply = { rolloutId: 'r', turn: 0, tool: 'upper', ok: true, attempts: 1, cached: false };
@@ -150,7 +150,7 @@ describeKafka('on Kafka', () => {
 
   const file = fileURLToPath(new URL('./children/toolWorker.ts', import.meta.url));
 
-  test('a worker that is killed leaves no call without its one answer', async () => {
+  test('a killed tool worker leaves no call without its single answer', async () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=4`;
     const log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'asker' });

@@ -33,8 +33,8 @@ afterEach(() => cache.close());
 const page = (key: string, scope = '') => ({ kind: 'page', scope, key }) as const;
 const search = (key: string, scope = '') => ({ kind: 'search', scope, key }) as const;
 
-describe('a cache', () => {
-  test('gives what it was given, by kind, scope and key', async () => {
+describe('the cache of tool results', () => {
+  test('finds what was stored, by kind, scope and key', async () => {
     await cache.put(page('a'), 'one\ud83d\ude00');
     expect(cache.get(page('a'))).toBe('one\ud83d\ude00');
     expect(cache.get(page('A'))).toBeUndefined();
@@ -46,7 +46,7 @@ describe('a cache', () => {
     expect(cache.get(page('a'))).toBeUndefined();
   });
 
-  test('takes queries for the same that differ in case and punctuation alone', async () => {
+  test('treats queries that differ only in case and punctuation as equal', async () => {
     await cache.put(search(' What is "New-York"?  '), 'a city');
     expect(cache.get(search('what is newyork'))).toBe('a city');
     expect(cache.get(search('what is new york'))).toBeUndefined();
@@ -58,7 +58,7 @@ describe('a cache', () => {
     expect(odd.map((key) => cache.get(page(key)))).toEqual(odd.map((_, place) => `${place}`));
   });
 
-  test('is there for the next run, and lists what it holds', async () => {
+  test('persists for the next run, and lists what it holds', async () => {
     await cache.put(search('q', 's'), 'v');
     await cache.put(page('u'), 'w');
     await cache.close();
@@ -71,7 +71,7 @@ describe('a cache', () => {
     ]);
   });
 
-  test('does not find what is too old', async () => {
+  test('ignores entries that are too old', async () => {
     await cache.put(page('a'), 'old');
     const young = openToolCache({ path: join(folder, 'young.mdb'), clock, daysMax: 2 });
     await young.put(page('a'), 'v');
@@ -87,8 +87,8 @@ test('the cache of a user lies in their cache folder', () => {
   expect(defaultCachePath({ XDG_CACHE_HOME: '/x' })).toBe(join('/x', 'millrace', 'tools.mdb'));
 });
 
-describe('asking once', () => {
-  test('makes one request of many that ask alike at the same time, and none later', async () => {
+describe('a shared request', () => {
+  test('serves all equal calls at the same time, and later ones from the cache', async () => {
     const once = askOnce(cache);
     let asks = 0;
     const ask = async () => ({ value: `said ${++asks}`, keep: true });
@@ -102,7 +102,7 @@ describe('asking once', () => {
     expect(asks).toBe(1);
   });
 
-  test('shares a failure with those who wait, and asks again after it', async () => {
+  test('shares a failure with those who wait, and is repeated later', async () => {
     const once = askOnce(cache);
     let asks = 0;
     const ask = async () => ({ value: `failed ${++asks}`, keep: false });
@@ -111,7 +111,7 @@ describe('asking once', () => {
     expect((await once(page('a'), ask, signal)).value).toBe('failed 2');
   });
 
-  test('asks in the place of one that was ended', async () => {
+  test('continues for the others if the first caller is aborted', async () => {
     const once = askOnce(null);
     const ending = new AbortController();
     const first = once(
@@ -126,7 +126,7 @@ describe('asking once', () => {
   });
 });
 
-test('a pure tool runs a program once, and one that failed again', async () => {
+test('a pure tool runs a program once, unless it failed', async () => {
   let runs = 0;
   const tool = pureTool('python', 'Runs.', (input) => {
     runs++;

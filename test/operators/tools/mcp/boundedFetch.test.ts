@@ -17,8 +17,8 @@ function endless(type: string, part: string) {
   return { counted, fetch: boundedFetch(100_000, reply) };
 }
 
-describe('a reply', () => {
-  test('as large as a message may be is read whole', async () => {
+describe('an MCP reply', () => {
+  test('of the largest allowed size is read whole', async () => {
     const body = 'y'.repeat(100_000);
     const reply = await boundedFetch(100_000, async () => new Response(body))('http://h/');
     expect(await reply.text()).toBe(body);
@@ -30,7 +30,7 @@ describe('a reply', () => {
     ['of events, one of which does not end', 'text/event-stream', KILOBYTE],
     ['of events with lines and no empty one', 'text/event-stream; charset=utf-8', 'data: x\r\n'],
   ])(
-    'that goes on for ever, %s, ends in an error and is read no further',
+    'that never ends, %s, ends in an error and is read no further',
     async (_, type, part) => {
       const { fetch, counted } = endless(type, part);
       const reply = await fetch('http://h/');
@@ -39,7 +39,7 @@ describe('a reply', () => {
     },
   );
 
-  test('of events goes on as long as each of them is small', async () => {
+  test('of events may go on as long as each event is small', async () => {
     const { fetch, counted } = endless('text/event-stream', `data: ${KILOBYTE}\n\n`);
     const reader = (await fetch('http://h/')).body!.getReader();
     for (let read = 0; read < 1_000_000; ) read += (await reader.read()).value!.length;

@@ -64,7 +64,7 @@ describe.each([
   ['stdio', (): McpPlace => process_([everything, 'stdio'])],
   ['streamable HTTP', (): McpPlace => ({ kind: 'http', url, token: null })],
 ])('the reference server over %s', (_, place) => {
-  test('its tools are called with one text, or with JSON', async () => {
+  test('has its tools called with one text or with JSON', async () => {
     const server = started(place());
     const specs = specsOf('mine', await server.tools(), {
       prefix: 'x-',
@@ -90,7 +90,7 @@ describe.each([
     expect(long.output.endsWith('y...')).toBe(true);
   }, 60_000);
 
-  test('what is no text is named', async () => {
+  test('has content that is no text named', async () => {
     const server = started(place());
     const [image] = specsOf('mine', await server.tools(), {
       prefix: '',
@@ -112,8 +112,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
-describe('a server that means harm', () => {
-  test('its descriptions open no tag and no message, and stay on a line', async () => {
+describe('a hostile MCP server', () => {
+  test('opens no tag and no message by its descriptions', async () => {
     const server = started(harm());
     const [spec] = specsOf('mine', await server.tools(), { ...ALL, tools: ['teach'] });
     const text = JSON.stringify(spec);
@@ -131,7 +131,7 @@ describe('a server that means harm', () => {
     ['strange', 'with an argument of a strange name'],
     ['absent', 'has no tool absent; it has: teach'],
   ])(
-    '%s is refused by name',
+    'is refused by name for %s',
     async (tool, message) => {
       const server = started(harm());
       const offered = await server.tools();
@@ -140,7 +140,7 @@ describe('a server that means harm', () => {
     60_000,
   );
 
-  test('a call that never ends is given up, and one that ends the process is made on a new one', async () => {
+  test('has a call that never ends given up, and one that ended the process repeated on a new one', async () => {
     const server = started(harm(), 500);
     const offered = await server.tools();
     const tools = specsOf('mine', offered, { prefix: '', tools: ['sleep', 'die', 'teach'] });
@@ -160,7 +160,7 @@ describe('a server that means harm', () => {
     await expect(call).rejects.toThrow('no longer wanted');
   }, 60_000);
 
-  test('of calls that it cut off together one starts it again, and no process is left', async () => {
+  test('is restarted once for calls that it cut off together, and leaves no process', async () => {
     const folder = temporaryFolder();
     try {
       const pids = join(folder.path, 'pids');
@@ -180,7 +180,7 @@ describe('a server that means harm', () => {
     }
   }, 60_000);
 
-  test('what ends before its first answer says why', async () => {
+  test('is reported with its reason if it ends before its first answer', async () => {
     const server = started(process_(['-e', 'console.error("no key given"); process.exit(3)']));
     await expect(server.tools()).rejects.toMatchObject({
       code: 'MCP',

@@ -22,7 +22,7 @@ function read(path: string, extract: Extract = 'readable'): Promise<ParsedPage> 
   return parser.parse({ bytes, contentType: '', extract }, new AbortController().signal);
 }
 
-test('a page of the package pyodide', async () => {
+test('the HTML page of the package pyodide is read', async () => {
   const path = join(ROOT, 'node_modules/pyodide/console.html');
   expect(await read(path)).toEqual({ format: 'html', title: '', text: 'jQuery Terminal' });
 });
@@ -83,14 +83,14 @@ describe('a file of Debian', () => {
   );
 });
 
-test('a PDF has a title and words, and is told by its first bytes', async () => {
+test('a PDF is read with title and words, and recognised by its first bytes', async () => {
   const page = { bytes: pdfOf('Words of a page.', 'Its title'), contentType: 'text/html' };
   expect(
     await parser.parse({ ...page, extract: 'readable' }, new AbortController().signal),
   ).toEqual({ format: 'pdf', title: 'Its title', text: 'Words of a page.' });
 });
 
-test('what is no PDF says so', async () => {
+test('a file that is no PDF is reported', async () => {
   const page = { bytes: new Uint8Array(Buffer.from('%PDF-1.7 rubbish')), contentType: '' };
   await expect(
     parser.parse({ ...page, extract: 'readable' }, new AbortController().signal),

@@ -33,11 +33,11 @@ describe('a robots.txt', () => {
     ],
     ['\ufeffUSER-AGENT : * # all\r\ndisallow : /a # this\rnonsense\nSitemap: /x', '/a', false],
     ['Disallow: /', '/a', true],
-  ])('%j, asked for %s', (file, path, expected) => {
+  ])('%j is understood for %s', (file, path, expected) => {
     expect(allowed(file, path)).toBe(expected);
   });
 
-  test('of patterns without end is read', () => {
+  test('with endless patterns is read', () => {
     const file = `User-agent: *\n${`Disallow: /${'*a'.repeat(1000)}\n`.repeat(6000)}`;
     expect(allowed(file, `/${'a'.repeat(5000)}`)).toBe(false);
   });

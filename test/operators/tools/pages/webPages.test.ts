@@ -76,7 +76,7 @@ const textOf = async (path: string, read = open): Promise<string> => {
   return page.kind === 'read' ? page.text : `failed: ${page.reason}`;
 };
 
-describe('a page', () => {
+describe('a web page', () => {
   test('is read as its text, without menus, scripts and styles', async () => {
     const noise = '<script>var a = 1</script><style>p{}</style><footer>imprint</footer>';
     answers['/a'] = html(article(`${LONG}<b>bold</b> &amp; <i>thin</i>`) + noise);
@@ -87,7 +87,7 @@ describe('a page', () => {
     expect(text).not.toMatch(/menu|imprint|var a/);
   });
 
-  test('that is no article is read whole', async () => {
+  test('that is not an article is read whole', async () => {
     answers['/list'] = html('<ul><li>one<li>two</ul><table><tr><td>a<td>b</table>');
     expect(await textOf('/list')).toBe('- one\n\n- two\n\na b');
   });
@@ -97,7 +97,7 @@ describe('a page', () => {
     expect(await textOf('/t')).toBe('a < b\n\n{"c": 1}');
   });
 
-  test('is unpacked, and not without end', async () => {
+  test('is decompressed up to a limit', async () => {
     const packed =
       (size: number): Answer =>
       (_, response) => {
@@ -134,7 +134,7 @@ describe('a page', () => {
     else if (!/gbk/.test(name)) expect(text).toBe('née 磨坊');
   });
 
-  test('that is not there, or no text, says so', async () => {
+  test('that does not exist, or is not text, is reported', async () => {
     answers['/image'] = html('x', 'image/png');
     answers['/empty'] = html('');
     expect(await textOf('/none')).toBe('failed: the server answers HTTP 404');
@@ -149,14 +149,14 @@ describe('a page', () => {
     'file:///etc/passwd',
     'http://u:p@a/',
     `http://a/${'x'.repeat(5000)}`,
-  ])('is not asked for at %j', async (url) => {
+  ])('is not requested at %j', async (url) => {
     expect(await open(url, signal)).toMatchObject({ kind: 'failed' });
     expect(asked).toEqual([]);
   });
 });
 
 describe('redirects', () => {
-  test('are followed, and not for ever', async () => {
+  test('are followed up to a limit', async () => {
     answers['/1'] = to('/2');
     answers['/2'] = to(`${site}/3`);
     answers['/3'] = html('<p>there');
@@ -167,7 +167,7 @@ describe('redirects', () => {
   });
 
   test.each(['file:///etc/passwd', 'ftp://a/', 'http://u:p@a/', 'javascript:alert(1)', ''])(
-    'to %j are not',
+    'to %j are refused',
     async (location) => {
       answers['/odd'] = to(location);
       if (location === '') answers['/odd'] = (_, response) => void response.writeHead(302).end();
@@ -197,7 +197,7 @@ describe('private addresses', () => {
     'http://0x7f.1:PORT/',
     'http://inside.example:PORT/',
     'http://169.254.169.254/latest/meta-data/',
-  ])('%s is not asked', async (url) => {
+  ])('are not requested: %s', async (url) => {
     answers['/'] = html('<p>inside');
     const page = await closed(url.replace('PORT', port()), signal);
     expect(page).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/public/) });
@@ -236,7 +236,7 @@ describe('private addresses', () => {
 describe('robots.txt', () => {
   const polite = () => reading(webPages({ clock, privateAddresses: true }));
 
-  test('is asked for once, and kept to', async () => {
+  test('is requested once, and obeyed', async () => {
     answers['/robots.txt'] = html('User-agent: *\nDisallow: /closed', 'text/plain');
     answers['/open'] = html('<p>open');
     answers['/closed/a'] = html('<p>closed');
@@ -254,7 +254,7 @@ describe('robots.txt', () => {
     expect(await textOf('/closed/a', rude)).toBe('closed');
   });
 
-  test('that is not there allows everything; one of a site that is down nothing', async () => {
+  test('that does not exist allows everything; one of a site that is down allows nothing', async () => {
     answers['/a'] = html('<p>a');
     expect(await textOf('/a', polite())).toBe('a');
     answers['/robots.txt'] = (_, response) => void response.writeHead(503).end();
@@ -262,7 +262,7 @@ describe('robots.txt', () => {
   });
 });
 
-describe('a parser that is held up', () => {
+describe('a parser that hangs', () => {
   test('is ended, and the next page is read', async () => {
     const read = reading(
       webPages({
@@ -281,7 +281,7 @@ describe('a parser that is held up', () => {
 });
 
 describe('browse', () => {
-  test('shows a page, cut, and says why where there is none', async () => {
+  test('shows a page, cut to length, or says why it cannot', async () => {
     answers['/a'] = html(article(LONG));
     const tool = browseTool({ read: open, charactersMax: 30 });
     const { output, ok } = await tool.run(`${site}/a\nwho?`, signal);
@@ -298,7 +298,7 @@ describe('browse', () => {
     expect((await tool.run('{"url', signal)).ok).toBe(false);
   });
 
-  test('gives what a model finds on the question', async () => {
+  test('shows what a model finds about the question', async () => {
     answers['/a'] = html(article(LONG));
     const prompts: string[] = [];
     const summing = summariser({
@@ -330,7 +330,7 @@ describe('a reader service', () => {
   const read = (url: string, privateAddresses = false) =>
     reading(readerService({ url: service.url, key: KEY, clock, privateAddresses }))(url, signal);
 
-  test('is asked in Jina’s form', async () => {
+  test('is requested in the form of Jina', async () => {
     reply = [200, { code: 200, data: { title: 'T', url: 'u', content: `a\u202eb ${KEY}` } }];
     expect(await read('https://8.8.8.8/x?y=1#z')).toEqual({
       ...{ kind: 'read', title: 'T', text: 'ab [secret]', format: 'text' },
@@ -341,7 +341,7 @@ describe('a reader service', () => {
     });
   });
 
-  test('is not asked for private addresses, and its failures are told', async () => {
+  test('gets no private addresses, and its failures are reported', async () => {
     const before = service.seen.length;
     expect(await read('http://127.0.0.1/')).toMatchObject({
       reason: expect.stringMatching(/public/),

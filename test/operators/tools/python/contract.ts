@@ -75,7 +75,7 @@ export function pythonContract(where: string, { tool, short, another }: Tools): 
       expect({ ...ended, output: text }).toEqual({ output, ok: false });
     });
 
-    it('that calls itself for ever fails', async () => {
+    it('that recurses for ever fails', async () => {
       const { output, ok } = await tool().run('def f(): return f()\nf()', signal);
       expect(output).toMatch(/^RecursionError: maximum recursion depth exceeded/);
       expect(ok).toBe(false);
@@ -85,7 +85,7 @@ export function pythonContract(where: string, { tool, short, another }: Tools): 
       'import json\njson.loads("[" * 100_000)',
       'x = []\nfor _ in range(10**5): x = [x]\nrepr(x)',
       'x = []; y = []\nfor _ in range(10**5): x = [x]; y = [y]\nx == y',
-    ])('that is too deep for C fails: %j', async (program) => {
+    ])('that nests too deep for C fails: %j', async (program) => {
       const { output, ok } = await tool().run(program, signal);
       expect(output).toMatch(/^RecursionError: /);
       expect(ok).toBe(false);
@@ -109,11 +109,11 @@ export function pythonContract(where: string, { tool, short, another }: Tools): 
       expect(await short().run(program, signal)).toEqual({ output, ok });
     });
 
-    it('prints a last None only when it is asked to', async () => {
+    it('prints a last None only if asked to', async () => {
       expect(await short().run('[1].sort()', signal)).toEqual({ output: 'None', ok: true });
     });
 
-    it('is given up when its signal is aborted, with the reason', async () => {
+    it('is ended with the reason when its signal aborts', async () => {
       const controller = new AbortController();
       const impatient = another();
       const call = impatient.run('while True: pass', controller.signal);

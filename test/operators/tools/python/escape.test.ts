@@ -53,7 +53,7 @@ function aimed(program: string): string {
 
 describe('the Python sandbox', () => {
   it.each(PROBES.map(({ name, program }) => [name, program] as const))(
-    'holds a program that %s',
+    'contains a program that %s',
     async (_name, program) => {
       const { output } = await tool.run(aimed(program), signal);
       expect(output).not.toContain('ESCAPED');
@@ -72,7 +72,7 @@ describe('the Python sandbox', () => {
     expect(await impatient.run('print(6 * 7)', signal)).toEqual({ output: '42', ok: true });
   });
 
-  it('is what holds them: without it the control probes escape', async () => {
+  it('is what contains them: without it the control probes escape', async () => {
     const chosen = PROBES.filter(({ control }) => control);
     const printed = await runUnprotected(chosen.map(({ program }) => aimed(program)));
     const held = chosen.filter((_, i) => !printed[i]?.includes('ESCAPED'));

@@ -28,14 +28,14 @@ async function report({ stdout }: { readonly stdout: Readable }): Promise<Report
   return JSON.parse(await text(stdout)) as Report;
 }
 
-it('opens no door to JavaScript that is inside', async () => {
+it('opens no way out to JavaScript inside it', async () => {
   const { opened, all } = await report(launch({ script: INSIDE }));
   const isolated = kernelWrapper().includes('-rn');
   expect(opened.filter((door) => isolated || door !== 'sees a network interface')).toEqual([]);
   expect(all.length).toBeGreaterThan(15);
 });
 
-it('would open them without its layers', async () => {
+it('would open ways out without its layers', async () => {
   const control = spawn(process.execPath, [INSIDE, 'control', newFolder()], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

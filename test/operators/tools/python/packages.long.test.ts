@@ -131,7 +131,7 @@ describe('a wheel', () => {
   test.each([
     ['another version', { version: '2.0' }, 'has no wheel of version 2.0'],
     ['a name that the index has not', { name: 'other' }, '/simple/other/ answers 404'],
-  ])('%s is said to be absent', async (_, change, message) => {
+  ])('with %s is reported as absent', async (_, change, message) => {
     await expect(fetchWheel({ ...mill, ...change }, sources(), never)).rejects.toThrow(message);
   });
 
@@ -143,7 +143,7 @@ describe('a wheel', () => {
   });
 });
 
-describe('the files of another pyodide', () => {
+describe('files of another pyodide', () => {
   const own = readFileSync(join(pyodideFolder(), 'pyodide-lock.json'), 'utf8');
   const older = JSON.stringify({
     info: { arch: 'wasm32', platform: 'emscripten_3_1_46', python: '3.11.3', version: '0.25.1' },
@@ -161,7 +161,7 @@ describe('the files of another pyodide', () => {
     expect(otherDistribution(next)).toMatch(/^these are files of pyodide of another version/);
   });
 
-  test('are said to be that where a package is not among them', async () => {
+  test('are named as the reason if they lack a package', async () => {
     const place = join(folder.path, 'older');
     await mkdir(place);
     await writeFile(join(place, 'pyodide-lock.json'), older);
@@ -192,8 +192,8 @@ async function added(one: LockedPackage, bytes: Uint8Array): Promise<NamedPackag
   return { name, path: join(folder.path, file), native, imports };
 }
 
-describe('in the sandbox', () => {
-  test('a package is imported, loaded already, and each call begins with it as it was', async () => {
+describe('a package in the sandbox', () => {
+  test('is loaded before a call, and each call begins with it unchanged', async () => {
     const compiler = open();
     const archive = await compiler.archive('mill', wheel);
     expect(Buffer.compare(archive, await compiler.archive('mill', wheel))).toBe(0);
@@ -216,7 +216,7 @@ describe('in the sandbox', () => {
     }
   }, 120_000);
 
-  test('what cannot be compiled, and what is damaged, is said', async () => {
+  test('is reported if it cannot be compiled or is damaged', async () => {
     const compiler = open();
     await expect(compiler.archive('bad', Buffer.from('no zip'))).rejects.toThrow(
       /bad cannot be compiled: .*zip/,

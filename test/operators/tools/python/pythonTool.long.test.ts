@@ -25,7 +25,7 @@ pythonContract('in the sandbox', {
   another: () => pythonTool({ timeoutMs: 5000, spares: 0 }),
 });
 
-describe('a program', () => {
+describe('a Python program', () => {
   it.each([
     [
       'sorted(dir())',
@@ -43,7 +43,7 @@ describe('a program', () => {
     expect(await run(escaped)).toEqual({ output, ok: false });
   });
 
-  it('that breaks the interpreter costs only itself', async () => {
+  it('that breaks the interpreter harms only itself', async () => {
     const deep = 'import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()';
     expect((await run(deep)).ok).toBe(false);
     expect(await run('6 * 7')).toEqual({ output: '42', ok: true });
@@ -78,7 +78,7 @@ describe('a program', () => {
     ],
     ['import atexit\natexit.register(print, "late")\n1', /^1$/],
     ['[0] * 10**9', /^MemoryError$/],
-  ])('that is hostile costs only itself: %j', async (program, output) => {
+  ])('that is hostile harms only itself: %j', async (program, output) => {
     expect((await run(program)).output).toMatch(output);
     expect(await run('6 * 7')).toEqual({ output: '42', ok: true });
   });
@@ -91,7 +91,7 @@ describe('a program', () => {
   });
 });
 
-describe('a call', () => {
+describe('a call of the Python tool', () => {
   it.each([
     ['a global', 'leak = 1', 'print("leak" in globals())', 'False'],
     [
@@ -160,12 +160,12 @@ describe('a call', () => {
       'print({"a": 1})',
       "{'a': 1}",
     ],
-  ])('does not see %s of the call before', async (_what, spoil, look, output) => {
+  ])('does not see %s of the previous call', async (_what, spoil, look, output) => {
     await run(spoil);
     expect(await run(look)).toEqual({ output, ok: true });
   });
 
-  it('draws the same numbers each time, in another process too', async () => {
+  it('draws the same random numbers each time, even in another process', async () => {
     const draws = [
       'import random, os, uuid, secrets',
       'print(random.random(), os.urandom(2).hex(), uuid.uuid4().hex[:6], secrets.randbelow(100))',
@@ -201,7 +201,7 @@ describe('a call', () => {
   });
 });
 
-describe('the tool', () => {
+describe('the Python tool', () => {
   it.each([
     [{ timeoutMs: 0 }, /timeoutMs is 0/],
     [{ memoryMaxMiB: 10 }, /memoryMaxMiB is 10/],
@@ -212,7 +212,7 @@ describe('the tool', () => {
     expect(() => pythonTool(options)).toThrow(message);
   });
 
-  it('runs as many programs at once as it has processes, in order of arrival', async () => {
+  it('runs one program for each of its processes at once, in order of arrival', async () => {
     const pair = pythonTool({ timeoutMs: 60_000, processes: 2, spares: 0 });
     try {
       const programs = Array.from({ length: 12 }, (_, i) => `print(${i} * 2)`);

@@ -91,7 +91,7 @@ afterEach(() => {
   asked = 0;
 });
 
-if (!hasPython) it.skip('there is no python3 here', () => undefined);
+if (!hasPython) it.skip('(skipped: there is no python3)', () => undefined);
 else {
   answer = real;
   pythonContract('on a server', {
@@ -108,7 +108,7 @@ else {
       ['import sys; sys.stdout.close()\n1 / 0', 'ZeroDivisionError: division by zero'],
       ['x = "\0"', /null bytes/],
       ['"\ud800"', /^UnicodeEncodeError/],
-    ])('that ends oddly says so: %j', async (program, output) => {
+    ])('that ends abnormally is reported: %j', async (program, output) => {
       expect(await remote().run(program, signal)).toEqual({
         output: typeof output === 'string' ? output : expect.stringMatching(output),
         ok: false,
@@ -123,13 +123,13 @@ else {
   });
 }
 
-describe('a server', () => {
+describe('a server that runs Python', () => {
   const finished = (stdout: string) => ({
     status: 'Success',
     run_result: { status: 'Finished', return_code: 0, stdout, stderr: '' },
   });
 
-  it('is asked as SandboxFusion is, with the key', async () => {
+  it('is called like SandboxFusion, with the key', async () => {
     const bodies: RunCode[] = [];
     answer = (body, reply, { headers }) => {
       bodies.push(body);
@@ -170,7 +170,7 @@ describe('a server', () => {
       1,
     ],
     ['does not answer', (_, reply) => reply.destroy(), 2],
-  ])('that gives %s is down', async (what, how, times) => {
+  ])('that gives %s counts as down', async (what, how, times) => {
     answer = how;
     const why = /answers|not/.test(what) ? what : 'does not answer as SandboxFusion does';
     await expect(remote().run('1', signal)).rejects.toMatchObject({
@@ -180,14 +180,14 @@ describe('a server', () => {
     expect(asked).toBe(times);
   });
 
-  it('that is not there is down', async () => {
+  it('that does not exist counts as down', async () => {
     const clock = sleepClock(systemClock);
     const where = { url: 'http://127.0.0.1:1', key: '', clock, triesMax: 2, retryDelayMs: 0 };
     const tool = pythonTool({ server: where });
     await expect(tool.run('1', signal)).rejects.toMatchObject({ code: 'TOOL_DOWN' });
   });
 
-  it('is asked again where that may help', async () => {
+  it('is called again if that may help', async () => {
     answer = (_, reply) => (asked === 1 ? reply.destroy() : said(reply, finished('there')));
     expect(await remote().run('1', signal)).toEqual({ output: 'there', ok: true });
   });
@@ -201,7 +201,7 @@ describe('a server', () => {
     expect(asked).toBe(1);
   });
 
-  it('cannot be given packages', () => {
+  it('takes no packages', () => {
     const one = { name: 'a', path: '/a', native: false, imports: [] };
     expect(() => remote({ packages: [one] })).toThrow('packages of its own');
   });

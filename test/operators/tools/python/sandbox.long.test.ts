@@ -49,7 +49,7 @@ async function until(holds: () => boolean): Promise<void> {
 describe('a sandbox process', () => {
   const odd = ['other-id', 'other-kind', 'not-text', 'nonsense', 'no-json', 'long', 'floods'];
   it.each([...odd, 'exits'])(
-    'that answers with %s is killed and its answer is not taken',
+    'that answers with %s is killed, and its answer is ignored',
     async (mode) => {
       const sandbox = await Sandbox.start(LIMITS, signal, forger(mode));
       const verdict = await sandbox.run('print(1)');
@@ -73,7 +73,7 @@ describe('a sandbox process', () => {
     expect(await isGone(child.pid!)).toBe(true);
   });
 
-  it('that grows past its limit is killed, where the system tells sizes', async () => {
+  it('that grows past its limit is killed, if the system reports sizes', async () => {
     if (!existsSync('/proc/self/statm')) return;
     const patient = { ...LIMITS, timeoutMs: 600_000 };
     const sandbox = await Sandbox.start(patient, signal, forger('grows'));
@@ -81,7 +81,7 @@ describe('a sandbox process', () => {
     expect(await isGone(sandbox.pid!)).toBe(true);
   });
 
-  it('that is not wanted any more while it starts is gone', async () => {
+  it('that is no longer wanted while it starts is killed', async () => {
     const controller = new AbortController();
     const child = forger('silent');
     const start = Sandbox.start(LIMITS, controller.signal, child);
@@ -101,7 +101,7 @@ describe('a sandbox process', () => {
   });
 });
 
-describe('what is read of a process', () => {
+describe('the output of a process', () => {
   const heardOf = async (...chunks: readonly string[]) => {
     const stream = new PassThrough();
     const heard: (string | null)[] = [];
@@ -111,7 +111,7 @@ describe('what is read of a process', () => {
     return { heard, ended: stream.destroyed };
   };
 
-  it('is lines, however they come', async () => {
+  it('is read by lines, however it is chunked', async () => {
     expect(await heardOf('one\ntw', 'o\n', '\n', '0123456789\n')).toEqual({
       heard: ['one', 'two', '', '0123456789'],
       ended: false,
@@ -121,7 +121,7 @@ describe('what is read of a process', () => {
   it.each([
     ['in one piece', ['a\n01234567890\n', 'b\n']],
     ['in pieces', ['012345', '67890', 'b\n']],
-  ])('is nothing from a line on that is too long, %s', async (_, chunks) => {
+  ])('is ignored from an overlong line on, %s', async (_, chunks) => {
     expect(await heardOf(...chunks)).toEqual({ heard: [null], ended: true });
   });
 });
@@ -137,8 +137,8 @@ function gate() {
   return { starts, turn };
 }
 
-describe('a pool', () => {
-  it('leaves no process when it is closed, whatever they are doing', async () => {
+describe('a pool of sandbox processes', () => {
+  it('leaves no process once closed, whatever they are doing', async () => {
     const started: number[] = [];
     const pool = new Pool(LIMITS, { processes: 2, spares: 1 }, async (...given) => {
       const sandbox = await Sandbox.start(...given);
@@ -154,7 +154,7 @@ describe('a pool', () => {
     expect(started.filter(isAlive)).toEqual([]);
   });
 
-  it('keeps a spare ready, so that a program that is stuck costs the next one no start', async () => {
+  it('keeps a spare ready, so that a stuck program costs the next one no start', async () => {
     const { starts, turn } = gate();
     const pool = new Pool(LIMITS, { processes: 1, spares: 1 }, async (settings, closing) => {
       await turn(closing);
@@ -208,7 +208,7 @@ describe('a pool', () => {
     await pool.close();
   });
 
-  it('says so when no process can be started', async () => {
+  it('reports that no process can be started', async () => {
     const pool = new Pool(LIMITS, { processes: 1, spares: 0 }, () =>
       Promise.reject(new Error('no pyodide here.')),
     );
@@ -221,7 +221,7 @@ describe('a pool', () => {
     await pool.close();
   });
 
-  it('is down, and not broken, when no other process can be started than those that were', async () => {
+  it('is down, but not broken, if no further process can be started', async () => {
     let started = 0;
     const pool = new Pool(LIMITS, { processes: 1, spares: 0 }, (settings, closing) =>
       started++ === 0
@@ -235,7 +235,7 @@ describe('a pool', () => {
     await pool.close();
   });
 
-  it('runs a program again whose process went without an answer, and is down when each of them does', async () => {
+  it('repeats a program whose process vanished, and is down if every process does', async () => {
     const modes = ['exits', 'exits'];
     const pool = new Pool(LIMITS, { processes: 1, spares: 0 }, (settings, closing) =>
       Sandbox.start(settings, closing, forger(modes.shift() ?? 'twice')),

@@ -14,7 +14,7 @@ function world(over: Partial<BatchesOptions> = {}) {
 const ids = ({ hits }: { readonly hits: readonly (readonly { readonly id: string }[])[] }) =>
   hits.map((list) => list.map(({ id }) => id));
 
-test('one caller is answered at once; those who come meanwhile are answered together', async () => {
+test('one query is answered at once, and those that arrive meanwhile are answered as a batch', async () => {
   const { retriever, batches } = world();
   retriever.hold();
   const first = batches.ask(['race'], 2, signal);
@@ -33,7 +33,7 @@ test('one caller is answered at once; those who come meanwhile are answered toge
   expect([batches.running, batches.waiting]).toEqual([0, 0]);
 });
 
-test('those who ask for other numbers of passages are answered apart, the oldest first', async () => {
+test('queries for different numbers of passages are answered apart, the oldest first', async () => {
   const { retriever, batches } = world();
   retriever.hold();
   const asked = [
@@ -51,7 +51,7 @@ test('those who ask for other numbers of passages are answered apart, the oldest
   ]);
 });
 
-test('as many batches run as may', async () => {
+test('a bounded number of batches runs at once', async () => {
   const { retriever, batches } = world({ batchesMax: 2, batchMax: 1 });
   retriever.hold();
   const asked = batches.ask(['race', 'weir', 'river'], 2, signal);
@@ -60,7 +60,7 @@ test('as many batches run as may', async () => {
   expect(ids(await asked)).toEqual([['a'], ['b'], ['b']]);
 });
 
-test('more than may wait are refused, all of a request or none', async () => {
+test('queries beyond the queue are refused, a request as a whole', async () => {
   const { retriever, batches } = world();
   retriever.hold();
   const first = batches.ask(['race'], 2, signal);
@@ -72,7 +72,7 @@ test('more than may wait are refused, all of a request or none', async () => {
   await Promise.all([first, waiting, last]);
 });
 
-test('a request of more queries than may wait is answered when nobody waits', async () => {
+test('a request larger than the queue is answered if the queue is empty', async () => {
   const { batches } = world({ waitingMax: 1 });
   expect(ids(await batches.ask(['race', 'weir', 'river'], 1, signal))).toEqual([
     ['a'],
@@ -81,7 +81,7 @@ test('a request of more queries than may wait is answered when nobody waits', as
   ]);
 });
 
-test('a caller that goes away leaves the queue, and a batch ends when all its callers are gone', async () => {
+test('a query that is aborted leaves the queue, and a batch ends when all its callers are gone', async () => {
   const { retriever, batches } = world();
   retriever.hold();
   const [one, other] = [new AbortController(), new AbortController()];
@@ -98,14 +98,14 @@ test('a caller that goes away leaves the queue, and a batch ends when all its ca
   expect(ids(await batches.ask(['program'], 1, signal))).toEqual([['c']]);
 });
 
-test('a batch that fails fails its callers alone', async () => {
+test('a failing batch fails only its own callers', async () => {
   const { retriever, batches } = world();
   retriever.failWith(new Error('no memory'));
   await expect(batches.ask(['race'], 2, signal)).rejects.toThrow('no memory');
   expect(ids(await batches.ask(['race'], 2, signal))).toEqual([['a']]);
 });
 
-test('answers are kept by query and number, and equal queries of a batch are asked once', async () => {
+test('answers are cached by query and number, and equal queries of a batch are asked once', async () => {
   const { retriever, batches } = world({ keptMax: 2 });
   expect((await batches.ask(['race', 'race'], 2, signal)).kept).toBe(0);
   expect(retriever.calls[0]!.queries).toEqual(['race']);

@@ -41,7 +41,7 @@ describe('reciprocal rank fusion', () => {
     ]);
   });
 
-  test('puts equal scores in the order of ids, whatever the order of the lists', () => {
+  test('breaks ties by id, whatever the order of the lists', () => {
     const one = list(['z', 2], ['m', 1]);
     const other = list(['m', 2], ['z', 1]);
     expect(fused([one, other], { method: 'rrf' }).map(({ id }) => id)).toEqual(['m', 'z']);
@@ -50,7 +50,7 @@ describe('reciprocal rank fusion', () => {
 });
 
 describe('weighted fusion', () => {
-  test('brings each list to 0 … 1 and adds by weight', () => {
+  test('scales each list to 0 … 1 and adds by weight', () => {
     const dense = list(['a', 0.9], ['b', 0.8], ['c', 0.5]);
     const words = list(['b', 12], ['d', 4]);
     const hits = fused([dense, words], { method: 'weighted', weights: [0.6, 0.4] });
@@ -60,7 +60,7 @@ describe('weighted fusion', () => {
     expect(scores).toMatchObject({ a: 0.6, c: 0, d: 0 });
   });
 
-  test('counts a list of equal scores as found', () => {
+  test('counts every entry of a list of equal scores', () => {
     expect(shown(fused([list(['a', 5])], { method: 'weighted', weights: [0.3] }))).toEqual([
       ['a', 0.3],
     ]);
@@ -69,7 +69,7 @@ describe('weighted fusion', () => {
 });
 
 describe('a fused retriever', () => {
-  test('asks every part for its candidates, so that the first three of ten are the first three', async () => {
+  test('asks every part for the same candidates, so that the first three of ten are the first three', async () => {
     const [one, other] = [gatedRetriever(), gatedRetriever()];
     const both = fusedRetriever([one, other], { method: 'rrf' });
     const [ten = []] = await both.retrieve(['the water of the wheel'], 10, signal);
@@ -82,8 +82,8 @@ describe('a fused retriever', () => {
   });
 });
 
-describe('passages by their words', () => {
-  test('are found in contents, ties by id', async () => {
+describe('passages found by words', () => {
+  test('are ranked by their contents, with ties by id', async () => {
     const twins: Passage[] = ['q', 'd', 'm'].map((id) => ({ id, contents: 'the same words' }));
     const retriever = await bm25Retriever([...millPassages, ...twins], signal);
     expect(retriever.passages).toBe(6);
@@ -91,7 +91,7 @@ describe('passages by their words', () => {
     expect(hits.map((each) => each.map(({ id }) => id))).toEqual([['a'], ['d', 'm'], []]);
   });
 
-  test('score as BM25+ says, whoever reads them', async () => {
+  test('are scored by BM25+, whoever reads them', async () => {
     const vocabulary = ['mill', 'race', 'the', 'weir', 'Ada', 'Wheel,', 'été'];
     const draw = (n: number, of: number): number => Math.floor(uniform(n) * of);
     const uniform = (n: number): number => (Math.sin(n * 12.9898) * 43758.5453) % 1;
@@ -116,7 +116,7 @@ describe('passages by their words', () => {
     expect(read.length).toBeLessThanOrEqual(28);
   });
 
-  test('have an id each', async () => {
+  test('must have unique ids', async () => {
     const twice = [...millPassages, { id: 'b', contents: 'again' }];
     await expect(bm25Retriever(twice, signal)).rejects.toMatchObject({
       code: 'RETRIEVER',

@@ -138,7 +138,7 @@ describe('an index', () => {
     for (const { id, score } of graphs[0]!) if (scores.has(id)) expect(score).toBe(scores.get(id));
   });
 
-  test('gives what there is where more is asked for, and nothing for no query', async () => {
+  test('gives all there is if more is asked for, and nothing for no query', async () => {
     for (const retriever of [exactly, byGraph]) {
       expect(retriever.passages).toBe(PASSAGES);
       const [all] = await retriever.retrieve(['1 query'], 5000, signal);
@@ -150,7 +150,7 @@ describe('an index', () => {
     }
   });
 
-  test('built once more, or stopped on the way and gone on with, is the same to the byte', async () => {
+  test('is the same to the byte when built again, or stopped and resumed', async () => {
     const digests = (folder: string) =>
       (JSON.parse(readFileSync(join(folder, 'retriever.json'), 'utf8')) as { files: unknown })
         .files;
@@ -172,7 +172,7 @@ describe('an index', () => {
     expect(digests(to)).toEqual(digests(at('graphs')));
   });
 
-  test('is begun by one corpus, encoder and settings, and gone on with by no other', async () => {
+  test('is resumed only with the corpus, encoder and settings that it was begun with', async () => {
     const to = at('begun');
     const stop = new AbortController();
     await expect(
@@ -189,7 +189,7 @@ describe('an index', () => {
     await expect(build(root.path)).rejects.toThrow(/is not empty/);
   });
 
-  test('leaves out and names rows that are no passage, or whose id was there', async () => {
+  test('skips and names rows that are no passage or repeat an id', async () => {
     const refused: (readonly [number, string])[] = [];
     const built = await build(at('rows'), {
       exactMax: 9,
@@ -244,7 +244,7 @@ describe('an index', () => {
     await expect(open(none)).rejects.toThrow(/retriever\.json is damaged/);
   });
 
-  test('is asked with its own encoder alone', async () => {
+  test('is queried only with its own encoder', async () => {
     const other = async () => encoder({ digest: 'another' });
     await expect(openRetriever(at('graphs'), { openEncoder: other })).rejects.toThrow(
       /built with another encoder.*--encoder FOLDER/,
@@ -263,7 +263,7 @@ function stopAt(stage: string, stop: AbortController): BuildOptions['onProgress'
   };
 }
 
-test('ids that were seen are known again, many of them', () => {
+test('a set of many ids recognises each that it has seen', () => {
   const ids = new IdSet();
   for (let i = 0; i < 50_000; i++) if (!ids.add(`id ${i}`)) throw new Error(`id ${i}`);
   for (let i = 0; i < 50_000; i += 7) if (ids.add(`id ${i}`)) throw new Error(`id ${i}`);

@@ -71,14 +71,14 @@ describe('a collection', () => {
     expect(await retriever.retrieve([], 1, signal)).toEqual([]);
   });
 
-  test('gives equal scores in the order of ids, at the end too', async () => {
+  test('orders equal scores by id, even at the end of the list', async () => {
     const twins = ['q', 'd', 'z', 'm'].map((id) => ({ id, contents: 'a mill' }));
     await fill(twins);
     const [found] = await (await opened()).retrieve(['mill'], 2, signal);
     expect(found!.map(({ id }) => id)).toEqual(['d', 'm']);
   });
 
-  test('is filled on where a fill was stopped: what is there is not encoded again', async () => {
+  test('is filled from where it stopped, without encoding anything again', async () => {
     await fill(millPassages.slice(0, 2));
     const encoder = wordEncoder(WORDS);
     const changed = { ...millPassages[1]!, contents: 'A weir, rewritten.' };
@@ -109,7 +109,7 @@ describe('a collection', () => {
     await expect(fill(millPassages, other)).rejects.toThrow(/another encoder/);
   });
 
-  test('is read with the settings that it was filled with, and filled with no others', async () => {
+  test('is read and filled only with its original settings', async () => {
     const encoder = wordEncoder(WORDS);
     const settings = { ...encoder.settings, queryPrefix: 'ask: ', pooling: 'cls' as const };
     await fill(millPassages, { ...encoder, settings });
@@ -123,7 +123,7 @@ describe('a collection', () => {
     await expect(fill(millPassages, encoder)).rejects.toThrow(/another pooling, prefix/);
   });
 
-  test('that is not there says how to make it', async () => {
+  test('that does not exist is refused with how to make it', async () => {
     await expect(opened()).rejects.toThrow(
       /wiki is not there; fill it with `millrace retriever build/,
     );
@@ -138,14 +138,14 @@ describe('requests', () => {
     expect(new Set(server.seen.map(({ headers }) => headers['api-key']))).toEqual(new Set([KEY]));
   });
 
-  test('that are refused say so in the server’s words', async () => {
+  test('that are refused report the server’s words', async () => {
     await expect(client('wrong').shape(signal)).rejects.toMatchObject({
       code: 'QDRANT',
       message: expect.stringMatching(/collections\/wiki answers HTTP 401: Invalid API key/),
     });
   });
 
-  test('that nobody answers mean that the tool is down', async () => {
+  test('without an answer mean that the tool is down', async () => {
     const away = new QdrantClient({
       url: 'http://127.0.0.1:1',
       collection: 'wiki',
@@ -164,7 +164,7 @@ test.each([
   ['qdrant://db/wiki-2018', { url: 'http://db:6333', collection: 'wiki-2018' }],
   ['qdrants://db.example/wiki', { url: 'https://db.example', collection: 'wiki' }],
   ['wiki-index', null],
-])('%s is a place', (text, place) => {
+])('%s is the address of a collection', (text, place) => {
   expect(qdrantPlace(text)).toEqual(place);
 });
 
@@ -173,6 +173,6 @@ test.each([
   ['qdrant://db/a b', /names no collection/],
   ['qdrant://wi ki/x', /is not a valid URL for a Qdrant/],
   ['qdrant://user:secret-word@db/wiki', /carries credentials/],
-])('%s is none', (text, message) => {
+])('%s is not the address of a collection', (text, message) => {
   expect(() => qdrantPlace(text)).toThrow(message);
 });

@@ -23,26 +23,26 @@ const hits = (...texts: readonly string[]): Hit[] =>
   texts.map((contents, i) => ({ id: String(i), contents, score: 1 }));
 
 describe('the text of a search', () => {
-  test('is the passages with a blank line between, cut, as the papers’ local search has it', () => {
+  test('has the passages cut and separated by blank lines, as in the papers’ local search', () => {
     const shown = passagesText(hits('"One"\nfirst text', 'a'.repeat(30), 'last\n'), {
       ...{ charactersMax: 16, form: 'documents' },
     });
     expect(shown).toBe(`"One"\nfirst text\n\n${'a'.repeat(16)}...\n\nlast`);
   });
 
-  test('or numbered pages, as its web search has it', () => {
+  test('may be numbered pages, as in the papers’ web search', () => {
     const options = { charactersMax: 5, form: 'pages' } as const;
     expect(passagesText(hits('first text', 'two'), options)).toBe('Page 1: first...\nPage 2: two');
     expect(passagesText([], options)).toBe('No search results found.');
   });
 
-  test('has nothing that no reader sees', () => {
+  test('has no invisible characters', () => {
     const options = { charactersMax: 100, form: 'documents' } as const;
     expect(passagesText(hits('a\u202eb\u200bc\u0007'), options)).toBe('abc');
   });
 });
 
-test('the tool asks for its number of passages, and for nothing on an empty query', async () => {
+test('the search tool asks for its number of passages, and for nothing on an empty query', async () => {
   const retriever = gatedRetriever();
   const options = { top: 1, charactersMax: 100, form: 'documents', concurrencyMax: 2 } as const;
   const tool = retrieverTool({ retriever, ...options });
@@ -74,7 +74,7 @@ describe('a retriever on a server', () => {
     return { clock, said, retriever, tool: retrieverTool({ retriever, ...options }) };
   }
 
-  test.each(['', '/retrieve'])('is asked at /retrieve with the address "%s"', async (path) => {
+  test.each(['', '/retrieve'])('is queried at /retrieve with the address "%s"', async (path) => {
     const { retriever } = await world(good, { path, key: 'secret-of-a-retriever' });
     expect(await retriever.retrieve(['mill'], 2, signal)).toEqual([[{ ...passage, score: 0.5 }]]);
     const [{ path: asked, body, headers }] = server.seen as [(typeof server.seen)[0]];
@@ -86,7 +86,7 @@ describe('a retriever on a server', () => {
     await retriever.close();
   });
 
-  test('is asked in ET-Agent’s shape at an address that ends in /search', async () => {
+  test('is queried in the form of ET-Agent at an address that ends in /search', async () => {
     const { retriever } = await world(answer([passage, { id: 8, contents: 'B' }]), {
       path: '/search',
     });
@@ -99,7 +99,7 @@ describe('a retriever on a server', () => {
     await retriever.close();
   });
 
-  test('is asked again when it is busy, after the time that it asks for', async () => {
+  test('is queried again if it is busy, after the time it asks for', async () => {
     const busy = answer({ error: 'later' }, 429, { 'retry-after': '2' });
     const { clock, said, tool } = await world(inTurn(busy, answer('', 500), reset, good), {
       triesMax: 4,
@@ -118,7 +118,7 @@ describe('a retriever on a server', () => {
       answer('', 307, { location: 'http://10.0.0.1/' }),
       /a redirect, and none is followed/,
     ],
-  ])('that %s is down: nothing is learnt from it', async (_, behaviour, message) => {
+  ])('that %s is down, and nothing is learnt from it', async (_, behaviour, message) => {
     const { said, tool } = await world(behaviour);
     await expect(tool.run('mill', signal)).rejects.toMatchObject({
       code: 'TOOL_DOWN',

@@ -115,7 +115,7 @@ async function search(name: Name, options: Searching = {}): Promise<Searched> {
 const last = (): Seen => server.seen.at(-1)!;
 
 describe.each(Object.keys(made) as Name[])('%s', (name) => {
-  test('reads what it finds', async () => {
+  test('reads its results', async () => {
     replies = [[200, shapes[name]('A title', ' A snippet. ')]];
     expect(await search(name)).toMatchObject({
       kind: 'found',
@@ -123,7 +123,7 @@ describe.each(Object.keys(made) as Name[])('%s', (name) => {
     });
   });
 
-  test('leaves out what nobody sees, and bounds the rest', async () => {
+  test('drops invisible text, and bounds the rest', async () => {
     const hidden = 'a\u202eb\u200bc\u{e0041}d\u0000\ud800e\nf';
     replies = [[200, shapes[name](hidden, `${hidden}${'x'.repeat(100_000)}`)]];
     const { results } = (await search(name)) as Extract<Searched, { kind: 'found' }>;
@@ -132,7 +132,7 @@ describe.each(Object.keys(made) as Name[])('%s', (name) => {
     expect(results[0]!.snippet.length).toBeLessThan(20_001);
   });
 
-  test('tries again with the waits of the papers, and then says that it failed', async () => {
+  test('tries again with the waits of the papers, and then fails', async () => {
     const sleeps: number[] = [];
     replies = [
       [500, 'a'],
@@ -150,14 +150,14 @@ describe.each(Object.keys(made) as Name[])('%s', (name) => {
   });
 
   test.each(['<html>', '{}', '[]', '{"organic":1,"results":"x"}', 'null', '"x"', '{"a":{"b":1}}'])(
-    'takes %s for no answer',
+    'does not take %s for an answer',
     async (body) => {
       replies = [[200, body]];
       expect((await search(name)).kind).toBe('failed');
     },
   );
 
-  test('a refused key is an error that does not repeat it', async () => {
+  test('does not repeat a refused key in its error', async () => {
     replies = [[401, { message: `bad key ${KEY}` }]];
     const error = await search(name).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'TOOL_DOWN' });
@@ -166,7 +166,7 @@ describe.each(Object.keys(made) as Name[])('%s', (name) => {
     expect(asked).toBe(1);
   });
 
-  test('the next key is tried where one is refused', async () => {
+  test('tries the next key if one is refused', async () => {
     replies = [
       [403, '{}'],
       [200, shapes[name]('t', 's')],
@@ -178,7 +178,7 @@ describe.each(Object.keys(made) as Name[])('%s', (name) => {
   });
 });
 
-test('what each is sent', async () => {
+test('each search provider gets its own form of request', async () => {
   replies = [[200, {}]];
   await search('serper');
   expect(last()).toMatchObject({
@@ -208,7 +208,7 @@ test('what each is sent', async () => {
   });
 });
 
-test('a template posts its body, whatever stands in the query', async () => {
+test('a search template posts its body, whatever the query', async () => {
   replies = [[200, { results: [] }]];
   const provider = template({
     ...common(),
@@ -227,7 +227,7 @@ test('a template posts its body, whatever stands in the query', async () => {
   expect(last().body).toEqual({ find: 'a "quoted"\n{key} \\ text', limit: 10 });
 });
 
-test('Serper is asked again when it finds nothing, others are not', async () => {
+test('Serper alone is asked again when it finds nothing', async () => {
   replies = [[200, { searchParameters: {}, organic: [] }]];
   expect(await search('serper')).toEqual({ kind: 'found', results: [] });
   expect(asked).toBe(3);
@@ -260,7 +260,7 @@ const live = process.env.MILLRACE_SEARXNG ?? '';
   web.close();
 });
 
-test('a provider that nobody answers for is down', async () => {
+test('a search provider that does not answer is down', async () => {
   const provider = searxng({ ...common(), url: 'http://127.0.0.1:9' });
   const clock = impatientClock((ms) => ms >= 60_000);
   const web = webSearch({ provider, keys: [], clock });
@@ -269,7 +269,7 @@ test('a provider that nobody answers for is down', async () => {
   web.close();
 });
 
-test('who watches is told when searches begin to fail, and when that is over', async () => {
+test('the user is told when searches begin to fail, and when they work again', async () => {
   const lines: string[] = [];
   const clock = impatientClock((ms) => ms >= 60_000);
   const report = (line: string): void => void lines.push(line);
@@ -289,7 +289,7 @@ test('who watches is told when searches begin to fail, and when that is over', a
   ]);
 });
 
-test('requests keep to the rate', async () => {
+test('requests to a search provider keep to the rate limit', async () => {
   replies = [[200, { general: {}, organic: [] }]];
   const clock = impatientClock((ms) => ms >= 60_000);
   const web = webSearch({ provider: made.brightdata(), keys: [], clock, requestsPerSecond: 4 });

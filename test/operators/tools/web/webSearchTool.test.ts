@@ -61,7 +61,7 @@ function fakeWeb(answer: Searched): FakeWeb {
 
 const found = (...results: readonly WebResult[]): Searched => ({ kind: 'found', results });
 
-describe('the plain text', () => {
+describe('the plain text of a web search', () => {
   const options = { top: 3, charactersMax: 5 };
   test('numbers the snippets, each once and cut', () => {
     const results = [' abcdefg ', '', 'abcdefg', '  ', 'b', '😀😀😀😀😀😀', 'left out'].map(
@@ -70,13 +70,13 @@ describe('the plain text', () => {
     expect(pagesText(results, options)).toBe('Page 1: abcde\nPage 2: b\nPage 3: 😀😀😀😀😀');
   });
 
-  test('says where nothing was found', () => {
+  test('says that nothing was found', () => {
     expect(pagesText([], options)).toBe('No search results found.');
     expect(pagesText([result(' ')], options)).toBe('No search results found.');
   });
 });
 
-test('the records of a deep search, cut where they are too long', () => {
+test('the records of a deep search are cut to length', () => {
   const record = { ...result('snip'), context: 'around «snip»' };
   const text = recordsText([record, record], 10_000);
   expect(text.split('\n').slice(0, 4)).toEqual([
@@ -92,30 +92,30 @@ test('the records of a deep search, cut where they are too long', () => {
   expect(recordsText([record], 20)).toBe(`${text.slice(0, 20)}...`);
 });
 
-describe('what a page says around a snippet', () => {
+describe('the context of a snippet', () => {
   const sentence = 'The old mill of Arden was built in 1742 by two brothers.';
   const filler = 'Nothing of that kind is said here at all. ';
   const page = `${filler.repeat(300)}${sentence} ${filler.repeat(300)}`;
 
-  test('is the sentence that is most like it, with so many characters on both sides', () => {
+  test('is the most similar sentence, with a number of characters on both sides', () => {
     const context = snippetContext(page, 'the <b>old mill</b> of Arden, built 1742 ...', 100);
     expect(context).toContain(sentence);
     expect(context.length).toBe(sentence.length + 200);
     expect(context.indexOf(sentence)).toBe(100);
   });
 
-  test('is the beginning where no sentence is like it', () => {
+  test('is the beginning of the page if no sentence is similar', () => {
     expect(snippetContext(page, 'zebras', 100)).toBe(page.slice(0, 200));
     expect(snippetContext('', 'zebras', 100)).toBe('');
   });
 
-  test('is found in the beginning of a long page alone', () => {
+  test('is searched only in the beginning of a long page', () => {
     const far = filler.repeat(2000) + sentence;
     expect(snippetContext(far, sentence, 100)).toBe(far.slice(0, 200));
   });
 });
 
-test('what a summariser’s reply comes to', () => {
+test('a summariser’s reply is read up to its final information', () => {
   expect(finalInformation('a **Final Information** b **Final Information**\n```\nc\nd\n``` ')).toBe(
     'cd',
   );
@@ -123,8 +123,8 @@ test('what a summariser’s reply comes to', () => {
   expect(finalInformation(' all of it\n')).toBe('all of it');
 });
 
-describe('a search', () => {
-  test('asks once, in the words of the policy, and keeps what came of it for the next run', async () => {
+describe('a web search', () => {
+  test('sends the words of the policy once, and caches the result for the next run', async () => {
     const cache = newCache();
     const web = fakeWeb(found(result('one'), result('two')));
     const tool = () => webSearchTool({ web, once: askOnce(cache), cache });
@@ -134,7 +134,7 @@ describe('a search', () => {
     expect(web.queries).toEqual(['Who was "X"?']);
   });
 
-  test('says that it failed as the papers do, and asks again next time', async () => {
+  test('reports a failure as the papers do, and tries again next time', async () => {
     const cache = newCache();
     const web = fakeWeb({ kind: 'failed', reason: 'HTTP 500' });
     const tool = webSearchTool({ web, once: askOnce(cache), cache });
@@ -144,7 +144,7 @@ describe('a search', () => {
     expect(await tool.run(' \n', signal)).toEqual({ output: 'invalid query', ok: false });
   });
 
-  test('answers from an imported result text first, and from nothing else without a provider', async () => {
+  test('answers from imported results first, and only from them without a provider', async () => {
     const cache = newCache();
     await cache.put({ kind: 'result', scope: '', key: 'search query: Abc?' }, 'Page 1: kept');
     const tool = webSearchTool({ web: null, once: askOnce(cache), cache });
@@ -167,7 +167,7 @@ describe('a deep search', () => {
     return page(`${'word '.repeat(600)}${'late '.repeat(9)}`, 'pdf');
   };
 
-  test('shows what the pages say around the snippets', async () => {
+  test('shows the context of the snippets', async () => {
     const web = fakeWeb(found(...results));
     const tool = webSearchTool({ web, once: askOnce(null), cache: null, read });
     const { output } = await tool.run('mill', signal);
@@ -176,7 +176,7 @@ describe('a deep search', () => {
     expect(output).not.toContain('late');
   });
 
-  test('has them summed up with the reasoning so far, once', async () => {
+  test('has pages summarised once, with the reasoning so far', async () => {
     const cache = newCache();
     const once = askOnce(cache);
     const prompts: string[] = [];
@@ -204,7 +204,7 @@ describe('a deep search', () => {
     expect(prompts[0]).toContain('**Web Page 1:**');
   });
 
-  test('shows the pages themselves where the model gives up', async () => {
+  test('shows the pages themselves if the model gives up', async () => {
     const summing = summariser({ once: askOnce(null), scope: '', ask: async () => null });
     const web = fakeWeb(found(...results));
     const tool = webSearchTool({
