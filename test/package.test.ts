@@ -73,7 +73,7 @@ describe('preinstall, beside the package of onnxruntime-node', () => {
   });
   afterAll(() => rmSync(root, { recursive: true }));
 
-  test('keeps its install script from asking NuGet, but not who runs it on purpose', () => {
+  test('keeps its install script from asking NuGet, unless it is run on purpose', () => {
     expect(asked('postinstall')).toBe('asks NuGet\n');
     expect(preinstall()).toBe(0);
     expect(asked('postinstall')).toBe('');

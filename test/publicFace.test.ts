@@ -26,17 +26,17 @@ const entries = new Map(
 const names = (entry: string): readonly string[] =>
   exportsOf(entries.get(entry)!).map(({ name }) => name);
 
-describe('the public face', () => {
-  test('has a root of what a job file needs', () => {
+describe('the public API', () => {
+  test('has in its root what a job file needs', () => {
     expect(names('millrace').length).toBeLessThanOrEqual(160);
   });
 
-  test('has no name at its root that says nothing by itself', () => {
+  test('has no name in its root that is meaningless by itself', () => {
     const vague = ['count', 'room', 'files', 'most', 'pages', 'Key', 'Row', 'Place', 'Step'];
     expect(names('millrace').filter((name) => vague.includes(name))).toEqual([]);
   });
 
-  test.each([...entries.keys()])('%s says what each of its names is', (entry) => {
+  test.each([...entries.keys()])('documents each name of %s', (entry) => {
     const silent = exportsOf(entries.get(entry)!).filter(({ documented }) => !documented);
     expect(silent.map(({ name, file }) => `${file}: ${name}`)).toEqual([]);
   });

@@ -23,8 +23,8 @@ function expectNear(values: readonly number[], wanted: readonly number[]): void 
   });
 }
 
-describe('policyLoss', () => {
-  test('gives the published anchor: value, gradient and metrics', () => {
+describe('the policy loss of the oracle', () => {
+  test('gives the published value, gradient and metrics', () => {
     const { loss, gradient, clipFraction, clipFractionLower, klApprox } = policyLoss(ANCHOR);
     expect(loss).toBeCloseTo(2.8, 12);
     expectNear(gradient[0]!, [-0.5, -0.9, -1, 0, 0, 1.5, 0, 1.1]);
@@ -44,7 +44,7 @@ describe('policyLoss', () => {
     'seq-mean-token-mean',
     'seq-mean-token-sum',
     'seq-mean-token-sum-norm',
-  ])('its gradient is the slope of its value (%s)', (aggregation) => {
+  ])('has the slope of its value as gradient (%s)', (aggregation) => {
     const input: PolicyLossInput = {
       ...ANCHOR,
       logProbs: [
@@ -83,7 +83,7 @@ describe('policyLoss', () => {
 });
 
 describe('entropy-aware advantages', () => {
-  test('give the published anchor', () => {
+  test('have the published values', () => {
     const advantages = entropyAwareAdvantages(
       ANCHOR.advantages,
       [[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]],
@@ -92,7 +92,7 @@ describe('entropy-aware advantages', () => {
     expect(policyLoss({ ...ANCHOR, advantages }).loss).toBeCloseTo(4.4411581277, 9);
   });
 
-  test('leave a single token as it is, where the reference gives NaN', () => {
+  test('leave a single token as it is, for which the reference gives NaN', () => {
     expect(entropyAwareAdvantages([[2, 3]], [[1, 9]], [[1, 0]])).toEqual([[2, 3]]);
     const [row] = entropyAwareAdvantages([[2, 3]], [[1, 9]], [[1, 0]], { mode: 'reference' });
     expect(row).toEqual([Number.NaN, Number.NaN]);
@@ -103,7 +103,7 @@ test.each([
   ['k1', [0.5, -1, 8.5]],
   ['k2', [0.125, 0.5, 36.125]],
   ['k3', [0.10653066, 0.71828183, 7.50020347]],
-] as const)('%s gives the published anchor', (kind, wanted) => {
+] as const)('%s gives the published value', (kind, wanted) => {
   const logProbs = [-1, -2, -0.5];
   const refLogProbs = [-1.5, -1, -9];
   logProbs.forEach((logProb, i) => {
@@ -111,7 +111,7 @@ test.each([
   });
 });
 
-describe('dpoLoss', () => {
+describe('the DPO loss of the oracle', () => {
   test('is log 2 without a margin, and falls as the margin grows', () => {
     const pairs = {
       policyChosen: [-5],
@@ -136,7 +136,7 @@ describe('dpoLoss', () => {
   });
 });
 
-test('labelledLogProb leaves ignored labels out and shifts by one', () => {
+test('labelled log-probs skip ignored labels and shift by one', () => {
   const { logProb, count } = labelledLogProb(
     [
       [0, 0],

@@ -5,19 +5,19 @@ import { assistantTurn, compareAnswers, mathVerdict } from './toolStarReward.ts'
 const END = '<|end|>';
 const respond = (box: string) => `<think>a</think><answer>\\boxed{${box}}</answer>${END}`;
 
-describe('mathVerdict', () => {
-  test('pays a right answer in full and good form a little', () => {
+describe('the verdict on a mathematical answer', () => {
+  test('rewards a right answer in full, and a good format a little', () => {
     expect(mathVerdict(respond('12'), '12', paperTools, END).score).toBe(1);
     expect(mathVerdict(respond('13'), '12', paperTools, END).score).toBe(0.1);
   });
 
-  test('pays nothing for bad form, nor for a response that ran out of room', () => {
+  test('is 0 for a bad format, and for a response that ran out of tokens', () => {
     expect(mathVerdict('12', '12', paperTools, END).score).toBe(0);
     expect(mathVerdict(respond('12').replace(END, ''), '12', paperTools, END).score).toBe(0);
   });
 });
 
-describe('compareAnswers', () => {
+describe('the comparison of answers', () => {
   test.each([
     ['11.0', '11', true, 'numbers'],
     ['6\\%', '6', true, 'numbers'],
@@ -27,12 +27,12 @@ describe('compareAnswers', () => {
     ['CANYON', 'canyon', true, 'text'],
     ['\\text{falcon}', 'falcon', true, 'form'],
     ['x(5+x)', 'x^2+5x', false, 'nothing'],
-  ])('%j and %j', (answer, reference, same, basis) => {
+  ])('is right for %j and %j', (answer, reference, same, basis) => {
     expect(compareAnswers(answer, reference)).toEqual({ same, basis });
   });
 });
 
-test('the assistant’s turn is what follows its mark', () => {
+test('the turn of the assistant is what follows its marker', () => {
   expect(assistantTurn('User: hi\nAssistant:yes')).toBe('yes');
   expect(assistantTurn('nothing')).toBeNull();
 });

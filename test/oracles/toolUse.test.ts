@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { toolEfficiency, toolNecessity } from './toolUse.ts';
 
-describe('toolEfficiency', () => {
+describe('tool efficiency', () => {
   const samples = [
     { correct: 1, toolCalls: 2 },
     { correct: 1, toolCalls: 0 },
@@ -24,8 +24,8 @@ describe('toolEfficiency', () => {
   });
 });
 
-describe('toolNecessity', () => {
-  test('is high where fewer calls failed and low where they sufficed', () => {
+describe('tool necessity', () => {
+  test('is high if fewer calls failed, and low if they sufficed', () => {
     const right = { verdict: 'Correct', toolCalls: 3 };
     expect(
       toolNecessity([
@@ -40,7 +40,7 @@ describe('toolNecessity', () => {
     expect(toolNecessity([[right], [cheap]])).toEqual([0, 1]);
   });
 
-  test('takes nothing from what the judge could not decide', () => {
+  test('ignores what the judge could not decide', () => {
     const own = { verdict: 'Error', toolCalls: 3 };
     const undecided = { verdict: 'Error', toolCalls: 0 };
     const right = { verdict: 'Correct', toolCalls: 0 };
@@ -51,7 +51,7 @@ describe('toolNecessity', () => {
     expect(toolNecessity([[own], [undecided], [undecided]])).toEqual([0.0001, 0.0001, 0.0001]);
   });
 
-  test('gives equal methods a small equal score', () => {
+  test('is small and equal for equal methods', () => {
     const same = [{ verdict: 'Correct', toolCalls: 1 }];
     expect(toolNecessity([same, same])).toEqual([0.0001, 0.0001]);
   });

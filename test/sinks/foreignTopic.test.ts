@@ -41,7 +41,7 @@ async function consumed(topic: string, count: number) {
 }
 
 describeKafka('a topic of others', () => {
-  test('gets every record as JSON, under its key and its place, and the stage goes on where it stopped', async () => {
+  test('gets every record as JSON under its key and position, and the stage resumes where it stopped', async () => {
     const folder = temporaryFolder();
     const log = await openLog({ folder: join(folder.path, 'log'), mode: 'write' });
     const to = foreignTopic(`${kafkaUrl}/${freshRun()}-told`, {});
@@ -71,7 +71,7 @@ describeKafka('a topic of others', () => {
     folder.remove();
   });
 
-  test('that cannot be reached keeps the stage waiting, with a word about it, and the run can be stopped', async () => {
+  test('that cannot be reached keeps the stage waiting with a notice, and the run can be stopped', async () => {
     const folder = temporaryFolder();
     const log = await openLog({ folder: join(folder.path, 'log'), mode: 'write' });
     const stop = new AbortController();
@@ -95,7 +95,7 @@ describeKafka('a topic of others', () => {
   });
 });
 
-test('an address of a topic holds no password', () => {
+test('the address of a foreign topic holds no password', () => {
   expect(() => foreignTopic('kafka://me:secret@host/topic', {})).toThrow(
     'MILLRACE_FOREIGN_KAFKA_PASSWORD',
   );

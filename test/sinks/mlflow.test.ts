@@ -75,7 +75,7 @@ const stepsOf = (at = 0): number[] => server.runs[at]!.metrics.map(({ step }) =>
 const steps = (count: number): number[] => Array.from({ length: count }, (_, step) => step);
 
 describe('MLflow', () => {
-  test('gets one run with settings, metrics and how it ended, and the same run goes on', async () => {
+  test('gets one run with settings, metrics and final status, and a resumed run continues it', async () => {
     await write(1200);
     expect(await carry({ end: { status: 'running', endedMs: null } })).toBe(1200);
     const [run] = server.runs as [(typeof server.runs)[0]];
@@ -93,7 +93,7 @@ describe('MLflow', () => {
     expect(run.status).toBe('FAILED');
   });
 
-  test('that is away is waited for, and a lost reply brings nothing twice', async () => {
+  test('is waited for if it is down, and gets nothing twice after a lost reply', async () => {
     await write(700);
     server.mischief.push('busy', 'busy');
     await carry();
@@ -111,7 +111,7 @@ describe('MLflow', () => {
     expect(stepsOf()).toEqual([...steps(700), ...steps(300)]);
   });
 
-  test('that stays away ends an export of a run that is over, which goes on later', async () => {
+  test('ends the export of a finished run if it stays down, and is resumed later', async () => {
     await write(3);
     server.mischief.push(...(Array(40).fill('busy') as 'busy'[]));
     await expect(carry({ patienceMs: 120_000 })).rejects.toMatchObject({ code: 'AWAY' });
@@ -119,14 +119,14 @@ describe('MLflow', () => {
     expect(await carry()).toBe(3);
   });
 
-  test('has a run of its own for one that was started over', async () => {
+  test('gets a new run for one that was started over', async () => {
     await write(3);
     await carry();
     expect(await carry({ about: { startedMs: 5 } })).toBe(3);
     expect([stepsOf(0), stepsOf(1)]).toEqual([steps(3), steps(3)]);
   });
 
-  test('that refuses is told in its words, and not asked again', async () => {
+  test('has its refusal reported in its words, and is not asked again', async () => {
     await write(1);
     server.mischief.push('denied');
     await expect(carry()).rejects.toMatchObject({
@@ -138,7 +138,7 @@ describe('MLflow', () => {
     expect(server.asked).toEqual([]);
   });
 
-  test('whose notes of ours somebody has changed has every metric once all the same', async () => {
+  test('has every metric once even if somebody changed our tags', async () => {
     await write(2);
     await carry();
     server.runs[0]!.tags.set('millrace.cursor', 'spoilt');
@@ -149,7 +149,7 @@ describe('MLflow', () => {
   });
 });
 
-test('names and numbers are what MLflow takes', () => {
+test('names and numbers are converted to what MLflow accepts', () => {
   expect(mlflowName('eval/größe?/../x//y')).toBe('eval/gr__e_/x/y');
   expect(mlflowName('/')).toBe('_');
   expect([1.5, Number.NaN, Infinity, -Infinity].map(mlflowNumber)).toEqual([

@@ -5,7 +5,7 @@ import type { Heard } from '../../../page/browser/logic/hub.ts';
 
 const event = (name: string): Heard => ({ kind: 'event', name, data: '{}' });
 
-test('a tab that takes what it is told is told everything', () => {
+test('a tab that keeps up is sent everything', () => {
   const told: Heard[] = [];
   const { tell, took } = allowance((heard) => told.push(heard), 2);
   for (let i = 0; i < 50; i++) {
@@ -15,7 +15,7 @@ test('a tab that takes what it is told is told everything', () => {
   expect(told).toEqual(Array.from({ length: 50 }, (_, i) => event(String(i))));
 });
 
-test('one that takes nothing is told so many; once it has taken them, that it missed some, and then what is new', () => {
+test('a tab that falls behind is sent a bounded number, then how many it missed, then what is new', () => {
   const told: Heard[] = [];
   const { tell, took } = allowance((heard) => told.push(heard), 3);
   for (let i = 0; i < 1000; i++) tell(event('old'));

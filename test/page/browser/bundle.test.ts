@@ -27,7 +27,7 @@ describe('the built page', () => {
     expect(packed).toBeLessThanOrEqual(80_000);
   });
 
-  test('names what it loads, and all of it is there', () => {
+  test('names only files that exist', () => {
     const page = files.get(join(folder, 'index.html'))!.toString();
     const named = [...page.matchAll(/(?:src|href|content)="(\/assets\/[^"]+)"/g)].map(
       (match) => match[1]!,
@@ -38,7 +38,7 @@ describe('the built page', () => {
     expect(Object.values(bundle).sort()).toEqual(named.sort());
   });
 
-  test('names no other place, but in names of XML', () => {
+  test('names no other host, except in XML namespaces', () => {
     const addresses = loaded().flatMap(
       (body) => body.toString().match(/https?:\/\/[\w./-]+/g) ?? [],
     );
@@ -55,7 +55,7 @@ describe('the built page', () => {
     );
   });
 
-  test('brings the notices of what is bundled in', () => {
+  test('has the licence notices of what is bundled', () => {
     const notices = files.get(join(folder, 'licences.txt'))!.toString();
     for (const name of ['preact', '@preact/signals', '@preact/signals-core', 'uplot']) {
       expect(notices).toContain(`${name}\n\n`);

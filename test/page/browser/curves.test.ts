@@ -18,7 +18,7 @@ const values = (numbers: readonly (number | null)[]): Value[] =>
 const wave = (i: number): number => Math.sin(i * 12.9898) * 43.5;
 
 describe('a series', () => {
-  test('goes on with single values; what is not finite is counted and drawn nowhere', () => {
+  test('is extended by single values; infinite ones are counted and not drawn', () => {
     const series = withValues(emptySeries('r', 'loss'), values([1, null, 3]), 'step');
     expect(series).toMatchObject({
       x: [0, 2],
@@ -40,7 +40,7 @@ describe('a series', () => {
     expect(series.count.reduce((sum, n) => sum + n, 0)).toBe(10_000);
   });
 
-  test('holds in each bucket what a slow count finds there', () => {
+  test('holds in each bucket what a plain count finds', () => {
     const all = values(Array.from({ length: 5000 }, (_, i) => wave(i)));
     const series = withValues(emptySeries('r', 'loss'), all, 'step');
     series.step.forEach((first, i) => {
@@ -55,7 +55,7 @@ describe('a series', () => {
     });
   });
 
-  test('merges the same whether all at once or in two halves', () => {
+  test('merges to the same at once or in two halves', () => {
     const all = values(Array.from({ length: 1000 }, (_, i) => wave(i)));
     const once = merged(merged(withValues(emptySeries('r', 'a'), all, 'step')));
     const wide = { ...emptySeries('r', 'a'), width: 4 };
@@ -78,7 +78,7 @@ describe('a series', () => {
 });
 
 describe('smoothing', () => {
-  test('leaves few points alone, and gaps', () => {
+  test('leaves few points, and gaps, as they are', () => {
     expect(smoothed([1, 2, 3], 0.9)).toEqual([1, 2, 3]);
     const long = Array.from({ length: smoothMin + 1 }, (_, i) => (i === 5 ? null : 2));
     smoothed(long, 0.9).forEach((value, i) => {
@@ -88,8 +88,8 @@ describe('smoothing', () => {
   });
 });
 
-describe('lines', () => {
-  test('over different steps share one axis; undefined where a line has no point, null where it has a gap', () => {
+describe('lines of a chart', () => {
+  test('share one axis over different steps, with undefined for no point and null for a gap', () => {
     expect(
       joined([
         { xs: [1, 3], ys: [10, null] },
@@ -108,15 +108,15 @@ describe('lines', () => {
   });
 });
 
-describe('words and numbers', () => {
-  test('a curve in one sentence', () => {
+describe('the text of a chart', () => {
+  test('describes a curve in one sentence', () => {
     expect(curveSentence('reward/mean', [0, 92, 184], [0.21, 0.5, 0.61])).toBe(
       'reward/mean rose from 0.21 to 0.61 in 184 steps, between 0.21 and 0.61',
     );
     expect(curveSentence('loss', [], [])).toBe('loss has no values yet');
   });
 
-  test('counts', () => {
+  test('writes counts', () => {
     expect([count(48210), count(7), count(1234567)]).toEqual(['48,210', '7', '1,234,567']);
     expect([short(950), short(1900), short(48_210), short(3.1e6)]).toEqual([
       '950',
@@ -127,7 +127,7 @@ describe('words and numbers', () => {
   });
 });
 
-test('values along an axis can be told apart', () => {
+test('has distinct values along an axis', () => {
   expect(tickTexts([0, 0.25, 0.5])).toEqual(['0.00', '0.25', '0.50']);
   expect(tickTexts([-0.1, -0, 0.1])).toEqual(['-0.1', '0.0', '0.1']);
   expect(tickTexts([0.06, 0.065, 0.07])).toEqual(['0.060', '0.065', '0.070']);

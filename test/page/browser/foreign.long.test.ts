@@ -55,7 +55,7 @@ withBrowser('a page of another site', () => {
     }
   });
 
-  test('changes nothing: neither by a script nor by a form', async () => {
+  test('changes nothing by a script or a form', async () => {
     const url = `${viewer.origin}/control/verify`;
     const body = JSON.stringify({ run: 'tiny' });
     const headers = {
@@ -81,7 +81,7 @@ withBrowser('a page of another site', () => {
     expect(await twin.json()).toMatchObject({ control: true, job: null });
   });
 
-  test('under a name of its own that leads to this machine it is nobody', async () => {
+  test('has no access by a name of its own that leads to this machine', async () => {
     const rebound = `http://evil.example:${viewer.port}`;
     for (const path of ['/', '/runs.json', '/?t=tests-of-the-page-0123456789']) {
       const response = await page.goto(rebound + path);

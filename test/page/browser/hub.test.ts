@@ -57,7 +57,7 @@ beforeEach(() => {
   });
 });
 
-describe('the stream', () => {
+describe('the shared stream', () => {
   test('is one for tabs that want the same, and closes with the last of them', () => {
     const [a, b] = [{}, {}];
     hub.want(a, want('mine'), nobody);
@@ -69,7 +69,7 @@ describe('the stream', () => {
     expect(opened[0]!.closed).toBe(true);
   });
 
-  test('is opened again for more metrics and goes on from where it stood', () => {
+  test('is reopened for more metrics, from where it was', () => {
     hub.want({}, want('mine', ['loss'], 'c0'), nobody);
     opened[0]!.on.event('points', '{}', 'c7');
     hub.want({}, want('mine', ['kl']), nobody);
@@ -80,7 +80,7 @@ describe('the stream', () => {
     expect(opened[0]!.closed).toBe(true);
   });
 
-  test('tells every tab of every event, and a tab that comes late that it is open', () => {
+  test('passes every event to every tab, and tells a late tab that it is open', () => {
     const heard: Heard[] = [];
     hub.want({}, want('mine'), (one) => heard.push(one));
     opened[0]!.on.open();
@@ -91,7 +91,7 @@ describe('the stream', () => {
     expect(late).toEqual([{ kind: 'open' }]);
   });
 
-  test('that breaks is left to the browser; one that was refused is tried again, ever more slowly', () => {
+  test('is reconnected by the browser if it breaks, and retried ever more slowly if refused', () => {
     const heard: Heard[] = [];
     hub.want({}, want('mine'), (one) => heard.push(one));
     opened[0]!.on.error();
@@ -110,7 +110,7 @@ describe('the stream', () => {
     expect(heard.at(-1)).toEqual({ kind: 'lost', retries: 7 });
   });
 
-  test('of before says nothing any more', () => {
+  test('ignores an earlier connection', () => {
     const heard: Heard[] = [];
     const tab = {};
     hub.want(tab, want('a'), (one) => heard.push(one));
@@ -122,7 +122,7 @@ describe('the stream', () => {
   });
 });
 
-test('the address is the union: runs, their metrics, the list of runs', () => {
+test('the address of the shared stream is the union of runs, metrics and the list of runs', () => {
   expect(unionUrl([])).toBe('');
   expect(unionUrl([want(null)])).toBe('/stream?runs=1');
   expect(unionUrl([want('a', ['reward/mean']), want('b c'), want('a', ['loss'])])).toBe(

@@ -45,13 +45,13 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     runs.remove();
   });
 
-  test('the list says that it is live, not that it is silent', async () => {
+  test('is listed as live, not as silent', async () => {
     const row = seen.page.getByRole('row').filter({ hasText: run });
     await row.locator('.state', { hasText: 'live' }).waitFor();
     expect(seen.wrong).toEqual([]);
   }, 120_000);
 
-  test('the overview goes on by itself, and the newest records stand in their topic', async () => {
+  test('is updated in the overview, and in its topics', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/${run}`);
     const curve = page.getByRole('figure').filter({ hasText: 'reward/mean' }).getByRole('status');
@@ -63,7 +63,7 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     expect(seen.wrong).toEqual([]);
   }, 120_000);
 
-  test('a number leads to its record: a trajectory and its question', async () => {
+  test('links a number to its record: a trajectory and its question', async () => {
     const { page } = seen;
     const id = encodeURIComponent('n-0/explore-0/0');
     await page.goto(`${viewer.origin}/r/${run}/t/${id}`);

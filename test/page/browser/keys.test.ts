@@ -20,8 +20,8 @@ function typed(keys: readonly Press[]): KeyState['action'][] {
   });
 }
 
-describe('keys', () => {
-  test('act alone or after g', () => {
+describe('keyboard shortcuts', () => {
+  test('work alone or after g', () => {
     expect(typed([press('j'), press('g'), press('m'), press('m')])).toEqual([
       'next',
       null,
@@ -30,7 +30,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('g g is the first; a g that is held down is one press', () => {
+  test('go to the first by g g, where a g that is held down counts once', () => {
     expect(typed([press('g'), press('g')])).toEqual([null, 'first']);
     const held = { repeat: true };
     expect(typed([press('g'), press('g', held), press('g', held), press('g')])).toEqual([
@@ -41,7 +41,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('do nothing while one types, with a modifier, or when they are switched off', () => {
+  test('do nothing while the reader types, with a modifier, or when switched off', () => {
     expect(typed([press('j', { typing: true }), press('j', { modified: true })])).toEqual([
       null,
       null,
@@ -50,11 +50,11 @@ describe('keys', () => {
     expect(pressed(noKeys, press('Escape', { typing: true }), false).action).toBe('leave');
   });
 
-  test('a key that nothing follows forgets the one before', () => {
+  test('forget the first key if no second follows', () => {
     expect(typed([press('g'), press('z'), press('o')])).toEqual([null, null, null]);
   });
 
-  test('of the list all act', () => {
+  test('all work as listed', () => {
     for (const [keys] of keyHelp.flatMap(([, keys]) => keys)) {
       const parts = keys.split(' ');
       const sequence = parts[0] === 'g' ? [parts] : parts.map((key) => [key]);

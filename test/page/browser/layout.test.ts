@@ -28,10 +28,10 @@ const quickstart = partsOf(
   ],
 );
 
-describe.each([1334, 700, 340, 280])('the mill, %i pixels wide', (width) => {
+describe.each([1334, 700, 340, 280])('the overview, %i pixels wide', (width) => {
   const { boxes, flows, height, shape } = millLayout(quickstart, width);
 
-  test('has room for every part, and no two on one place', () => {
+  test('has room for every part without overlaps', () => {
     expect(boxes).toHaveLength(quickstart.length);
     for (const box of boxes) {
       expect(box.x).toBeGreaterThanOrEqual(0);
@@ -49,7 +49,7 @@ describe.each([1334, 700, 340, 280])('the mill, %i pixels wide', (width) => {
     }
   });
 
-  test('draws every flow once, and what closes a circle as flowing back', () => {
+  test('draws every flow once, and those that close a cycle as flowing back', () => {
     const back = flows.filter((flow) => flow.back).map(({ from, to }) => `${from} → ${to}`);
     expect(back.sort()).toEqual([
       'practice → score',
@@ -70,12 +70,12 @@ describe.each([1334, 700, 340, 280])('the mill, %i pixels wide', (width) => {
   });
 });
 
-test('a mill without parts is no error', () => {
+test('an overview without parts can be drawn', () => {
   expect(millLayout([], 500).boxes).toEqual([]);
 });
 
 describe('the branch tree', () => {
-  test('a branch begins where it left its parent, under it', () => {
+  test('puts a branch under its parent, from where it left', () => {
     const lines = treeLines([
       { index: 0, parent: null, length: 100 },
       { index: 1, parent: null, length: 50 },
@@ -87,7 +87,7 @@ describe('the branch tree', () => {
     expect(lines[2]).toMatchObject({ from: 1, start: 0.3, end: 1, depth: 2 });
   });
 
-  test('a parent that is not there, or comes later, makes a root', () => {
+  test('makes a root of a branch whose parent is missing or later', () => {
     const lines = treeLines([
       { index: 0, parent: { index: 1, offset: 5 }, length: 10 },
       { index: 1, parent: { index: 0, offset: 5 }, length: 10 },
@@ -101,13 +101,13 @@ describe('the branch tree', () => {
   });
 });
 
-describe('points', () => {
+describe('points of a scatter plot', () => {
   const points = Array.from({ length: 500 }, (_, i) => ({ x: (i * 37) % 500, y: (i * 91) % 300 }));
   const xs = points.map(({ x }) => x);
   const ys = points.map(({ y }) => y);
   const hits = hitsOf(xs, ys);
 
-  test('the nearest is the one that a slow search finds', () => {
+  test('are found as by a plain search for the nearest', () => {
     for (const [x, y] of [
       [10, 10],
       [250, 150],
@@ -124,7 +124,7 @@ describe('points', () => {
     }
   });
 
-  test('a box holds those within it, however it was drawn', () => {
+  test('are selected by a box, however it was drawn', () => {
     const slow = points.flatMap((p, i) =>
       p.x >= 100 && p.x <= 200 && p.y >= 50 && p.y <= 90 ? [i] : [],
     );
@@ -132,7 +132,7 @@ describe('points', () => {
     expect(hits.within(200, 90, 100, 50)).toEqual(slow);
   });
 
-  test('that share a place are laid around it', () => {
+  test('that coincide are spread around their place', () => {
     const [x, y] = [new Float32Array(30).fill(100), new Float32Array(30).fill(80)];
     jittered(x, y);
     expect([x[0], y[0]]).toEqual([100, 80]);
@@ -141,7 +141,7 @@ describe('points', () => {
       expect(Math.hypot(x[i]! - 100, y[i]! - 80)).toBeLessThanOrEqual(26.01);
   });
 
-  test('lie within their frame; one point, and none, too', () => {
+  test('lie within their frame, even one point or none', () => {
     for (const some of [points, [{ x: 3, y: 3 }], []]) {
       const frame = frameOf(some, 600, 400);
       for (const { x, y } of some) {
@@ -171,12 +171,12 @@ describe('rows of a tap', () => {
   const row = (offset: number, partition = 0): TopicRow =>
     ({ ref: `${partition}-${offset}`, partition, offset, atMs: offset }) as TopicRow;
 
-  test('stand newest first, each once', () => {
+  test('are ordered newest first, each once', () => {
     const rows = withRows([row(5), row(4)], [row(7), row(5), row(6)], 'oldest');
     expect(rows.map(({ offset }) => offset)).toEqual([7, 6, 5, 4]);
   });
 
-  test('are never too many, at the end that nobody reads', () => {
+  test('are bounded, at the end that is not read', () => {
     const many = Array.from({ length: rowsMax }, (_, i) => row(i));
     const full = withRows([], many, 'oldest');
     expect(withRows(full, [row(rowsMax)], 'oldest')[0]!.offset).toBe(rowsMax);

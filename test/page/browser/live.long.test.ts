@@ -55,7 +55,7 @@ withBrowser('the page of a run that goes on', () => {
     runs.remove();
   });
 
-  test('from an empty folder to the first record, curves and weights', async () => {
+  test('the page goes from an empty folder to the first record, curves and weights', async () => {
     const { page } = seen;
     await page.getByText('No run yet').waitFor();
     run = start();
@@ -68,7 +68,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  test('follows the newest records until one scrolls', async () => {
+  test('a topic follows the newest records until the reader scrolls', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live/topics/rollouts`);
     await page.locator('[data-ref]').first().waitFor();
@@ -84,7 +84,7 @@ withBrowser('the page of a run that goes on', () => {
     await page.waitForURL((url) => !url.searchParams.has('follow'));
   });
 
-  test('a run that is killed is said to be silent, and how it goes on; then it does, to its end', async () => {
+  test('a killed run is shown as silent with how to resume it, and is followed to its end once resumed', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live`);
     await page.getByText('live', { exact: true }).first().waitFor();
@@ -99,7 +99,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   }, 150_000);
 
-  test('what a policy wrote is text: no markup, no dialog, nothing asked for, nothing unseen', async () => {
+  test('what a policy wrote is shown as text: no markup, no dialog, no request, nothing invisible', async () => {
     const { page } = seen;
     for (const address of [
       '/r/live/t/0',
@@ -123,7 +123,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  test('a server that goes away is said to be away; when it is back, so is the page', async () => {
+  test('a server that goes away is reported, and the page recovers with it', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live`);
     await page.locator('.state').waitFor();
@@ -141,7 +141,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   }, 120_000);
 
-  test('many tabs share one stream: the eighth still loads', async () => {
+  test('many tabs share one stream, so that the eighth still loads', async () => {
     const tabs = [];
     for (let i = 0; i < 8; i++) {
       const tab = await seen.context.newPage();

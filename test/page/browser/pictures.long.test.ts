@@ -59,7 +59,7 @@ withBrowser('what is drawn', () => {
     });
     afterAll(() => context?.close());
 
-    test.each(drawings)('%s is as it was', async (name, path, selector, which) => {
+    test.each(drawings)('has %s unchanged', async (name, path, selector, which) => {
       const page = await opened(context, path);
       const part = page.locator(selector).nth(which);
       await part.waitFor();

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import { recent } from '../../../page/browser/logic/recent.ts';
 
-test('the longest unused goes first, and what is too large is not kept', () => {
+test('a cache of recent values evicts the least recently used, and does not keep what is too large', () => {
   const kept = recent<string>(10);
   kept.put('a', 'A', 4);
   kept.put('b', 'B', 4);

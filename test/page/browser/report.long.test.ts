@@ -48,7 +48,7 @@ withBrowser('report.html', () => {
         style('.grid').stroke, style('polyline').fill, root.querySelectorAll('svg').length];
     })()`);
 
-  test.each(['light', 'dark'] as const)('is whole without a script, %s', async (scheme) => {
+  test.each(['light', 'dark'] as const)('is complete without a script, %s', async (scheme) => {
     const page = await opened({ scheme, script: false });
     await heading(page, 'tiny').waitFor();
     await heading(page, 'Settings').waitFor();
@@ -59,7 +59,7 @@ withBrowser('report.html', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'is a view of the page with one, and breaks no rule, %s',
+    'is an accessible view of the page with a script, %s',
     async (scheme) => {
       const page = await opened({ scheme });
       await heading(page, 'tiny').waitFor();
@@ -88,8 +88,8 @@ withBrowser('report.html', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  describe('its views', () => {
-    test('are left and come back by tabs, keys and the way back', async () => {
+  describe('the views of a report file', () => {
+    test('are changed by tabs, keys and the back button', async () => {
       const page = await opened();
       await tab(page, 'Metrics').click();
       await heading(page, 'Metrics').waitFor();
@@ -105,7 +105,7 @@ withBrowser('report.html', () => {
       expect(seen.wrong).toEqual([]);
     });
 
-    test('have addresses; of the results there is no other moment than the last', async () => {
+    test('have addresses; the results exist only as of the end', async () => {
       const page = await opened({}, '#/r/tiny/weights?at=step:1');
       await heading(page, 'Weights').waitFor();
       await page.getByText('As of').first().waitFor();

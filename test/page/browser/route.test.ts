@@ -11,7 +11,7 @@ import {
   withQuery,
 } from '../../../page/browser/logic/route.ts';
 
-describe('an address', () => {
+describe('an address of the page', () => {
   test.each([
     ['/', { page: 'runs' }],
     ['/r/mine', { page: 'overview', run: 'mine', id: '' }],
@@ -41,7 +41,7 @@ describe('an address', () => {
     expect(routeOf(path)).toEqual({ page: 'unknown', path });
   });
 
-  test('is read as it was written, whatever the ids hold', () => {
+  test('is read as it was written, whatever the ids contain', () => {
     for (const id of ['812', 'a b/explore-1/0', '100%', '?&#', 'ü⟨⟩']) {
       const route = { page: 'trajectory', run: 'run 1', id } as const;
       expect(routeOf(pathOf(route))).toEqual(route);
@@ -49,13 +49,13 @@ describe('an address', () => {
   });
 });
 
-describe('a query', () => {
+describe('a query of the page', () => {
   test('keeps what a view does not know', () => {
     const query = queryOf('?at=step:12&later=1');
     expect(withQuery(query, { at: undefined, m: 'loss' })).toEqual({ later: '1', m: 'loss' });
   });
 
-  test('is written so that people can read it', () => {
+  test('is written legibly', () => {
     expect(searchOf({ m: 'reward/mean,kl/behaviour', at: 'step:120' })).toBe(
       '?m=reward/mean,kl/behaviour&at=step:120',
     );
@@ -71,7 +71,7 @@ describe('a query', () => {
   });
 });
 
-test('every view has its data at the same address with .json', () => {
+test('every view has its data at its address with .json', () => {
   expect(twinOf('/')).toBe('/runs.json');
   expect(twinOf('/r/mine', { at: 'step:3' })).toBe('/r/mine.json?at=step:3');
   expect(hrefOf({ page: 'topics', run: 'mine', id: 'rollouts' }, { offset: '3' })).toBe(

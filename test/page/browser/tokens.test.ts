@@ -58,7 +58,7 @@ const given: readonly Given[] = [
 describe('tokens.bin', () => {
   const tokens = readTokens(binOf(given))!;
 
-  test('holds each token’s text and what is known of it', () => {
+  test('holds the text of each token and what is known of it', () => {
     given.forEach((token, i) => {
       expect(tokens.text.slice(tokens.starts[i], tokens.starts[i + 1])).toBe(token.text);
       expect(tokens.logProb![i]).toBeCloseTo(-token.surprise!, 5);
@@ -68,24 +68,24 @@ describe('tokens.bin', () => {
     expect(tokens.entropy).toBeNull();
   });
 
-  test('that is cut off, or something else, is no file', () => {
+  test('is refused if it is truncated or something else', () => {
     const whole = binOf(given);
     expect(readTokens(whole.slice(0, whole.byteLength - 1))).toBeNull();
     expect(readTokens(new TextEncoder().encode('{"error":1}').buffer as ArrayBuffer)).toBeNull();
     expect(readTokens(new ArrayBuffer(0))).toBeNull();
   });
 
-  test('the token at an offset', () => {
+  test('finds the token at an offset', () => {
     expect([0, 4, 5, 9, 400].map((offset) => tokenAt(tokens.starts, offset))).toEqual([
       0, 0, 1, 3, 4,
     ]);
   });
 });
 
-describe('colours', () => {
+describe('the colours of tokens', () => {
   const tokens = readTokens(binOf(given))!;
 
-  test('what the policy expected has none, what a tool wrote neither; neighbours of one step are one run', () => {
+  test('are absent for expected tokens and tool text, and merge neighbours of one step', () => {
     expect(runsOf(tokens, 'logprob').filter(({ name }) => name !== 'top')).toEqual([
       { name: 'level6', start: 1, end: 2 },
       { name: 'level7', start: 3, end: 4 },
@@ -98,12 +98,12 @@ describe('colours', () => {
     expect(runsOf(tokens, 'entropy')).toEqual([]);
   });
 
-  test('steps are the same for all trajectories', () => {
+  test('have the same steps for all trajectories', () => {
     expect([0, 0.1, 0.5, 100].map((amount) => levelOf(amount, 'logprob'))).toEqual([0, 1, 2, 7]);
     expect(levelOf(Number.NaN, 'logprob')).toBe(0);
   });
 
-  test('the strip keeps the highest of each part', () => {
+  test('keep the highest of each part in the strip', () => {
     const long = readTokens(
       binOf(
         Array.from({ length: 1000 }, (_, i) => ({

@@ -71,7 +71,7 @@ withBrowser('the page of a finished run', () => {
     // In the others the order of rows is a matter of timing.
     const same = pages.filter(([name]) => !['tap', 'pareto', 'version'].includes(name));
 
-    test.each(same)('%s says the same as before', async (_, path, heading) => {
+    test.each(same)('has the same text as before: %s', async (_, path, heading) => {
       await shown(seen.page, path, heading);
       expect(steady(await seen.page.locator('main').ariaSnapshot())).toMatchSnapshot();
       expect(seen.wrong).toEqual([]);
@@ -95,7 +95,7 @@ withBrowser('the page of a finished run', () => {
     },
   );
 
-  test('no view scrolls sideways or cuts a table off, on a desk, a tablet or a phone', async () => {
+  test('no view scrolls sideways or cuts off a table, on a desktop, a tablet or a phone', async () => {
     seen = await watched(browser, viewer, { width: 1400 });
     const wide: string[] = [];
     for (const [name, path, heading] of pages) {
@@ -124,7 +124,7 @@ withBrowser('the page of a finished run', () => {
 
     const path = (): string => new URL(seen.page.url()).pathname + new URL(seen.page.url()).search;
 
-    test('go from view to view, and do nothing while one types', async () => {
+    test('go from view to view, and do nothing while the reader types', async () => {
       const { page } = seen;
       await shown(page, '/r/tiny', 'tiny');
       await page.keyboard.press('g');
@@ -145,7 +145,7 @@ withBrowser('the page of a finished run', () => {
       await page.getByRole('dialog').waitFor({ state: 'hidden' });
     });
 
-    test('read a trajectory: turns, neighbours, colours', async () => {
+    test('move through a trajectory: turns, neighbours, colours', async () => {
       const { page } = seen;
       await shown(page, `/r/tiny/t/${rolloutId}`, 'rollout');
       await page.keyboard.press('j');
@@ -159,7 +159,7 @@ withBrowser('the page of a finished run', () => {
       await page.getByRole('heading', { name: 'rollout 1 of 2' }).waitFor();
     });
 
-    test('[ and ] go through the steps, \\ is back to now', async () => {
+    test('[ and ] go through the steps, and \\ returns to now', async () => {
       const { page } = seen;
       await shown(page, '/r/tiny', 'tiny');
       await page.getByText('Finished after step').waitFor();
@@ -177,18 +177,18 @@ withBrowser('the page of a finished run', () => {
     });
     afterEach(() => seen.context.close());
 
-    test('to a record stands at that record', async () => {
+    test('to a record shows that record', async () => {
       await seen.page.goto(addressOf('/r/tiny/topics/rollouts?offset=3&limit=1'));
       await seen.page.locator('[data-ref="3"]').waitFor();
       expect(await seen.page.locator('[data-ref]').count()).toBe(1);
     });
 
-    test('to a turn of a trajectory stands at that turn', async () => {
+    test('to a turn of a trajectory shows that turn', async () => {
       await seen.page.goto(addressOf(`/r/tiny/t/${rolloutId}?turn=0`));
       await seen.page.locator('[data-turn="0"].here').waitFor();
     });
 
-    test('to a filter shows what it filters, and one that is wrong says what is', async () => {
+    test('to a filter shows what it selects, or what is wrong with it', async () => {
       const { page } = seen;
       await page.goto(addressOf('/r/tiny/topics/rollouts?where=toolCalls%20%3D%200'));
       await page.getByText(/searched \d+ of \d+, found/).waitFor();
@@ -198,7 +198,7 @@ withBrowser('the page of a finished run', () => {
       await page.getByLabel('filter: field').waitFor();
     });
 
-    test('to nothing says so', async () => {
+    test('to nothing says that nothing is there', async () => {
       for (const path of [
         '/r/nobody',
         '/r/tiny/t/99999',
@@ -216,7 +216,7 @@ withBrowser('the page of a finished run', () => {
     });
   });
 
-  test('parts of a reward have a scale each: where they stand in their group', async () => {
+  test('each part of a reward has a scale that shows its place in the group', async () => {
     seen = await watched(browser, viewer);
     const { page } = seen;
     await page.goto(addressOf(`/r/tiny/t/${rolloutId}`));
@@ -239,7 +239,7 @@ withBrowser('the page of a finished run', () => {
     await seen.context.close();
   });
 
-  test('a server with control takes its token from who typed it, and verifies', async () => {
+  test('a server with control asks for its token, and verifies a run', async () => {
     const controlled = await view(runs.path, 0, ['--control']);
     const { page, context, wrong } = await watched(browser, controlled);
     try {
@@ -266,7 +266,7 @@ withBrowser('the page of a finished run', () => {
     }
   }, 90_000);
 
-  test('a curve has its values as a table, and answers to the arrow keys', async () => {
+  test('a curve has its values as a table, and follows the arrow keys', async () => {
     seen = await watched(browser, viewer);
     const { page } = seen;
     await page.goto(addressOf('/r/tiny/metrics?m=reward/mean'));

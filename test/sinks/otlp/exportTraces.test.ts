@@ -111,8 +111,8 @@ async function carry({ content = false, patienceMs = 1e9 } = {}): Promise<number
   ).finally(() => to.close());
 }
 
-describe('traces', () => {
-  test('are a span of the agent and one of each call in it, by the conventions for generative AI', async () => {
+describe('exported traces', () => {
+  test('have a span for the agent and one for each call, by the conventions for generative AI', async () => {
     await write('q1/explore-0/0');
     expect(await carry()).toBe(1);
     const [agent, search, evil] = receiver.spans as [
@@ -157,7 +157,7 @@ describe('traces', () => {
     expect(JSON.stringify(receiver.spans)).not.toMatch(/script|u001b|u202e/);
   });
 
-  test('hold texts where they are asked for: cut, and with nothing that a terminal obeys', async () => {
+  test('hold texts if asked to, cut to length and without control characters', async () => {
     await write('q1/explore-0/0');
     await carry({ content: true });
     const [agent, search] = receiver.spans as [
@@ -171,7 +171,7 @@ describe('traces', () => {
     expect(search.attributes['gen_ai.tool.call.result']).toMatch(/^\\u001b\[2J<script>.*\\u202e$/);
   });
 
-  test('are sent once, also by the next start, and again under the same ids where that is not known', async () => {
+  test('are sent once across restarts, and again under the same ids if that is uncertain', async () => {
     const ids = Array.from({ length: 150 }, (_, n) => `q${n}/explore-0/0`);
     await write(...ids);
     expect(await carry()).toBe(150);
@@ -186,7 +186,7 @@ describe('traces', () => {
     expect(new Set(receiver.spans.map(({ spanId }) => spanId)).size).toBe(453);
   });
 
-  test('wait for a collector that is away, and end where it refuses', async () => {
+  test('wait for a collector that is down, and end if it refuses', async () => {
     await write('q1/explore-0/0');
     receiver.statuses.push(500, 500);
     expect(await carry()).toBe(1);
@@ -204,7 +204,7 @@ describe('traces', () => {
   });
 });
 
-test('a branch links to the rollout that it was branched off, and its calls begin after that', () => {
+test('the trace of a branch links to its parent, and its calls begin after the branch point', () => {
   const options = { about, content: false };
   const parent = spansOf(traced('q1/explore-0/1'), [], options).rollout;
   const branch = traced('q1/explore-0/4', { parent: { index: 1, offset: 140 } });
@@ -215,7 +215,7 @@ test('a branch links to the rollout that it was branched off, and its calls begi
   expect(calls[0]!.startMs - span.startMs).toBe(500);
 });
 
-test('calls that overlap or last longer than their rollout stay within it', () => {
+test('spans of calls that overlap or outlast their rollout are kept within it', () => {
   const short = traced('q1/explore-0/0', { endedMs: 1_700_000_005_300 });
   const { rollout: span, calls } = spansOf(short, callsOf(short.id), { about, content: false });
   for (const call of calls) {

@@ -36,8 +36,8 @@ const options = (over: AbortSignal | null, stop = never) => ({
 });
 const steps = (count: number): number[] => Array.from({ length: count }, (_, step) => step);
 
-describe('metrics carried outside', () => {
-  test('are those of a run that has ended, and the next time none', async () => {
+describe('exported metrics', () => {
+  test('of a finished run are exported once', async () => {
     await write(0, 2500);
     const target = memoryTarget();
     expect(await exportMetrics(target, options(null))).toBe(2500);
@@ -49,7 +49,7 @@ describe('metrics carried outside', () => {
     expect(target.kept.map(({ value }) => value.step)).toEqual(steps(2503));
   });
 
-  test('follow a run until it is over, its last ones included', async () => {
+  test('follow a run until its end, the last ones included', async () => {
     const [target, over] = [memoryTarget(), new AbortController()];
     await write(0, 3);
     const carried = exportMetrics(target, options(over.signal));
@@ -62,7 +62,7 @@ describe('metrics carried outside', () => {
     expect(target.kept.map(({ value }) => value.step)).toEqual(steps(8));
   });
 
-  test('stop between two batches where they are told to, and go on there', async () => {
+  test('stop between two batches when aborted, and resume there', async () => {
     await write(0, 2500);
     const [target, stop] = [memoryTarget(), new AbortController()];
     const stopping: MetricTarget = {
@@ -79,7 +79,7 @@ describe('metrics carried outside', () => {
   });
 });
 
-test('a cursor goes on in each partition', () => {
+test('an export cursor advances in each partition', () => {
   const at = (partition: number, offset: number, atMs: number) => ({
     position: { partition, offset },
     atMs,
@@ -89,8 +89,8 @@ test('a cursor goes on in each partition', () => {
   expect(advanced(cursor, [at(0, 2, 5)])).toEqual(cursor);
 });
 
-describe('batches', () => {
-  test('hold what is there, up to their size, and never nothing', async () => {
+describe('export batches', () => {
+  test('hold what is available up to their size, and are never empty', async () => {
     async function* items() {
       yield* [1, 2, 3, 4, 5];
     }
@@ -100,7 +100,7 @@ describe('batches', () => {
     expect(batches).toEqual([[1, 2], [3, 4], [5]]);
   });
 
-  test('do not wait for more than is to come soon, and fail as their items do', async () => {
+  test('wait only for what is to come soon, and fail as their items do', async () => {
     let arrive = (): void => undefined;
     async function* items() {
       yield 1;

@@ -70,7 +70,7 @@ class BusyCluster {
   }
 }
 
-test('a mirror goes on behind what a transaction wrote whose end was not yet known, and waits where it is still being written', async () => {
+test('a mirror resumes after a transaction whose end was unknown, and waits while it is being written', async () => {
   const folder = temporaryFolder();
   const log = await openLog({ folder: join(folder.path, 'log'), mode: 'write' });
   await log.commit((tx) => {

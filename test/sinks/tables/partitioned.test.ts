@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test('few files are open at a time, and a value that comes back gets another one', () => {
+test('a partitioned export has few files open at a time, and starts another for a value that comes back', () => {
   const written = new Map<string, number[]>();
   let open = 0;
   let most = 0;

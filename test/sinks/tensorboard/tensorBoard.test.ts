@@ -67,7 +67,7 @@ test('CRC-32C is that of the iSCSI standard', () => {
 });
 
 describe('event files', () => {
-  test('go on in a new file at each start, and are not begun where there is nothing to say', async () => {
+  test('continue in a new file at each start, and are not created if there is nothing to write', async () => {
     await write(1, 2, 3);
     expect(await carry()).toBe(3);
     expect(await carry()).toBe(0);
@@ -80,7 +80,7 @@ describe('event files', () => {
     ]);
   });
 
-  test('that a crash cut short are gone on with behind the last whole event', async () => {
+  test('truncated by a crash are continued after the last whole event', async () => {
     await write(1, 2, 3);
     await carry();
     const [file] = files() as [string];
@@ -96,7 +96,7 @@ describe('event files', () => {
     expect(offsets()).toEqual([[0, 1], [], [2]]);
   });
 
-  test('of a run that was started over, and of one that was rewound, lie in folders of their own', async () => {
+  test('of a restarted or rewound run lie in their own folders', async () => {
     await write(1, 2);
     await carry();
     expect(await carry({ startedMs: about.startedMs + 1 })).toBe(2);

@@ -91,7 +91,7 @@ afterEach(() => {
   asked = 0;
 });
 
-if (!hasPython) it.skip('(skipped: there is no python3)', () => undefined);
+if (!hasPython) it.skip('Python programs on a server (skipped: there is no python3)', () => undefined);
 else {
   answer = real;
   pythonContract('on a server', {
