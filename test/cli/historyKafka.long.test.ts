@@ -32,7 +32,7 @@ async function millrace(
 const settings = { keepVersions: 0 };
 const url = `${kafkaUrl}?partitions=3`;
 
-describeKafka('looking back at a run on Kafka', () => {
+describeKafka('a run on Kafka', () => {
   const run = freshRun();
   let digests: readonly string[];
 

@@ -32,7 +32,7 @@ beforeAll(() => {
 const copied = readyJobs.filter(({ beside }) => beside !== null).map(({ name }) => name);
 
 test.each(copied)(
-  'millrace init %s writes a job that can be run as it lies there',
+  'millrace init %s in the image writes a job that can be run unchanged',
   async (name) => {
     const millrace = (...args: string[]) => runOf(at('app/dist/cli/main.js'), at('data'), ...args);
     const init = await millrace('init', name, name);

@@ -147,7 +147,7 @@ afterEach(async () => {
 });
 
 describe('trainer', () => {
-  test('makes each batch’s steps in order and publishes a version a batch', async () => {
+  test('makes the steps of each batch in order, and publishes a version for each batch', async () => {
     await fill();
     const engine = await train();
     const weights = await all(topics.weights);
@@ -180,7 +180,7 @@ describe('trainer', () => {
     ]);
   });
 
-  test('gives what branches share the mean of their advantages, when attribution is hard', async () => {
+  test('gives shared tokens of branches the mean advantage if attribution is hard', async () => {
     await fill();
     const engine = await train(undefined, undefined, { attribution: 'hard' });
     const [first, second] = engine.steps[0]!.sequences;
@@ -188,7 +188,7 @@ describe('trainer', () => {
     expect([...second!.advantages]).toEqual([0, 0, ...Array(18).fill(-0.5)]);
   });
 
-  describe('compares what rollouts say of their tokens with what it computes, and', () => {
+  describe('compares log-probs of rollouts with its own, and', () => {
     const agreement = { precision: 'unknown', meanMax: null } as const;
     const numbersOf = async (step: number) =>
       Object.fromEntries(
@@ -197,7 +197,7 @@ describe('trainer', () => {
           .map(({ name, value }) => [name, value]),
       );
 
-    test('takes a step back whose rollouts other weights made, and goes on from there', async () => {
+    test('undoes a step whose rollouts other weights made, and goes on', async () => {
       await fill();
       // The first call of the second batch.
       const apart = (call: number): number => (call === 2 ? 0.06 : 0.01);
@@ -241,14 +241,14 @@ describe('trainer', () => {
       expect(await numbersOf(2)).toMatchObject({ 'step/refused': 1 });
     });
 
-    test('judges rollouts of older versions by nothing: they differ', async () => {
+    test('does not judge rollouts of older versions, which differ rightly', async () => {
       await fill([1, 2, 3], 1);
       const engine = fakeTrainer({ apart: (call) => (call < 2 ? 0.01 : 3) });
       await train(undefined, engine, { agreement, lagMax: 1 });
       expect(engine.steps).toHaveLength(2 * STEPS);
     });
 
-    test('does on a replay as the record did', async () => {
+    test('does the same on a replay as recorded', async () => {
       await fill();
       const refused = (step: number): boolean => step === 2;
       await train(undefined, fakeTrainer(), { agreement: null, refused });
@@ -355,7 +355,7 @@ describe('trainer', () => {
     expect(digests(await all(topics.weights))).toEqual(digests(inOrder));
   });
 
-  test('leaves batches whose version is not there when the run stops, for the next start', async () => {
+  test('leaves batches without their version for the next start when the run stops', async () => {
     await fill([3, 2]);
     const stop = new AbortController();
     await train(undefined, undefined, { lagMax: 2 }, stop);
@@ -379,7 +379,7 @@ describe('trainer', () => {
     expect(squares / (advantages.length - 1)).toBeCloseTo(1, 5);
   });
 
-  test('weighs what lags by what the weights of its step say of it, once a batch', async () => {
+  test('corrects lagging rollouts by the log-probs of the weights at its step, once a batch', async () => {
     await fill([1, 2, 3], 1);
     const lagCorrection = { kind: 'truncated', cap: 2 } as const;
     const engine = await train(undefined, undefined, { lagCorrection });
@@ -406,7 +406,7 @@ describe('trainer', () => {
     ]);
   });
 
-  test('leaves what lags as it is unless told to correct', async () => {
+  test('leaves lagging rollouts as they are unless told to correct', async () => {
     await fill([1, 2, 3], 1);
     const engine = await train();
     expect(engine.scores).toEqual([]);
@@ -415,7 +415,7 @@ describe('trainer', () => {
     );
   });
 
-  test('compares with the first policy where the loss has a KL penalty, also after a crash', async () => {
+  test('compares with the first policy if the loss has a KL penalty, even after a crash', async () => {
     const losses = {
       policy: { ...loss, settings: { kl: { kind: 'k3', coefficient: 0.1 } } } satisfies NamedLoss,
     };
@@ -443,7 +443,7 @@ describe('trainer', () => {
     }
   });
 
-  test('takes the digest of a version once, and none of what it has written itself', async () => {
+  test('computes the digest of a version once, and none of what it wrote itself', async () => {
     const losses = {
       policy: { ...loss, settings: { kl: { kind: 'k3', coefficient: 0.1 } } } satisfies NamedLoss,
     };
@@ -469,7 +469,7 @@ describe('trainer', () => {
     ]);
   });
 
-  test('goes on with the optimiser state of the version that it goes back to', async () => {
+  test('restores the optimiser state with the version that it goes back to', async () => {
     await fill();
     await train({ commitsLeft: 1, lastIsWritten: false });
     await reopen();
@@ -491,7 +491,7 @@ describe('trainer', () => {
     expect(await all(topics.weights)).toHaveLength(1);
   });
 
-  test('learns nothing from rollouts that failed, and makes no step of nothing', async () => {
+  test('learns nothing from failed rollouts, and makes no empty step', async () => {
     await fill();
     const dead = practised(0, GROUPS);
     const none: Rollout[] = group(dead, ['', 'cut off']).map((one) => ({

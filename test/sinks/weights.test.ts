@@ -64,7 +64,7 @@ describe('the weights store', () => {
     expect(store.saved(first)).toEqual({ weights: store.resolve(first), state: null });
   });
 
-  test('keeps the version 0 that it has, whatever has become of the file', async () => {
+  test('keeps its version 0, whatever has become of the file', async () => {
     const first = await store.adopt(base);
     await log.commit((tx) => tx.append(topics.weights, first));
     await writeFile(base, 'other weights');
@@ -74,7 +74,7 @@ describe('the weights store', () => {
     expect(await readFile(join(folder.path, first.uri), 'utf8')).toBe('base weights');
   });
 
-  test('publishes what the trainer holds, with the digest of the file that lies there', async () => {
+  test('publishes the weights of the trainer with the digest of the written file', async () => {
     const trainer = fakeTrainer();
     const first = await store.adopt(base);
     await trainer.restore(store.saved(first), 'train');
@@ -107,13 +107,13 @@ describe('the weights store', () => {
     expect(rounds).toEqual([2, 3]);
   });
 
-  test('finds its checkpoints also where the run folder was moved to', async () => {
+  test('finds its checkpoints even if the run folder was moved', async () => {
     const made = await store.adopt(base);
     const moved = weightsStore('/elsewhere/run', log);
     expect(moved.resolve(made).uri).toBe('/elsewhere/run/weights/000000.safetensors');
   });
 
-  test('records what a trainer keeps in a service as it is, and leaves it there', async () => {
+  test('records what a trainer keeps in a service unchanged, and leaves it there', async () => {
     const trainer = {
       ...fakeTrainer(),
       save: async ({ version }: SaveTarget) => ({
@@ -142,7 +142,7 @@ describe('the weights store', () => {
     expect(names()).toEqual(['000000.safetensors']);
   });
 
-  test('reads the manifests of runs that are older than references', async () => {
+  test('reads the manifests of runs from before references', async () => {
     const { schema } = readFixture('weights', 1);
     const codec = avroCodec<object>('weights', { render: () => schema });
     const older: Topic<object> = { ...topics.weights, version: 1, codec, key: () => '3' };
@@ -174,7 +174,7 @@ describe('the weights store', () => {
     await expect(store.manifest(3)).rejects.toThrow('version 3');
   });
 
-  test('never forgets the first version, and forgets as often as it is asked', async () => {
+  test('never removes the first version, and may remove others twice', async () => {
     const first = await store.adopt(base);
     const consumed = { partition: 0, offset: 0 };
     const second = await store.publish(fakeTrainer(), { batch: batch(0), parent: first, consumed });

@@ -48,7 +48,7 @@ function script({ question, kept }: Demonstrations): string[] {
 const tools = [{ name: 'search', parameters: { type: 'object' } }];
 
 describe('rows of conversations', () => {
-  test('in the Alpaca form: instruction and input are what the user says', async () => {
+  test('in the Alpaca form have instruction and input as the user’s turn', async () => {
     const { values, dead } = await all(
       await written(
         'alpaca.jsonl',
@@ -66,7 +66,7 @@ describe('rows of conversations', () => {
     expect(dead).toEqual([]);
   });
 
-  test('in the ShareGPT form, with calls and observations', async () => {
+  test('in the ShareGPT form may have calls and observations', async () => {
     const { values } = await all(
       await written('sharegpt.json', {
         conversations: [
@@ -86,7 +86,7 @@ describe('rows of conversations', () => {
     expect(values[0]!.kept[0]).toMatchObject({ action: 'given', toolCalls: 1, text: 'Done.' });
   });
 
-  test('in the OpenAI form: parts, calls, thinking, weights', async () => {
+  test('in the OpenAI form may have parts, calls, thinking and weights', async () => {
     const { values } = await all(
       await written('openai.jsonl', {
         messages: [
@@ -116,7 +116,7 @@ describe('rows of conversations', () => {
     expect(values[0]!.kept[0]!.turns[3]).toMatchObject({ callId: 'c' });
   });
 
-  test('that cannot be used are dead letters by file, line and field, and cost nothing else', async () => {
+  test('that cannot be used become dead letters by file, line and field, and harm no others', async () => {
     const good = { instruction: 'q', output: 'a' };
     const path = await written(
       'bad.jsonl',
@@ -173,7 +173,7 @@ describe('rows of conversations', () => {
     ]);
   });
 
-  test('may be told which form they have, and come from several files', async () => {
+  test('may have their form set, and come from several files', async () => {
     const one = await written('same.jsonl', { instruction: 'q', output: 'a' });
     const { values } = await all(`${one}, ${one}`, 'alpaca');
     expect(values.map(({ question }) => question.id)).toEqual(['same#1', 'same-2#1']);
@@ -182,7 +182,7 @@ describe('rows of conversations', () => {
     expect(conversationForms).toEqual(['auto', 'alpaca', 'sharegpt', 'openai']);
   });
 
-  test('are found by their name in a dataset_info.json, under the names that it says', async () => {
+  test('are found by name in a dataset_info.json, with its column names', async () => {
     await written('mine.jsonl', {
       dialog: [
         { who: 'me', what: 'q' },
@@ -212,7 +212,7 @@ describe('rows of conversations', () => {
     await expect(all(`${info}#none`)).rejects.toThrow(/has no dataset none; it has mine/);
   });
 
-  test('of a file that is not there stop at once', async () => {
+  test('of a missing file stop at once', async () => {
     await expect(all(join(folder, 'nosuch.json'))).rejects.toThrow(/data file .* does not exist/);
     const csv = await written('other.csv', 'text,label', 'a,b');
     await expect(all(csv)).rejects.toThrow(/no column of conversations/);
@@ -220,7 +220,7 @@ describe('rows of conversations', () => {
 });
 
 describe('a JSON array', () => {
-  test('that is JSON Lines by mistake is read as such', async () => {
+  test('that is JSON Lines by mistake is read as JSON Lines', async () => {
     const path = join(folder, 'lines.json');
     await writeFile(
       path,
@@ -232,7 +232,7 @@ describe('a JSON array', () => {
     ]);
   });
 
-  test('that is cut short or has a bad element gives its other elements', async () => {
+  test('that is truncated or has a bad element gives its other elements', async () => {
     const path = join(folder, 'cut.json');
     const good = '{"instruction": "a]", "output": "{\\"b\\\\\\""}';
     await writeFile(path, `\ufeff [${good}, {bad}, [], ${good}, {"instruction": "x`);
@@ -248,7 +248,7 @@ describe('a JSON array', () => {
     ]);
   });
 
-  test('has the elements that JSON.parse finds, wherever chunks end', async () => {
+  test('has the elements that JSON.parse finds, however it is chunked', async () => {
     const draw = draws('json', 1);
     let at = 0;
     const next = (below: number) => draw.integer(at++, below);

@@ -15,7 +15,7 @@ function rowsOf(text: string): Promise<readonly string[][] | null> {
   });
 }
 
-it('is what the parser refuses, or reads as several records', async () => {
+it('a malformed record is one that the CSV parser refuses, or reads as several records', async () => {
   const letters = ['"', '"', ',', 'a', ' ', '\t', '\n', '""', '",', ',"'];
   let [refused, read] = [0, 0];
   for (let i = 0; i < 4_000; i++) {

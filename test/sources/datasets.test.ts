@@ -70,14 +70,14 @@ describe('rows of public benchmarks', () => {
     }
   });
 
-  it('keep every alias of an answer and LaTeX as it is', async () => {
+  it('keep every alias of an answer, and LaTeX as it is', async () => {
     const [born] = (await all(fixture('2wiki.jsonl'))).values;
     expect(born!.answers).toHaveLength(8);
     const [polar] = (await all(fixture('math500.jsonl'))).values;
     expect(polar!.answers).toEqual(['\\left( 3, \\frac{\\pi}{2} \\right)']);
   });
 
-  it('are read from AIME with answers as text, also where they are numbers', async () => {
+  it('are read from AIME with answers as text, even if they are numbers', async () => {
     expect((await all(fixture('aime24.jsonl'))).values.map(({ answers }) => answers)).toEqual([
       ['540'],
       ['321'],
@@ -173,7 +173,7 @@ describe('rows of public benchmarks', () => {
     });
   });
 
-  it('split a list that is written as text, for questions of knowledge alone', async () => {
+  it('split a list written as text only for questions of knowledge', async () => {
     const asked = { question: 'Who?' };
     const listed = async (answer: string) =>
       (await only('hle.jsonl', { ...asked, answer })).answers;
@@ -183,7 +183,7 @@ describe('rows of public benchmarks', () => {
     expect(interval.answers).toEqual(['[0, 1]']);
   });
 
-  it('are numbered where they have no id, and a second one of an id is refused', async () => {
+  it('are numbered if they have no id, and refused if they repeat one', async () => {
     const row = { question: 'Who?', answer: 'Ada' };
     const { values, dead } = await all(
       await written('hle/dev.jsonl', row, { ...row, id: 'x' }, { ...row, id: 'x' }),
@@ -200,13 +200,13 @@ describe('rows of public benchmarks', () => {
     [{ question: 'q', answer: [] }, 'answer', 'holds no answer'],
     [{ question: 'q', answer: ['a', ''] }, 'answer', 'is empty'],
     [{ question: 'q', answer: { a: 1 } }, 'answer', 'must be text, not a object'],
-  ])('that are bad name their field: %j', async (row, field, reason) => {
+  ])('that are bad are refused by field: %j', async (row, field, reason) => {
     const { values, dead } = await all(await written('2wiki/test.jsonl', row));
     expect(values).toEqual([]);
     expect(dead).toMatchObject([{ place: 1, field, reason, key: '2wiki-0' }]);
   });
 
-  it('complain of options that are no list', async () => {
+  it('with options that are no list are refused', async () => {
     const { dead } = await all(
       await written('mmlu-pro/test.jsonl', { question: 'q', answer: 'A', options: 'x' }),
     );
@@ -214,8 +214,8 @@ describe('rows of public benchmarks', () => {
   });
 });
 
-describe('a file', () => {
-  it('in our own form is read as such, whatever its name', async () => {
+describe('a file of questions', () => {
+  it('in the format of this package is read as such, whatever its name', async () => {
     const { values } = await all(fixture('own-2wiki.jsonl'));
     expect(values.map(({ id }) => id)).toEqual(['2wiki-0', '2wiki-1']);
     expect(await all(fixture('own-2wiki.jsonl'), { name: 'gsm8k' })).toMatchObject({ values });
@@ -239,7 +239,7 @@ describe('a file', () => {
     await expect(all(path)).rejects.toThrow(/is not JSON: .* rename it to end in \.jsonl/);
   });
 
-  it('takes an interval in a CSV cell of mathematics for one answer, and a list of texts for several', async () => {
+  it('takes an interval in a CSV cell of mathematics as one answer, and a list of texts as several', async () => {
     const path = join(folder, 'math500.csv');
     const cells = ['[-2,7]', '[0, 1)', '[1,2,3]', '["-2","7"]', '["a"; 3]', '[ ]'];
     const quoted = cells.map((cell, i) => `P${i}?,"${cell.replaceAll('"', '""')}"`);
@@ -264,7 +264,7 @@ describe('a file', () => {
     await expect(all(path)).rejects.toThrow(/no column question; it has text, answer/);
   });
 
-  it('takes the name that it is given', async () => {
+  it('takes the dataset name that it is given', async () => {
     const row = { problem: 'P?', answer: 4 };
     expect(await only('mine.jsonl', row, { name: 'aime26' })).toMatchObject({ id: 'aime26-0' });
     expect(() => readDataset('mine.jsonl', { name: 'nosuch' })).toThrow(
@@ -272,7 +272,7 @@ describe('a file', () => {
     );
   });
 
-  it('of no known name needs question and answer, and gets the rest', async () => {
+  it('of an unknown dataset needs question and answer, and gets the rest', async () => {
     const rows = [
       { question: 'Q?', answer: 'a' },
       { question: 'Half of 2,469?', answers: ['1234.5', '2469/2'] },
@@ -290,7 +290,7 @@ describe('a file', () => {
     expect(dead).toMatchObject([{ field: 'answers', reason: 'is missing', key: 'other-4' }]);
   });
 
-  it('of no known name says which columns it lacks', async () => {
+  it('of an unknown dataset is refused with the columns it lacks', async () => {
     const path = join(folder, 'mine.csv');
     await writeFile(path, 'frage,antwort\nx,y\n');
     await expect(all(path)).rejects.toThrow(
@@ -299,7 +299,7 @@ describe('a file', () => {
   });
 });
 
-describe('a name', () => {
+describe('the name of a dataset', () => {
   it.each([
     ['data/2wiki/test.jsonl', '2wiki'],
     ['2WikiMultihopQA_dev.jsonl', '2wiki'],
@@ -312,7 +312,7 @@ describe('a name', () => {
     ['x/my-aime25-copy.jsonl', 'aime25'],
     ['runs/quickstart-1/heldout.csv', null],
     ['aftermath.jsonl', null],
-  ])('of %s says which benchmark it is', (path, name) => {
+  ])('%s says which benchmark it is', (path, name) => {
     expect(datasetOf(path)?.name ?? null).toBe(name);
   });
 

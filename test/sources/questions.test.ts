@@ -77,7 +77,7 @@ describe('JSONL', () => {
     expect(values[1]?.question).toBe(`q b?${long}`);
   });
 
-  it('gives up a line that is too long or not UTF-8 and goes on', async () => {
+  it('skips a line that is too long or not UTF-8', async () => {
     const bytes = Buffer.concat([
       Buffer.from(`${row('a')}\n`),
       Buffer.alloc(9 * 1024 * 1024, 'x'),
@@ -127,12 +127,12 @@ describe('CSV', () => {
     ]);
   });
 
-  it('takes an answer as it is, brackets and bars included', async () => {
+  it('takes a single answer as it is, brackets and bars included', async () => {
     const { values } = await all(fixture('answer.csv'));
     expect(values.map(({ answers }) => answers)).toEqual([['[0, 5)'], ['|x|']]);
   });
 
-  it('loses one row, not the rest, to a quote that never closes', async () => {
+  it('loses only one row to a quote that never closes', async () => {
     const good = Array.from({ length: 1200 }, (_, index) => `g-${index},s,Q ${index}?,x,qa`);
     const lines = ['id,source,question,answers,ability', 'bad,s,"Open?,x,qa', ...good];
     const { values, dead } = await all(await written('quote.csv', lines.join('\n')));
@@ -198,7 +198,7 @@ describe('Parquet', () => {
   });
 });
 
-describe('the file itself', () => {
+describe('a file of questions', () => {
   it.each([
     ['missing.jsonl', /does not exist \(looked for .*missing\.jsonl\)/],
     [
@@ -211,7 +211,7 @@ describe('the file itself', () => {
   });
 
   it.each(['kafka://b:9092/q', 'follow:q.jsonl', 'listen:80'])(
-    'is no source without an end: %s',
+    'is not an endless source: %s',
     async (address) => {
       await expect(all(address)).rejects.toThrow(/only a file is read here.*of the ready jobs/);
     },

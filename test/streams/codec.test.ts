@@ -24,7 +24,7 @@ const bytesOf = <T>(shape: Shape<T>, value: T): Buffer => avroCodec('things', sh
 /** Fails to compile unless both types are the same. */
 const sameType = <A, B>(same: [A, B] extends [B, A] ? true : never): boolean => same;
 
-test('a shape is a type, and only of what it says', () => {
+test('the shape of a topic gives the TypeScript type of its records', () => {
   const note = record('Note', { kind: choice('Kind', ['a', 'b']), stars: nullable(list(whole)) });
   type Note = { readonly kind: 'a' | 'b'; readonly stars: readonly number[] | null };
   sameType<ValueOf<typeof note>, Note>(true);
@@ -85,7 +85,7 @@ describe('decoding', () => {
     expect(() => codec.decode(cut)).toThrow(/field a.*not a multiple of 4/);
   });
 
-  test('gives arrays of their own: the bytes may be reused', () => {
+  test('copies arrays, so that the bytes may be reused', () => {
     const bytes = topics.rollouts.codec.encode(samples.rollouts.full);
     const { tokens } = topics.rollouts.codec.decode(bytes);
     bytes.fill(0);
@@ -94,7 +94,7 @@ describe('decoding', () => {
 });
 
 describe('encoding', () => {
-  test('names topic and field of what does not keep the contract', () => {
+  test('names topic and field of a value that breaks the contract', () => {
     const encode = (over: object) => (): unknown =>
       topics.rollouts.codec.encode({ ...rollout(), ...over } as never);
     expect(encode({ question: { ...question(), ability: 'chess' } })).toThrow(
@@ -108,7 +108,7 @@ describe('encoding', () => {
     );
   });
 
-  test('writes the elements that a view shows, and no others', () => {
+  test('writes only the elements that a typed array views', () => {
     const all = Int32Array.of(1, 2, 3, 4, 5);
     const value = rollout({ tokens: all.subarray(1, 3) });
     const back = topics.rollouts.codec.decode(topics.rollouts.codec.encode(value));
@@ -144,7 +144,7 @@ describe('reading an older contract', () => {
     expect(read(bytes)).toEqual({ id: 'x', count: 3, tags: [], note: null });
   });
 
-  test('leaves out fields that are gone, packed ones too', () => {
+  test('drops removed fields, packed ones too', () => {
     const before = record('Thing', { tokens: int32s, id: text, count: whole });
     const read = avroCodec('things', old).reading(schemaOf(before as Shape<unknown>));
     const bytes = bytesOf(before, { id: 'x', count: 3, tokens: Int32Array.of(9) });

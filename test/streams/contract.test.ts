@@ -49,7 +49,7 @@ function resolves(writer: unknown, reader: unknown): boolean {
   return !throws(() => typeOf(reader).createResolver(typeOf(writer)));
 }
 
-describe('a change that readers cannot bridge is told by field, with a way out', () => {
+describe('an incompatible change of a contract', () => {
   test.each<[string, unknown, unknown, RegExp]>([
     [
       'a field without a default',
@@ -100,7 +100,7 @@ describe('a change that readers cannot bridge is told by field, with a way out',
       thing(['a', { type: 'map', values: 'long' }]),
       /field a\{\} was string/,
     ],
-  ])('%s', (_, older, newer, sentence) => {
+  ])('is reported by field, with a remedy: %s', (_, older, newer, sentence) => {
     expect(breaches(older, newer).join('\n')).toMatch(sentence);
     expect(resolves(older, newer)).toBe(false);
   });
@@ -120,7 +120,7 @@ describe('a change that readers cannot bridge is told by field, with a way out',
     ['a new word', thing(['a', choice('x')]), thing(['a', choice('y', 'x')])],
     ['a null that may be now', thing(['a', 'long']), thing(['a', ['null', 'long']])],
     ['another order', thing(['a', 'long'], ['b', 'string']), thing(['b', 'string'], ['a', 'long'])],
-  ])('%s is no such change', (_, older, newer) => {
+  ])('is not reported for a compatible change: %s', (_, older, newer) => {
     expect(breaches(older, newer)).toEqual([]);
     expect(resolves(older, newer)).toBe(true);
   });
@@ -165,7 +165,7 @@ function mutated(schema: unknown, seed: number): unknown {
 /** No definition that others may refer to. */
 const isPlain = (type: unknown): boolean => !JSON.stringify(type).includes('"name"');
 
-test('sentences are found exactly where the Avro library cannot resolve', () => {
+test('incompatible changes are exactly those that the Avro library cannot resolve', () => {
   let broken = 0;
   for (const topic of Object.values(topics) as unknown as readonly Topic<unknown>[]) {
     for (let seed = 0; seed < 40; seed++) {
@@ -188,7 +188,7 @@ test('sentences are found exactly where the Avro library cannot resolve', () => 
   expect(broken).toBeGreaterThan(150);
 });
 
-test('any version that was frozen is read by every later one', () => {
+test('every frozen version of a topic is read by every later one', () => {
   for (const topic of Object.values(topics)) {
     const schemas = Array.from(
       { length: topic.version },
@@ -200,7 +200,7 @@ test('any version that was frozen is read by every later one', () => {
   }
 });
 
-describe('the test of contracts fails with a sentence', () => {
+describe('the check of frozen contracts fails', () => {
   const metrics = topics.metrics as Topic<unknown>;
   const full = samples.metrics.full;
   const schema = metrics.codec.schema as { readonly fields: readonly object[] };
@@ -214,7 +214,7 @@ describe('the test of contracts fails with a sentence', () => {
   });
   const v1 = fixtureName('metrics', 1);
 
-  test('that says which field cannot be read and what to do, where a change is incompatible', () => {
+  test('with the unreadable field and a remedy after an incompatible change', () => {
     const fields = [...schema.fields, { name: 'unit', type: 'string' }];
     const [unreadable, unraised] = complaints(withSchema({ ...schema, fields }), {
       ...full,
@@ -228,7 +228,7 @@ describe('the test of contracts fails with a sentence', () => {
     );
   });
 
-  test('that has the record to freeze, where a compatible change has not raised the version', () => {
+  test('with the record to freeze if a compatible change has not raised the version', () => {
     const fields = [...schema.fields, { name: 'unit', type: 'string', default: '' }];
     const [told, ...more] = complaints(withSchema({ ...schema, fields }), { ...full, unit: 's' });
     expect(more).toEqual([]);
@@ -250,7 +250,7 @@ describe('the test of contracts fails with a sentence', () => {
     ]);
   });
 
-  test('where a frozen record is gone, was changed or was never listed', () => {
+  test('if a frozen record is missing, changed or not listed', () => {
     expect(complaints(metrics, full, without(v1))).toEqual([
       expect.stringMatching(/^there is no frozen record of metrics version 1/),
     ]);

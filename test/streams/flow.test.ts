@@ -27,17 +27,17 @@ describe('a part of a flow', () => {
     return [...sources, ...stages].map(({ name }) => name);
   };
 
-  test('is what is named, or all but that', () => {
+  test('is the named parts, or all but these', () => {
     expect(names({ only: ['rollout'] })).toEqual(['rollout']);
     expect(names({ except: ['rollout'] })).toEqual(['questions', 'trainer']);
     expect(names({ only: ['rollout', 'trainer'], except: ['trainer'] })).toEqual(['rollout']);
   });
 
-  test('goes on listening to what the others close', () => {
+  test('keeps listening when the others finish', () => {
     expect(partOf(whole, { only: ['rollout'] }).feedbacks).toEqual([weights]);
   });
 
-  test('says which names there are', () => {
+  test('is refused with the known names if one is unknown', () => {
     expect(() => partOf(whole, { only: ['rolout'] })).toThrow(
       /rolout.*questions, rollout, trainer/,
     );

@@ -118,7 +118,7 @@ describe('damaged records', () => {
     expect(heapMax).toBeLessThan(1.5e9);
   }, 300_000);
 
-  test('are of every topic', () => {
+  test('are made of every topic', () => {
     expect(new Set(readers.map(({ topic }) => topic.name)).size).toBe(Object.keys(topics).length);
   });
 });
@@ -135,7 +135,7 @@ describe('a count that no bytes follow', () => {
     );
   });
 
-  test('is refused also where items take no bytes', () => {
+  test('is refused even if items take no bytes', () => {
     const walker = walkerOf({ type: 'array', items: 'null' });
     expect(() => walker({ bytes: huge, at: 0 })).toThrow(RangeError);
     const few = { bytes: Buffer.from([8, 0]), at: 0 };

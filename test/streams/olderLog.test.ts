@@ -33,7 +33,7 @@ function goesOn(address: () => { readonly at: string; readonly run: string }): v
   };
   afterEach(() => log.close());
 
-  test('every record of every version is tapped, fetched and read, beside those of today', async () => {
+  test('has every record of every version tapped, fetched and read beside new ones', async () => {
     const written: { topic: Topic<unknown>; now: unknown; expected: unknown[] }[] = [];
     await open();
     for (const key of keys) {
@@ -63,7 +63,7 @@ function goesOn(address: () => { readonly at: string; readonly run: string }): v
     }
   });
 
-  test('an older program reads what a newer one wrote, as far as it knows it', async () => {
+  test('is read by an older version as far as that knows its fields', async () => {
     const { past } = asOf(topics.batches as Topic<unknown>, 1);
     await open();
     await log.commit((tx) => tx.append(topics.batches, samples.batches.full));
@@ -74,7 +74,7 @@ function goesOn(address: () => { readonly at: string; readonly run: string }): v
     expect(stored!.value).not.toHaveProperty('kind');
   });
 
-  test('a version that could not read what is there is refused with a sentence before it writes', async () => {
+  test('refuses a version that could not read existing records before it writes', async () => {
     await open();
     await log.commit((tx) => tx.append(topics.metrics, samples.metrics.full));
     await log.close();
@@ -122,7 +122,7 @@ describeKafka('a log on Kafka with a registry server', () => {
   afterEach(() => server.close());
   goesOn(() => ({ at: `${kafkaUrl}?registry=${encodeURIComponent(server.url)}`, run }));
 
-  test('bears the ids that the server gave', async () => {
+  test('has the ids that the registry gave', async () => {
     const log = await openAnyLog({
       topics: allTopics,
       at: `${kafkaUrl}?registry=${server.url}`,

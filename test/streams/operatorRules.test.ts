@@ -54,7 +54,7 @@ const failsWith = (code: string, message: RegExp) => ({
   cause: expect.objectContaining({ code }),
 });
 
-describe('a stage fails, and says which record and what to use', () => {
+describe('a stage that breaks the rules of operators fails with the record and a remedy', () => {
   const cases: readonly (readonly [string, Deliveries, string, RegExp])[] = [
     ['filter on deliveries', filter(isEven), 'LOST', /let go of metrics@0\/1 \(key m1\).*keepIf/],
     ['debounceTime', debounceTime(30), 'LOST', /metrics@0\/\d \(key m\d\).*pipeEach/],
@@ -108,11 +108,11 @@ describe('a stage fails, and says which record and what to use', () => {
     ],
     ['take', take(3), 'ENDED', /completed while its input goes on.*keepIf/],
   ];
-  test.each(cases)('%s', async (_, run, code, message) => {
+  test.each(cases)('for %s', async (_, run, code, message) => {
     await expect(running(run)).rejects.toMatchObject(failsWith(code, message));
   });
 
-  test('an error of the operator, also one at once, with the line that threw it', async () => {
+  test('for an error of the operator, even an immediate one, with the line that threw it', async () => {
     const broken = mergeMap(() => throwError(() => new Error('broken operator')));
     await expect(running(broken)).rejects.toMatchObject({
       message: expect.stringMatching(
@@ -129,7 +129,7 @@ describe('a stage fails, and says which record and what to use', () => {
     });
   });
 
-  test('a delivery of another stage', async () => {
+  test('for a delivery of another stage', async () => {
     let stolen: Delivery<Metric> | null = null;
     const thief = stage(
       'thief',
@@ -162,7 +162,7 @@ describe('a stage fails, and says which record and what to use', () => {
   });
 });
 
-describe('a stage goes on', () => {
+describe('a stage that keeps the rules of operators goes on', () => {
   test.each([
     ['while a raw delay holds its deliveries', delay<Delivery<Metric>>(2200)],
     [
@@ -179,7 +179,7 @@ describe('a stage goes on', () => {
     expect(await log.lag(topics.metrics, 'later')).toBe(0);
   });
 
-  test('and shows how long a record is in flight that comes to no end', async () => {
+  test('and shows how long an unfinished record has been in flight', async () => {
     const never = mapEach(() => new Promise(() => undefined), { concurrency: 1 });
     await expect(running(never, { signal: AbortSignal.timeout(300) })).resolves.toBe('stopped');
     expect(stats?.stages[0]).toMatchObject({ inflight: 6, waiting: 0 });
@@ -187,7 +187,7 @@ describe('a stage goes on', () => {
   });
 });
 
-describe('what is in flight', () => {
+describe('the record of what is in flight', () => {
   const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const rootAt = (offset: number) => ({
     topic: 'metrics',
@@ -196,7 +196,7 @@ describe('what is in flight', () => {
     reader: {},
   });
 
-  test('asks for a collection when a record is in nobody’s charge, ever more rarely, and not while one is at work', () => {
+  test('asks for a garbage collection ever more rarely when nobody holds a record, and not while one is processed', () => {
     let collections = 0;
     const inFlight = new InFlight(() => {
       collections += 1;
@@ -222,7 +222,7 @@ describe('what is in flight', () => {
     expect([inFlight.strays, inFlight.oldestMs(400_000)]).toEqual([[], 0]);
   });
 
-  test('keeps no more entries than there are records in flight, give or take', () => {
+  test('has about as many entries as there are records in flight', () => {
     const inFlight = new InFlight();
     for (let offset = 0; offset < 20_000; offset++) {
       const root = rootAt(offset);

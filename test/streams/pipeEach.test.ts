@@ -91,7 +91,7 @@ describe('pipeEach', () => {
     ['none', mergeMap(() => EMPTY), []],
   ];
   test.each(outputs)(
-    'takes %s: what it emits for a record is committed with that record',
+    'takes %s, whose outputs for a record are committed with that record',
     async (_, op, out) => {
       const result = await run(op);
       expect(result.outputs).toEqual(out);
@@ -123,7 +123,7 @@ describe('pipeEach', () => {
     expect(result.unsettled).toBe(0);
   });
 
-  test('emits in virtual time, what is finished first, at most `concurrency` at once', () => {
+  test('emits in order of completion, at most `concurrency` at once', () => {
     new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run((helpers) => {
       const reader = fakeReader(topics.metrics);
       const twice = pipe(
@@ -142,7 +142,7 @@ describe('pipeEach', () => {
     });
   });
 
-  test('gives the operator the scope of its record: side records go with it', async () => {
+  test('gives the operator the scope of its record, whose side records go with it', async () => {
     const noted = pipeEach<Metric, number>((m$, scope) => {
       scope.also(topics.metrics, metric({ name: `side of ${scope.key}` }));
       return m$.pipe(value, delay(1));
@@ -151,7 +151,7 @@ describe('pipeEach', () => {
     expect(commits).toMatchObject([{ settled: [0], writes: [{ value: { name: 'side of n1' } }] }]);
   });
 
-  test('bounds the outputs of a record, also of an endless one', async () => {
+  test('bounds the outputs of a record, even of an endless operator', async () => {
     for (const endless of [repeat<number>(), repeat<number>({ delay: 0 })]) {
       const { outputs: out, sideRecords } = await run(pipe(value, endless), {
         ...four,
@@ -177,7 +177,7 @@ describe('pipeEach', () => {
     ).toHaveLength(12);
   });
 
-  test('leaves a record unsettled that is not for now', async () => {
+  test('leaves a deferred record unsettled', async () => {
     const notNow = mergeMap((m: Metric) =>
       m.value === 2 ? throwError(() => new MillraceError('NOT_NOW', 'stopping')) : of(m.value),
     );

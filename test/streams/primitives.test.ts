@@ -79,7 +79,7 @@ describe('mapEach', () => {
     expect(topicsOf(1)).toEqual(['metrics']);
   });
 
-  test('says in the dead letter where the record lies and what was wrong', async () => {
+  test('records in the dead letter where the record lies and what was wrong', async () => {
     const work = mapEach(() => {
       throw new RangeError('no');
     }, one);
@@ -96,7 +96,7 @@ describe('mapEach', () => {
     ]);
   });
 
-  test('aborts the signal of running calls, and of those only, when it is unsubscribed', async () => {
+  test('aborts the signal of running calls alone when unsubscribed', async () => {
     const signals: AbortSignal[] = [];
     const reader = fakeReader(topics.metrics);
     const source$ = concat(from(numbers(0, 1).map((value) => reader.deliver(value))), NEVER);
@@ -126,7 +126,7 @@ describe('expandEach', () => {
     expect(reader.commits[0]!.writes).toHaveLength(1);
   });
 
-  test('settles a record that becomes nothing', async () => {
+  test('settles a record that expands to nothing', async () => {
     const run = await runOperator(
       expandEach((): number[] => [], one),
       topics.metrics,
@@ -180,7 +180,7 @@ describe('gatherBy', () => {
     expect(asked.outputs.map((group) => group.length)).toEqual([2]);
   });
 
-  test('sends members of incomplete groups to the dead letters at the end', async () => {
+  test('makes dead letters of incomplete groups at the end', async () => {
     const run = await runOperator(
       gatherBy<Metric>({ ...byName, size: 2 }),
       topics.metrics,
@@ -197,13 +197,13 @@ describe('gatherBy', () => {
     expect(run.outputs.map((group) => group.map(({ name }) => name).join(''))).toEqual(['aa', 'b']);
   });
 
-  test('fails when one group more than openMax would be open', async () => {
+  test('fails if more groups than openMax would be open', async () => {
     const operator = gatherBy<Metric>({ ...byName, size: 2 });
     const run = runOperator(operator, topics.metrics, named('a', 'b', 'c'));
     await expect(run).rejects.toMatchObject({ code: 'GATHER_FULL' });
   });
 
-  test('fails instead of standing still when all records in flight wait in groups', async () => {
+  test('fails instead of stalling if all records in flight wait in groups', async () => {
     const reader = fakeReader(topics.metrics, 3);
     const source$ = from(named('a', 'b', 'a1').map((value) => reader.deliver(value)));
     const gathered = lastValueFrom(
@@ -212,7 +212,7 @@ describe('gatherBy', () => {
     await expect(gathered).rejects.toMatchObject({ code: 'GATHER_STALLED' });
   });
 
-  test('counts a record whose parts wait in groups once', async () => {
+  test('counts once a record whose parts wait in groups', async () => {
     const reader = fakeReader(topics.metrics, 2);
     const parts = reader.deliver(metric()).split(named('a', 'a', 'b', 'b'));
     const groups: Delivery<readonly Metric[]>[] = [];

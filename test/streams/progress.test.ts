@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
 import { Progress } from '../../streams/progress.ts';
 
-test('the mark rises when a gap closes, and the set above it empties', () => {
+test('the low-water mark of progress rises when a gap closes, and empties the set above it', () => {
   const progress = new Progress();
   for (const offset of [2, 1, 4]) progress.settle(offset);
   expect(progress.toState()).toEqual({ low: 0, above: [1, 2, 4] });
@@ -17,13 +17,13 @@ test('the mark rises when a gap closes, and the set above it empties', () => {
   ]);
 });
 
-test('an offset is settled once', () => {
+test('progress settles an offset once', () => {
   const progress = new Progress({ low: 3, above: [5] });
   expect([2, 5, 4].map((offset) => progress.settle(offset))).toEqual([false, false, true]);
   expect(progress.settled).toBe(5);
 });
 
-test('a random order ends in a mark and nothing above it', () => {
+test('progress in a random order ends in a mark and nothing above it', () => {
   const random = draws('progress');
   const order = Array.from({ length: 200 }, (_, i) => i)
     .map((offset) => ({ offset, place: random.uniform(offset) }))
@@ -37,7 +37,7 @@ test('a random order ends in a mark and nothing above it', () => {
   expect(progress.toState()).toEqual({ low: 200, above: [] });
 });
 
-test('a copy goes its own way', () => {
+test('a copy of progress changes independently', () => {
   const progress = new Progress({ low: 1, above: [] });
   progress.copy().settle(1);
   expect(progress.settled).toBe(1);

@@ -26,14 +26,14 @@ async function ids(records: AsyncIterable<{ value: { id: string } }>, most = Inf
   return got;
 }
 
-test('gives every record once, over many pages, and ends', async () => {
+test('recordsOf gives every record once, over many pages, and ends', async () => {
   await fill(200);
   const records = recordsOf(log, topics.questions, { from: { kind: 'earliest' } });
   expect(await ids(records)).toEqual(Array.from({ length: 200 }, (_, i) => `q${i}`));
   expect(await ids(recordsOf(log, topics.questions, { from: { kind: 'latest' } }))).toEqual([]);
 });
 
-test('reads no further than it is asked', async () => {
+test('recordsOf reads no further than it is asked', async () => {
   await fill(500);
   let read = 0;
   const counted: Pick<Log, 'tap'> = {
@@ -50,7 +50,7 @@ test('reads no further than it is asked', async () => {
   expect(read).toBeLessThan(100);
 });
 
-test('waits at the end for more, until it is told to stop', async () => {
+test('recordsOf waits at the end for more, until it is aborted', async () => {
   await fill(2);
   const abort = new AbortController();
   const from = { kind: 'earliest' } as const;

@@ -69,7 +69,7 @@ describe('a resumable source', () => {
       }) as Resumable<never>,
   };
   test.each(Object.entries(ways))(
-    'of an %s goes on behind what is in the log, wherever a commit was the last one',
+    'of an %s continues after what is in the log, whichever commit was the last',
     async (_, way) => {
       const opened: (string | null)[] = [];
       for (const lastIsWritten of [false, true, false, true]) {
@@ -87,7 +87,7 @@ describe('a resumable source', () => {
     },
   );
 
-  test('keeps a cursor for each of its parts, and moves on where an item is no record', async () => {
+  test('keeps a cursor for each of its parts, and advances it even without a record', async () => {
     const seen: (string | null)[][] = [];
     const parts: Resumable<ReturnType<typeof metric>> = {
       kind: 'resumable',
@@ -107,7 +107,7 @@ describe('a resumable source', () => {
     expect((await log.standing?.())?.marks['source/parts']).toBe(4);
   });
 
-  test('says that an item is committed when it is in the log, and not before', async () => {
+  test('confirms an item once it is in the log, and not before', async () => {
     const told: number[] = [];
     const items: Resumable<ReturnType<typeof metric>> = {
       kind: 'resumable',
@@ -125,7 +125,7 @@ describe('a resumable source', () => {
     expect(told).toEqual([0, 1, 2]);
   });
 
-  test('is told to end by its signal', async () => {
+  test('ends by its signal', async () => {
     let ended = false;
     const stop = new AbortController();
     const items = resumable<ReturnType<typeof metric>>(async function* (_, signal) {

@@ -51,7 +51,7 @@ const count = async (topic: Topic<unknown>): Promise<number> => (await all(topic
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('runFlow', () => {
-  test('with stages elsewhere, ends when those have settled everything too', async () => {
+  test('ends, with stages elsewhere, when those have settled everything too', async () => {
     const whole = flow(
       source('csv', topics.questions, items(30)),
       stage('weigh', topics.questions, topics.metrics, weigh),
@@ -100,7 +100,7 @@ describe('runFlow', () => {
     expect(await log.lag(topics.metrics, 'total')).toBe(0);
   });
 
-  test('does nothing twice when it is run again', async () => {
+  test('does nothing twice if it is run again', async () => {
     const parts = () =>
       flow(
         source('csv', topics.questions, items(10)),
@@ -114,7 +114,7 @@ describe('runFlow', () => {
     expect(await count(topics.metrics)).toBe(10);
   });
 
-  test('flushes open groups at the end, and what comes of them goes on', async () => {
+  test('flushes open groups at the end, whose results go on', async () => {
     const byPair = gatherBy<Question>({
       key: (q) => q.id.slice(0, 2),
       size: 3,
@@ -175,7 +175,7 @@ describe('runFlow', () => {
     expect(await count(topics.questions)).toBe(2);
   });
 
-  test('writes what a source could not read to the dead letters, once', async () => {
+  test('makes one dead letter of what a source could not read', async () => {
     async function* some(): AsyncGenerator<SourceItem<Question>> {
       yield* items(1);
       yield { deadLetter: samples.deadLetters.full };
@@ -222,7 +222,7 @@ describe('runFlow', () => {
     expect(await running).toBe('stopped');
   });
 
-  test('lets a source run ahead as far as a reader has to gather', async () => {
+  test('lets a source run ahead as far as a gathering reader needs', async () => {
     const size = 400;
     const whole = pipe(
       gatherBy<Question>({ key: () => 'all', size: () => size, openMax: 1 }),
@@ -269,7 +269,7 @@ describe('a stop by signal', () => {
     expect(await log.lag(topics.questions, 'slow')).toBe(questions - 3);
   });
 
-  test('gives up on work that takes longer than the grace time; it is read again', async () => {
+  test('abandons work that exceeds the grace time, which is then read again', async () => {
     const abort = new AbortController();
     const aborted: boolean[] = [];
     const stuck = mapEach<Question, Metric>(
@@ -293,7 +293,7 @@ describe('a stop by signal', () => {
     expect(await count(topics.metrics)).toBe(2);
   });
 
-  test('does not flush open groups: their members come again', async () => {
+  test('does not flush open groups, whose members are read again', async () => {
     const abort = new AbortController();
     const seen: string[] = [];
     const group = (run: number) =>
@@ -362,7 +362,7 @@ describe('feedback', () => {
   });
 });
 
-test('statistics say where records are and where time goes', async () => {
+test('statistics of a flow show where records are and where time goes', async () => {
   const clock = manualClock();
   const seen: FlowStats[] = [];
   const work = mapEach((q: Question) => {

@@ -17,7 +17,7 @@ const named = (name: string) => metric({ name });
 type MetricDelivery = Delivery<Metric>;
 
 describe('a delivery', () => {
-  test('says where its original lies, whatever it was derived to', () => {
+  test('knows the position of its original, however often it was derived', () => {
     const r = reader();
     r.deliver(named('a'));
     const delivery = r.deliver(named('b')).derive('x').also(topics.metrics, named('side'));
@@ -29,7 +29,7 @@ describe('a delivery', () => {
     });
   });
 
-  test('is used once', () => {
+  test('may be used once', () => {
     const uses = [
       (d: MetricDelivery) => d.derive(1),
       (d: MetricDelivery) => d.split([1]),
@@ -48,8 +48,8 @@ describe('a delivery', () => {
   });
 });
 
-describe('a family', () => {
-  test('settles when its last part leaves or is dropped, with all writes in order of leaving', () => {
+describe('deliveries of one original', () => {
+  test('settle when the last leaves or is dropped, with all writes in order', () => {
     const r = reader();
     const parts = r.deliver(named('a')).also(topics.metrics, named('side')).split(['x', 'y', 'z']);
     emit(parts[2]!.derive(named('z')), topics.metrics);
@@ -66,7 +66,7 @@ describe('a family', () => {
     ]);
   });
 
-  test('grows by gathering: all originals settle in one commit', () => {
+  test('settle in one commit with all originals that they are gathered with', () => {
     const r = reader();
     const [a0, a1] = r.deliver(named('a')).split([0, 1]);
     const [b0, b1] = r.deliver(named('b')).split([0, 1]);
@@ -78,19 +78,19 @@ describe('a family', () => {
     expect(r.commits.map(({ settled }) => settled)).toEqual([[0, 1, 2]]);
   });
 
-  test('may be gathered from parts of one original', () => {
+  test('may be gathered again', () => {
     const r = reader();
     const parts = r.deliver(named('a')).split([0, 1, 2]);
     emit(gather(parts, 3), null);
     expect(r.commits.map(({ settled }) => settled)).toEqual([[0]]);
   });
 
-  test('of nothing cannot be gathered', () => {
+  test('cannot be gathered from nothing', () => {
     expect(() => gather([], 0)).toThrow(/at least one/);
   });
 });
 
-test('a root is told when all that is left of it waits in open groups, and when no longer', () => {
+test('an original is notified when all that is left of it waits in open groups, and when that ends', () => {
   const told: string[] = [];
   const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const root = (offset: number) => ({

@@ -60,7 +60,7 @@ function call(rolloutId: string) {
   };
 }
 
-test('every input settles exactly once whatever is dropped, split, gathered and thrown', async () => {
+test('every input settles exactly once, whatever is dropped, split, gathered and thrown', async () => {
   for (let seed = 0; seed < 40; seed++) {
     const values = Array.from({ length: RECORDS }, (_, i) => metric({ name: `r${i}` }));
     const run = await runOperator(randomChain(seed), topics.metrics, values);

@@ -48,7 +48,7 @@ const values = async (): Promise<number[]> => {
 };
 
 describe('a source whose commit fails', () => {
-  test('fails with the reason, appends nothing after it, and goes on there at the next start', async () => {
+  test('fails with the reason, appends nothing more, and resumes there at the next start', async () => {
     for (let commitsLeft = 0; commitsLeft < 4; commitsLeft++) {
       for (const lastIsWritten of [false, true]) {
         const { log: mortal } = mortalLog(log, { commitsLeft, lastIsWritten });
@@ -66,7 +66,7 @@ describe('a source whose commit fails', () => {
     }
   });
 
-  test('fails also while its items stand still', async () => {
+  test('fails even while no items come', async () => {
     const { log: mortal } = mortalLog(log, { commitsLeft: 0, lastIsWritten: false });
     const part = source('still', topics.metrics, standingStill());
     await expect(runFlow(flow(part), { log: mortal })).rejects.toThrow(
@@ -81,7 +81,7 @@ describe('a source that is an Observable', () => {
   const feed = (items$: Observable<SourceItem<unknown>>, options: SourceOptions = {}) =>
     source('live', topics.metrics, items$ as Observable<(typeof items)[number]>, options);
 
-  test('appends what it emits, at once or in its own time', async () => {
+  test('appends what it emits, synchronously or later', async () => {
     await expect(runFlow(flow(feed(few$)), { log })).resolves.toBe('quiescent');
     expect(await values()).toEqual(nine);
     const slow$ = timer(0, 1).pipe(map((n) => items[n]!));
@@ -93,7 +93,7 @@ describe('a source that is an Observable', () => {
     expect((await values()).slice(9, 13)).toEqual([0, 1, 2, 3]);
   });
 
-  test('goes on after a failure: passes over what is in the log, or takes what comes if told so', async () => {
+  test('resumes after a failure by skipping what is in the log, or takes what comes if told to', async () => {
     const broken$ = concat(
       from(items.slice(0, 4)),
       throwError(() => new Error('gone')),
@@ -112,7 +112,7 @@ describe('a source that is an Observable', () => {
     expect(await values()).toEqual([...nine, ...nine]);
   });
 
-  test('fails when more waits than may, and says what to do', async () => {
+  test('fails with a remedy if its buffer overflows', async () => {
     await expect(
       runFlow(flow(feed(from(items), { bufferMax: 64 })), { log }),
     ).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe('a source that is an Observable', () => {
     });
   });
 
-  test('drops the oldest or the newest where it is told to, and counts them', async () => {
+  test('drops the oldest or the newest if told to, and counts them', async () => {
     let stats: FlowStats | undefined;
     const onStats = (now: FlowStats): void => {
       stats = now;
@@ -150,11 +150,11 @@ describe('a source that is an Observable', () => {
     expect(await values()).toEqual(nine);
   });
 
-  test('that is empty is done', async () => {
+  test('is done if it is empty', async () => {
     await expect(runFlow(flow(feed(EMPTY)), { log })).resolves.toBe('quiescent');
   });
 
-  test('is an iterator that can be left while it waits', async () => {
+  test('becomes an iterator that can be left while it waits', async () => {
     const subject = new Subject<number>();
     const options = { max: 2, overflow: 'fail', skip: 1, dropped: () => undefined } as const;
     const iterator = buffered(subject, options);

@@ -4,7 +4,7 @@ import { stage } from '../../streams/stage.ts';
 import { manualClock } from '../../testing/manualClock.ts';
 import { topics } from '../../topics/index.ts';
 
-test('time is booked under what it was spent in, also while it goes on', () => {
+test('the time of a stage is counted by what it was spent on, even while it lasts', () => {
   const clock = manualClock();
   const work = stage('work', topics.questions, topics.questions, (source) => source, {
     inflightMax: 2,
@@ -35,7 +35,7 @@ test('time is booked under what it was spent in, also while it goes on', () => {
   });
 });
 
-test('what is finished and waits for the log is blocked; what waits for the pace is paced; else it is busy', () => {
+test('a stage is blocked while it waits for the log, paced while it waits for the pace, and else busy', () => {
   const clock = manualClock();
   const work = stage('work', topics.questions, topics.questions, (source) => source, {
     inflightMax: 9,

@@ -44,7 +44,7 @@ const until = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 describe('a run that stops', () => {
-  test('tells the functions of its stages, which may leave their records for the next start', async () => {
+  test('signals the functions of its stages, which may leave their records for the next start', async () => {
     const stop = new AbortController();
     const waiting = async (asked: Question, scope: Scope): Promise<Metric> => {
       if (asked.id === 'a') return named(asked);
@@ -57,7 +57,7 @@ describe('a run that stops', () => {
     expect(await written()).toEqual(['a', 'b', 'c']);
   });
 
-  test('lets a function finish what it has begun, whose result still counts', async () => {
+  test('lets a function finish, whose result still counts', async () => {
     const stop = new AbortController();
     const seen: boolean[] = [];
     const finishing = async (asked: Question, { signal, stopping }: Scope): Promise<Metric> => {
@@ -71,7 +71,7 @@ describe('a run that stops', () => {
     expect(await written()).toContain('a');
   });
 
-  test('reaches what was gathered, and what was made of it', async () => {
+  test('signals functions of gathered records too', async () => {
     const stop = new AbortController();
     const seen: AbortSignal[] = [];
     const look =
@@ -99,7 +99,7 @@ describe('a run that stops', () => {
 });
 
 describe('unlessStopping', () => {
-  test('gives what came, or the error of the wait itself', async () => {
+  test('gives the result, or the error of the wait itself', async () => {
     const signals = { signal: neverStopping, stopping: neverStopping };
     expect(await unlessStopping(signals, 'it', async () => 7)).toBe(7);
     const broken = unlessStopping(signals, 'it', async () => {

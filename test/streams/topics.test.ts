@@ -11,25 +11,25 @@ const each = Object.keys(topics).map((name) => {
 });
 
 describe.each(each)('the topic $name', ({ topic, full, minimal }) => {
-  test('gives back a full and a minimal record as they were', () => {
+  test('reads a full and a minimal record back unchanged', () => {
     for (const record of [full, minimal]) {
       expect(topic.codec.decode(topic.codec.encode(record))).toEqual(record);
     }
   });
 
-  test('has a key that is text, and a sentence on who writes and reads it', () => {
+  test('has a key of text, and says who writes and reads it', () => {
     expect(typeof topic.key(full)).toBe('string');
     expect(topic.about).toMatch(/writes? it.*reads? it/s);
   });
 
-  test('reads the record of every version that was frozen, and is of the newest', () => {
+  test('reads the frozen record of every version, and has the newest', () => {
     expect(complaints(topic, full)).toEqual([]);
     const { schema, bytes } = readFixture(topic.name, topic.version);
     expect(topic.codec.reading(schema)(Buffer.from(bytes, 'hex'))).toEqual(full);
   });
 });
 
-test('a topic is keyed by what its readers gather by', () => {
+test('every topic is keyed by what its readers gather by', () => {
   const keys = each.map(({ name, topic, full }) => [name, topic.key(full)]);
   expect(Object.fromEntries(keys)).toEqual({
     questions: 'q1',

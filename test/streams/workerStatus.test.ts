@@ -8,7 +8,7 @@ const boardOf = (post: (said: WorkerStatus) => Promise<void>): Log =>
   ({ post: (said: unknown) => post(said as WorkerStatus) }) as unknown as Log;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('a process says who it is, what it does, and that this was its last word', async () => {
+test('the status of a process says who it is, what it does, and when it is its last', async () => {
   const said: WorkerStatus[] = [];
   const reporter = reportStatus(
     boardOf(async (status) => void said.push(status)),
@@ -26,7 +26,7 @@ test('a process says who it is, what it does, and that this was its last word', 
   ]);
 });
 
-test('no more than one post waits for a board that does not answer', async () => {
+test('a worker keeps at most one status waiting for a log that does not answer', async () => {
   let begun = 0;
   let answer = (): void => undefined;
   const reporter = reportStatus(
@@ -47,7 +47,7 @@ test('no more than one post waits for a board that does not answer', async () =>
   expect(begun).toBe(2);
 });
 
-test('a board that fails, or is not there, is no matter', async () => {
+test('a worker ignores a log that cannot take its status', async () => {
   const failing = reportStatus(
     boardOf(async () => {
       throw new Error('full disk');

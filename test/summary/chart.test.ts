@@ -16,14 +16,14 @@ const draw = (values: readonly number[], over: object = {}) =>
   }).markup;
 
 describe('a chart', () => {
-  it('shows the whole run across, with ticks, wherever its own curve begins and ends', () => {
+  it('shows the whole run with ticks, wherever its curve begins and ends', () => {
     const ofTicks = (markup: string) =>
       [...markup.matchAll(/text-anchor="middle">(?:step )?(\d+)</g)].map(([, step]) => step);
     expect(ofTicks(draw([1, 2, 3]))).toEqual(['0', '20', '40', '60']);
     expect(ofTicks(draw([5]))).toEqual(['0', '20', '40', '60']);
   });
 
-  it('tells the value of each step where it is pointed at, and the last one otherwise, without a script', () => {
+  it('shows without a script the value under the pointer, or else the last one', () => {
     const markup = draw([0.25, 0.5, 0.75]);
     const told = [...markup.matchAll(/<g class="at"><rect .*?<text [^>]*>([^<]*)</gs)];
     expect(told.map(([, text]) => text)).toEqual([
@@ -35,7 +35,7 @@ describe('a chart', () => {
     expect(markup).not.toContain('<script');
   });
 
-  it('tells all curves at once, by their names', () => {
+  it('shows the values of all curves by name', () => {
     const series = [
       { name: 'training', points: points([1, 2]) },
       { name: 'held-out', points: [{ x: 2, y: 7, low: 5, high: 9 }], dots: true },
@@ -46,7 +46,7 @@ describe('a chart', () => {
     expect(markup).toMatch(/<line class="interval"/);
   });
 
-  it('has bounded room however many steps there were', () => {
+  it('has a bounded size, however many steps there were', () => {
     const markup = draw(
       Array.from({ length: 20_000 }, (_, i) => i % 7),
       { steps: [0, 20_000] },
@@ -55,7 +55,7 @@ describe('a chart', () => {
     expect(markup.length).toBeLessThan(100_000);
   });
 
-  it('draws noise faint and its mean strong, and what has no noise as it is', () => {
+  it('draws a noisy curve faint with a strong mean, and a smooth one as it is', () => {
     const noisy = Array.from({ length: 40 }, (_, i) => i % 2);
     expect(draw(noisy).match(/<polyline/g)).toHaveLength(2);
     expect(draw(noisy)).toContain('<polyline class="raw"');
@@ -71,18 +71,18 @@ describe('a moving mean', () => {
     expect(movingMean(line)!.map(({ y }) => y)).toEqual(line.map(({ y }) => y));
   });
 
-  it('is near the middle of what swings', () => {
+  it('is near the middle of an oscillation', () => {
     const swinging = points(Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? 0 : 1)));
     const middle = movingMean(swinging)!.slice(5, -5);
     for (const { y } of middle) expect(Math.abs(y - 0.5)).toBeLessThan(0.06);
   });
 
-  it('is none of few points', () => {
+  it('is absent for few points', () => {
     expect(movingMean(points([1, 2, 3]))).toBeNull();
   });
 });
 
-it('ticks are round, and few', () => {
+it('ticks of an axis are round and few', () => {
   expect(ticks(0, 1)).toEqual([0, 0.25, 0.5, 0.75, 1]);
   expect(wholeTicks(0, 57)).toEqual([0, 20, 40]);
   expect(wholeTicks(0, 3)).toEqual([0, 1, 2, 3]);

@@ -58,7 +58,7 @@ function look(workers: Workers, said: readonly unknown[], over: Partial<Look> = 
 
 const rowsOf = (given: Look) => liveOf(given).stages;
 
-it('a run that is paused or was killed says so in words, and what to do', () => {
+it('a paused or killed run is described in words, with what to do', () => {
   const running = {
     ...record,
     status: 'running',
@@ -77,7 +77,7 @@ it('a run that is paused or was killed says so in words, and what to do', () => 
 });
 
 describe('the rates of a stage', () => {
-  it('are of the time since its process spoke before; at first, of its whole life', () => {
+  it('cover the time since its process last reported, or at first its whole life', () => {
     const workers = new Workers();
     const first = status({ stages: [stage({ in: 100, out: 50, idleMs: 5_000 })] });
     expect(rowsOf(look(workers, [first]))).toMatchObject([
@@ -93,14 +93,14 @@ describe('the rates of a stage', () => {
     expect(rowsOf(look(workers, [second]))).toMatchObject([expected]);
   });
 
-  it('start over with a process that did', () => {
+  it('start over with a restarted process', () => {
     const workers = new Workers();
     workers.update([status({ stages: [stage({ in: 100 })] })]);
     const anew = status({ startedMs: 11_000, atMs: 12_000, stages: [stage({ in: 3 })] });
     expect(rowsOf(look(workers, [anew]))).toMatchObject([{ inPerSecond: 3 }]);
   });
 
-  it('of several processes are one row: sums of what they do, means of how they fare', () => {
+  it('of several processes are one row of sums and means', () => {
     const busy = stage({ in: 100, inflight: 60, fullMs: 10_000 });
     const idle = stage({ in: 20, inflight: 1, idleMs: 10_000 });
     const said = [
@@ -113,14 +113,14 @@ describe('the rates of a stage', () => {
     ]);
   });
 
-  it('are not of processes that are gone, unless all are', () => {
+  it('leave out processes that are gone, unless all are', () => {
     const gone = status({ worker: 'a', atMs: 2_000, stages: [stage({ in: 100, inflight: 9 })] });
     const here = status({ worker: 'b', pid: 8, stages: [stage({ in: 20 })] });
     expect(rowsOf(look(new Workers(), [gone, here]))).toMatchObject([{ in: 20, inflight: 0 }]);
     expect(rowsOf(look(new Workers(), [gone]))).toMatchObject([{ in: 100, inPerSecond: 50 }]);
   });
 
-  it('come with the lag of its group; a group that the log does not know has settled nothing', () => {
+  it('come with the lag of its group, where an unknown group has settled nothing', () => {
     const topic = { topic: 'questions', records: 30, bytes: 1 };
     const lagOf = (lag: Readonly<Record<string, number>>) =>
       rowsOf(look(new Workers(), [status()], { topics: [{ ...topic, lag }] }))[0]!.lag;
@@ -128,13 +128,13 @@ describe('the rates of a stage', () => {
   });
 });
 
-it('what stands on a board and is nothing of ours is left out', () => {
+it('a foreign status is ignored', () => {
   const said = [null, 'x', { worker: 'a' }, { ...status(), stages: [{}] }, status()];
   expect(new Workers().update(said)).toHaveLength(1);
 });
 
-describe('the lines', () => {
-  it('say what the run is at, who works, and what every part does', () => {
+describe('the text of a live run', () => {
+  it('says where the run is, which processes work, and what every part does', () => {
     const workers = new Workers();
     const said = status({
       sources: [
@@ -164,7 +164,7 @@ describe('the lines', () => {
     ]);
   });
 
-  it('name a record that is in work for unusually long, and what a source has dropped', () => {
+  it('names a record that takes unusually long, and what a source has dropped', () => {
     const notes = (over: object, dropped = 0): string[] => {
       const source = { name: 'ticks', to: 'questions', items: 9, done: false, waitMs: 0 };
       const said = status({
@@ -190,7 +190,7 @@ describe('the lines', () => {
     ]);
   });
 
-  it('show the oldest record of several processes, by what is usual in its own', () => {
+  it('shows the oldest record of several processes, by what is usual in its own', () => {
     const quick = stage({ settled: 100, inflight: 1, oldestMs: 50 });
     const stuck = stage({ settled: 50, inflight: 2, oldestMs: 9_000 });
     const said = [
@@ -200,13 +200,13 @@ describe('the lines', () => {
     expect(rowsOf(look(new Workers(), said))).toMatchObject([{ oldestMs: 9_000, usualMs: 400 }]);
   });
 
-  it('give no rate of a run that is over', () => {
+  it('gives no rate for a finished run', () => {
     const ended = { facts: record, generating: 0 };
     const lines = liveLines(liveOf(look(new Workers(), [status({ ended: true })], ended)));
     expect(lines.join('\n')).not.toContain('tok/s');
   });
 
-  it('fit 80 columns: what can be missed goes, and long lines go on below', () => {
+  it('fits 80 columns by dropping details and breaking long lines', () => {
     const names = ['evolve', 'filter', 'lessons', 'trainer', 'rollout', 'practice'];
     const stages = names.map((name) => stage({ name, from: 'demonstrations', inflightMax: 576 }));
     const metrics = new Map([
@@ -230,7 +230,7 @@ describe('the lines', () => {
     }
   });
 
-  it('have colour where it is asked for: the state, and stages that hold up those before them', () => {
+  it('colours the state and the bottleneck if colour is asked for', () => {
     const said = [status({ stages: [stage({ fullMs: 10_000 }), stage({ name: 'score' })] })];
     const live = liveOf(look(new Workers(), said));
     const lines = liveLines(live, { colour: true });
@@ -240,7 +240,7 @@ describe('the lines', () => {
     expect(liveLines(live).join('')).not.toContain('\u001b');
   });
 
-  it('say of a process that it is silent, or has ended', () => {
+  it('shows that a process is silent or has ended', () => {
     const line = (over: Partial<WorkerStatus>): string =>
       liveLines(liveOf(look(new Workers(), [status(over)], { nowMs: 50_000 }))).find((text) =>
         text.startsWith('main'),
@@ -249,7 +249,7 @@ describe('the lines', () => {
     expect(line({ ended: true })).toMatch(/ended$/);
   });
 
-  it('name few of many processes, and what there is when none has spoken', () => {
+  it('names few of many processes, and what is known if none has reported', () => {
     const many = Array.from({ length: 40 }, (_, pid) => status({ pid }));
     const lines = liveLines(liveOf(look(new Workers(), many)));
     expect(lines.filter((text) => text.startsWith('main'))).toHaveLength(16);
@@ -259,7 +259,7 @@ describe('the lines', () => {
 });
 
 describe('the token meter', () => {
-  it('counts what the policy wrote in the last half minute', () => {
+  it('counts the tokens of the policy in the last half minute', () => {
     const meter = new TokenMeter();
     const segment = { start: 0, end: 60, version: 0, entropy: null, tool: null };
     const segments = [

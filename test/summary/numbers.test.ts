@@ -13,7 +13,7 @@ import { htmlTable } from '../../summary/html/table.ts';
 import { columns } from '../../summary/tables/table.ts';
 import { textTable } from '../../summary/text/table.ts';
 
-it('numbers are written in one way everywhere', () => {
+it('numbers are formatted the same way everywhere', () => {
   expect([0.6875, 1].map((share) => percent(share))).toEqual(['68.8 %', '100.0 %']);
   expect(percent(0.125, 0)).toBe('13 %');
   expect([0, 0.04, 9.96, 1234.5].map(rate)).toEqual(['0', '0.04', '10', '1235']);
@@ -33,11 +33,11 @@ it('numbers are written in one way everywhere', () => {
   expect([1.5, -1.5].map((value) => signed(value, fixed(1)))).toEqual(['+1.5', '−1.5']);
 });
 
-it('a dash stands where nothing was measured', () => {
+it('a missing measurement is shown as a dash', () => {
   expect([0, null, undefined].map((value) => orDash(value, String))).toEqual(['0', '–', '–']);
 });
 
-it('a table is the same as text and as HTML, where it is escaped', () => {
+it('a table has the same content as text and as escaped HTML', () => {
   const table = {
     columns: columns(['name', 'count']),
     rows: [

@@ -19,8 +19,8 @@ async function pageOf(tallies: Tallies): Promise<string[]> {
   return (await page.text()).split('\n');
 }
 
-describe('a page', () => {
-  it('has the samples of a family together, whatever the order they came in', async () => {
+describe('a page of metrics', () => {
+  it('groups the samples of a family, whatever their order', async () => {
     const page = new Page({ run: 'first' });
     const other = family({ name: 'y', type: 'gauge', labels: [] });
     const counted = family();
@@ -43,7 +43,7 @@ describe('a page', () => {
     expect(text).toContain(`z{a="${'x'.repeat(100)}"} 1\n`);
   });
 
-  it('gives a kept histogram as it stands, on every page', async () => {
+  it('repeats a stored histogram on every page', async () => {
     const kept = new KeptHistogram(family({ name: 'h', type: 'histogram', labels: [] }), [1, 2]);
     for (const value of [0.5, 1, 1.5, 7]) kept.observe([], value);
     const read = async () => {
@@ -64,8 +64,8 @@ describe('a page', () => {
   });
 });
 
-describe('names', () => {
-  it('are each there once, in base units, with _total on counters alone', () => {
+describe('metric names', () => {
+  it('are unique, in base units, with _total only on counters', () => {
     const names = allFamilies.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     for (const { name, type } of allFamilies) {
@@ -75,14 +75,14 @@ describe('names', () => {
     }
   });
 
-  it('carry no label that grows with the data', () => {
+  it('have no label that grows with the data', () => {
     const labels = new Set(allFamilies.flatMap((one) => one.labels));
     const grows = ['question', 'rollout', 'key', 'reason', 'offset', 'worker_pid'];
     expect(grows.filter((label) => labels.has(label))).toEqual([]);
   });
 });
 
-describe('tallies', () => {
+describe('tallies of a run', () => {
   it('count rollouts by finish, and tokens by who wrote them', async () => {
     const tallies = new Tallies();
     const shared = { version: 0, entropy: null, tool: null };
@@ -111,7 +111,7 @@ describe('tallies', () => {
     expect(lines).toContain('millrace_rollout_turns_bucket{le="2"} 2');
   });
 
-  it('hold a policy that makes up the names of tools, and a job with endless metrics, to a bounded page', async () => {
+  it('keep the page bounded if a policy invents tool names, or a job has endless metrics', async () => {
     const tallies = new Tallies();
     const call = samples.toolCalls.full;
     for (let i = 0; i < 5000; i++) {
@@ -126,7 +126,7 @@ describe('tallies', () => {
     expect(await pageOf(tallies)).toContain('millrace_metric{name="eval/3"} 9');
   });
 
-  it('count the time in the trainer of steps that were made since', async () => {
+  it('count the training time of steps since the start', async () => {
     const tallies = new Tallies();
     tallies.metric(metric({ name: 'time/train_ms', value: 90_000 }), false);
     tallies.metric(metric({ name: 'time/train_ms', value: 2_500 }), true);

@@ -18,7 +18,7 @@ function areas(markup: string): number[][] {
 }
 
 describe('a radar chart', () => {
-  it('puts 0 into the centre, the most at the rim, and cuts what is beyond', () => {
+  it('puts 0 at the centre and the maximum at the rim, and clips what is beyond', () => {
     const values = [1, 0.5, 20, null];
     const { markup } = radar({ title: 't', axes, series: [{ name: 'a', values }] })!;
     const [corners] = areas(markup);
@@ -30,7 +30,7 @@ describe('a radar chart', () => {
     expect(markup).toContain('aria-label="t. a: up 1, right 0.5, down 20, left not measured"');
   });
 
-  it('tells series apart by shape, and what they say as text', () => {
+  it('tells series apart by shape, and has their values as text', () => {
     const series = ['a', 'b', 'c'].map((name) => ({ name, values: [1, 1, 1, 1] }));
     const { markup } = radar({ title: 't', axes, series })!;
     expect(areas(markup)).toHaveLength(3);
@@ -70,7 +70,7 @@ describe('the radar of behaviour', () => {
     reasoningLength: 3,
   };
 
-  it('has five axes, each with what the series have there', () => {
+  it('has five axes, each with the values of the series', () => {
     const voted = { ...numbers, conciseness: 0.9 };
     const { markup } = behaviourRadar('t', [
       { name: 'a', numbers: voted },
@@ -81,7 +81,7 @@ describe('the radar of behaviour', () => {
     expect(markup).toContain('>3.00 · 3.00 of 5<');
   });
 
-  it('is nothing where one of the five is not known: the table says it better', () => {
+  it('is left out if one of the five is not known', () => {
     expect(behaviourRadar('t', [{ name: 'a', numbers }])).toBeNull();
   });
 });

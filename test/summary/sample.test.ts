@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { sampleBox } from '../../summary/html/sample.ts';
 import { question } from '../cli/support/records.ts';
 
-it('tags of a trajectory are highlighted, those of any tool too, and other text is text', () => {
+it('tags of a trajectory are highlighted, for any tool, and other text is plain', () => {
   const { markup } = sampleBox(question('q'), 'why', [
     {
       label: 'after',
@@ -23,7 +23,7 @@ it('tags of a trajectory are highlighted, those of any tool too, and other text 
   expect(markup).toContain('&lt;lookXup&gt;&lt;b&gt;y');
 });
 
-it('a long trajectory is folded between two lines, never within one, and goes on in its colour', () => {
+it('a long trajectory is folded between two lines, and continues in its colour', () => {
   const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`);
   const text = `<think>so</think><result>${lines.join('\n')}</result><answer>x</answer>`;
   const { markup } = sampleBox(question('q'), '', [

@@ -3,7 +3,7 @@ import { settingsTable } from '../../summary/html/settingsTable.ts';
 
 const settings = { lr: 0.1, keep: 192, loss: { clip: 0.2, kind: 'k3' }, sigmas: [1, 2] };
 
-it('settings that were changed come first, marked, with default and origin; the others are folded away', () => {
+it('changed settings come first, marked, with default and origin; the others are folded', () => {
   const changed = { 'loss.clip': { from: 'my.yaml:3', default: 0.1 }, keep: { from: '--set' } };
   const { markup } = settingsTable({ settings, changed });
   const [own, others] = markup.split('<details>');
@@ -18,7 +18,7 @@ it('settings that were changed come first, marked, with default and origin; the 
   expect(others).not.toContain('loss.clip');
 });
 
-it('all are shown where it is not known which were changed', () => {
+it('all settings are shown if it is not known which were changed', () => {
   const { markup } = settingsTable({ settings });
   expect(markup.match(/<tr>/g)).toHaveLength(5);
   expect(markup).not.toContain('<details>');

@@ -17,11 +17,11 @@ test.each<[string, 'running' | 'done' | 'stopped' | 'failed', Omit<Seen, 'atMs'>
   ['damaged', 'done', { workers: [], damaged: true }],
   ['damaged', 'running', { workers: [gone], damaged: true }],
   ['live', 'running', { workers: [works], damaged: true }],
-])('a run is %s where its record says %s and %j', (state, status, seen) => {
+])('a run is %s if its record says %s and %j', (state, status, seen) => {
   expect(stateOf({ status, starts }, { ...seen, atMs })).toBe(state);
 });
 
-test('a run that has just started is waited for', () => {
+test('a run that has just started is not taken for silent', () => {
   const seen = { workers: [], atMs: 3_000 };
   expect(stateOf({ status: 'running', starts }, seen)).toBe('waiting');
 });

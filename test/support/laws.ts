@@ -39,7 +39,7 @@ export function obeysOperatorLaws<In, Out>(
     sample.values.map((value) => reader.deliver(value));
 
   describe(`${name} keeps the laws of an operator`, () => {
-    test('completes when its source does, also an empty one', async () => {
+    test('completes when its source does, even an empty one', async () => {
       await expect(lastValueFrom(EMPTY.pipe(make(), toArray()))).resolves.toEqual([]);
       const { outputs } = await runOperator(make(), sample.topic, sample.values);
       expect(outputs.length).toBeGreaterThan(0);
@@ -100,7 +100,7 @@ export function obeysOperatorLaws<In, Out>(
       expect(run.unsettled).toBe(0);
     });
 
-    test('settles nothing more once it is unsubscribed', async () => {
+    test('settles nothing more once unsubscribed', async () => {
       const reader = fakeReader(sample.topic);
       const source$ = concat(from(deliveries(reader)), NEVER);
       source$.pipe(make()).subscribe().unsubscribe();

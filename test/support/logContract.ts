@@ -208,7 +208,7 @@ export function keepsLogContract(
       });
     });
 
-    describe('a record that does not decode', () => {
+    describe('a record that cannot be decoded', () => {
       /** Writes what no reader of the topic can make anything of, under the topic's own contract. */
       const garbage = {
         ...topics.questions,
@@ -249,7 +249,7 @@ export function keepsLogContract(
         expect(letter!.payload).toHaveLength(4000);
       });
 
-      test('fills no place among those that may be unsettled', async () => {
+      test('does not count towards the unsettled ones', async () => {
         await log.commit((tx) => {
           for (let i = 0; i < 300; i++) tx.append(garbage, question({ id: 'bad' }));
         });
@@ -329,11 +329,11 @@ export function keepsLogContract(
       });
     });
 
-    describe('tap', () => {
+    describe('a tap', () => {
       const tapIds = async (from: From): Promise<string[]> =>
         (await tapAll(from)).map(({ value }) => value.id);
 
-      test('begins where it is told', async () => {
+      test('begins where it is told to', async () => {
         for (let i = 0; i < 5; i++) {
           await fill(log, 1, i);
           clock.advance(1000);
@@ -351,7 +351,7 @@ export function keepsLogContract(
         expect(await tapIds({ kind: 'time', atMs: secondMs + 1 })).toEqual(['q3', 'q4']);
       });
 
-      test('by time misses nothing where the clock jumps an hour back and forth', async () => {
+      test('by time misses nothing if the clock jumps an hour back and forth', async () => {
         const HOUR_MS = 3_600_000;
         for (const [i, stepMs] of [0, -HOUR_MS, 1000, 2 * HOUR_MS, -HOUR_MS].entries()) {
           clock.advance(stepMs);
@@ -367,7 +367,7 @@ export function keepsLogContract(
         }
       });
 
-      test('follows, and misses nothing however much comes', async () => {
+      test('follows without loss however much comes', async () => {
         await fill(log, 1);
         const tapping = collect(
           log.tap(topics.questions, { from: { kind: 'latest' }, follow: true }),
@@ -406,7 +406,7 @@ export function keepsLogContract(
         tapping.stop();
       });
 
-      test('is pulled a record at a time by who asks for them one by one', async () => {
+      test('can be pulled record by record', async () => {
         await fill(log, 150);
         const abort = new AbortController();
         const options = { from: { kind: 'earliest' }, followUntil: abort.signal } as const;
@@ -419,7 +419,7 @@ export function keepsLogContract(
         expect(got).toEqual(Array.from({ length: 152 }, (_, i) => `q${i}`));
       });
 
-      test('tells how much lies ahead, until it has arrived', async () => {
+      test('reports how much is ahead, until it has caught up', async () => {
         await fill(log, 200);
         const told: number[] = [];
         const ahead = (records: number): void => void told.push(records);
@@ -430,7 +430,7 @@ export function keepsLogContract(
         expect(told).toEqual([...told].sort((a, b) => b - a));
       });
 
-      test('passes over what cannot be read, where it is told to, and fails there otherwise', async () => {
+      test('skips what cannot be read if told to, and fails there otherwise', async () => {
         await fill(log, 3);
         const options = { from: { kind: 'earliest' }, follow: false } as const;
         const clashing = defineTopic({
@@ -453,7 +453,7 @@ export function keepsLogContract(
         expect(codes).toHaveLength(6);
       });
 
-      test('ends before the record that it is told', async () => {
+      test('ends before the record it is told to', async () => {
         await fill(log, 100);
         const shown = async (to: From): Promise<number> => {
           const options = { from: { kind: 'earliest' }, to, follow: false } as const;
@@ -466,7 +466,7 @@ export function keepsLogContract(
         expect(await shown({ kind: 'time', atMs: 0 })).toBe(0);
       });
 
-      test('gives the bytes of records where it is asked to', async () => {
+      test('gives the bytes of records if asked to', async () => {
         await fill(log, 2);
         const options = { from: { kind: 'earliest' }, follow: false, encoded: true } as const;
         const records = await lastValueFrom(log.tap(topics.questions, options).pipe(toArray()));
@@ -477,7 +477,7 @@ export function keepsLogContract(
         expect(records).toHaveLength(2);
       });
 
-      test('gives only the records of a key, or of a question, where it is asked to', async () => {
+      test('gives only the records of a key or a question if asked to', async () => {
         const calls = [0, 1, 2, 3, 4, 5, 6, 7].map((i) =>
           toolCall({ rolloutId: `q${i % 3}/explore-0/${i % 2}`, questionId: `q${i % 3}`, turn: i }),
         );
@@ -544,7 +544,7 @@ export function keepsLogContract(
       });
     });
 
-    test('shows what its process put up last, which is no record', async () => {
+    test('shows the last status of its process, which is no record', async () => {
       expect(await log.posted!()).toEqual([]);
       await log.post!({ stage: 'a' });
       await log.post!({ stage: 'b' });
@@ -554,7 +554,7 @@ export function keepsLogContract(
       expect(await log.posted!()).toEqual([{ stage: 'b' }]);
     });
 
-    test('tells records, bytes and lag of every topic', async () => {
+    test('reports records, bytes and lag of every topic', async () => {
       await fill(log, 3);
       const read$ = log.read(topics.questions, { group: 'g', inflightMax: 9 });
       const delivery = await firstValueFrom(read$);

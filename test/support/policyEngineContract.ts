@@ -133,7 +133,7 @@ export function policyEngineContract(
       }
     });
 
-    it('gives none where none are asked for', async () => {
+    it('gives no log-probs if none are asked for', async () => {
       expect((await generate()).topLogProbs).toEqual([]);
     });
 
@@ -162,14 +162,14 @@ export function policyEngineContract(
       expect(engine.stats().generatedTokens - before).toBe(tokens.length);
     });
 
-    it('refuses weights of another digest, and keeps those it has', async () => {
+    it('refuses weights of another digest, and keeps its own', async () => {
       const { versions } = fixture();
       const wrong = { ...versions[1], digest: 'f'.repeat(64) };
       await expect(engine.load(wrong)).rejects.toThrow(/digest/);
       expect((await generate()).version).toBe(versions[0].version);
     });
 
-    it('takes new weights, and says truly which ones made what was under way', async () => {
+    it('takes new weights, and records which ones made a generation in flight', async () => {
       const { versions } = fixture();
       const before = await generate(twice);
       const underWay = Array.from({ length: 12 }, (_, i) => generate({ draws: ['under way', i] }));

@@ -69,7 +69,7 @@ export function keepsRetentionContract(
       return idsOf(deliveries);
     }
 
-    test('what is too much is archived by the segment, the oldest first, and is read as before', async () => {
+    test('archives by size, the oldest segments first, which are read as before', async () => {
       await fill(0, 48);
       await settle(48);
       const [all, stats] = [await tap(), await log.stats()];
@@ -99,7 +99,7 @@ export function keepsRetentionContract(
       expect(idsOf(await tap())).toEqual(ids(56));
     });
 
-    test('what is too old is, but for what a group has not settled and the newest', async () => {
+    test('archives by age, except the newest and what a group has not settled', async () => {
       await fill(0, 40);
       await settle(21);
       const archive = fresh();
@@ -118,14 +118,14 @@ export function keepsRetentionContract(
       expect(await settle(19)).toEqual(ids(40, 21));
     });
 
-    test('a group that is new begins with what is archived', async () => {
+    test('starts a new group with archived records', async () => {
       await fill(0, 24);
       await log.retain!({ bytesMax: 0, segmentRecords: 8, archive: fresh() });
       expect(await settle(24)).toEqual(ids(24));
       expect(await log.lag(topics.scored, 'reader')).toBe(0);
     });
 
-    test('what is missing in the archive is named, and read again once it is put back', async () => {
+    test('names a missing segment, and reads it once it is put back', async () => {
       await fill(0, 32);
       const archive = join(fresh(), 'far');
       await log.retain!({ bytesMax: 0, segmentRecords: 8, archive });

@@ -92,12 +92,12 @@ const first =
   <T>(change: (value: T) => T) =>
   ([value, ...rest]: readonly T[]): readonly T[] => [change(value!), ...rest];
 
-describe('the invariants', () => {
+describe('the invariants of a run', () => {
   test('hold for a finished run', () => {
     expect(findings((all) => all)).toEqual([]);
   });
 
-  test('ask of a run that was made from the records of another neither its versions nor its measurements', () => {
+  test('do not ask for versions and measurements in a run made from the records of another', () => {
     const measured = (all: readonly Recorded[]): readonly Recorded[] => {
       const of = (question: Question): boolean => question.phase === 'evaluate';
       const kept = within(topics.rollouts, (values) => values.filter((one) => !of(one.question)));
@@ -155,7 +155,7 @@ describe('the invariants', () => {
     ['batches', topics.batches],
     ['weights', topics.weights],
     ['metrics', topics.metrics],
-  ])('find a record of %s that is there twice', (name, topic) => {
+  ])('find a duplicate record of %s', (name, topic) => {
     const twice = within(topic as Topic<unknown>, (values) => [...values, values[1]!]);
     const found = findings(twice);
     const last = standing.ends[name]!;
@@ -276,7 +276,7 @@ describe('the invariants', () => {
 });
 
 describe('examine', () => {
-  test('finds nothing in a run, whenever it was killed, nor in the resumed one', async () => {
+  test('finds no fault in a run, whenever it was killed, nor in the resumed one', async () => {
     const killed = temporaryFolder();
     for (let start = 0; ; start++) {
       const fate = { commitsLeft: 17 * (start + 1), lastIsWritten: start % 2 === 0 };
@@ -291,7 +291,7 @@ describe('examine', () => {
     killed.remove();
   });
 
-  test('tells of a record that cannot be read, and reads on behind it', async () => {
+  test('reports a record that cannot be read, and continues after it', async () => {
     const torn = run.rollouts.length - 2;
     const found = await withLog(folder.path, (log) => {
       const fetch: Log['fetch'] = async (topic, positions) => {
@@ -327,8 +327,8 @@ function bound(log: Log): Log {
   };
 }
 
-describe('examine without a standing', () => {
-  test('takes what a tap gives, in any partition', async () => {
+describe('examine without the state of a log', () => {
+  test('accepts what a tap gives, from any partition', async () => {
     const found = await withLog(folder.path, (log) => {
       const { standing: _, ...others } = bound(log);
       return examineRun(others);

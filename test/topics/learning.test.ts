@@ -20,8 +20,8 @@ function said(steps: readonly Step[], from = 1) {
 }
 const times = (count: number, step: Step): Step[] => Array.from({ length: count }, () => step);
 
-describe('whether a run learns', () => {
-  test('is not a question while steps change the policy', () => {
+describe('the check that a run learns', () => {
+  test('is silent while steps change the policy', () => {
     expect(said([...times(2, uniform), learning, ...times(2, uniform)])).toEqual({
       warnings: [],
       notes: [],
@@ -29,18 +29,18 @@ describe('whether a run learns', () => {
     expect(said([])).toEqual({ warnings: [], notes: [] });
   });
 
-  test('is answered once, after three steps, while the run goes on', () => {
+  test('warns once, after three steps, while the run goes on', () => {
     const { warnings } = said([learning, ...times(5, uniform), learning, ...times(5, uniform)]);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/^steps 2 to 4 taught the policy nothing: .*\(mean 0\.250\)/);
   });
 
-  test('is answered at the end with the longest of such stretches', () => {
+  test('warns at the end of the longest stretch without learning', () => {
     const { notes } = said([learning, ...times(3, uniform), learning, ...times(5, uniform)]);
     expect(notes).toEqual([expect.stringMatching(/^steps 6 to 10 taught the policy nothing/)]);
   });
 
-  test('is answered of a run of one or two steps too, where no other taught anything', () => {
+  test('warns of a run of one or two steps too, if none taught anything', () => {
     expect(said(times(2, uniform))).toEqual({
       warnings: [],
       notes: [expect.stringMatching(/^no step taught the policy anything \(steps 1 to 2\)/)],
@@ -72,13 +72,13 @@ describe('whether a run learns', () => {
     ['the rate is 0', { ...learning, lr: 0 }, /the learning rate was 0/],
     ['the gradient is 0', { ...learning, grad_norm: 0 }, /the gradient was 0/],
   ];
-  test.each(reasons)('says why, and what to do, where %s', (_, step, text) => {
+  test.each(reasons)('gives a reason and a remedy if %s', (_, step, text) => {
     const { notes } = said(times(3, step));
     expect(notes).toEqual([expect.stringMatching(text)]);
     expect(notes[0]).toMatch(/^no step taught the policy anything \(steps 1 to 3\): /);
   });
 
-  test('is not doubted where a service does not say how large the gradient was', () => {
+  test('is silent if a service does not report the size of the gradient', () => {
     expect(said(times(4, { ...learning, grad_norm: Number.NaN })).notes).toEqual([]);
   });
 });

@@ -80,7 +80,7 @@ describeKafka('millrace mirror', () => {
       return { code, err: io.stderr().join('\n') };
     };
 
-    test('has JSON under the key and time of each record, and goes on where it stopped', async () => {
+    test('writes JSON with the key and time of each record, and goes on where it stopped', async () => {
       appended = 0;
       await append(3);
       await log.commit((tx) =>
@@ -97,7 +97,7 @@ describeKafka('millrace mirror', () => {
       expect(metrics.map(({ payload }) => JSON.parse(payload).step)).toEqual([0, 1, 2, 3, 4]);
     });
 
-    test('has each record once after repeated kills', async () => {
+    test('writes each record once, however often it is killed', async () => {
       appended = 0;
       const admin = kafka.admin();
       await admin.connect();
@@ -136,7 +136,7 @@ describeKafka('millrace mirror', () => {
       expect(await read(`out.${run}.metrics`)).toHaveLength(appended);
     });
 
-    test('has Avro in the wire format with a registry, under the subjects of its topics', async () => {
+    test('writes Avro in the wire format with a registry, under the subjects of its topics', async () => {
       appended = 0;
       const registry = await startRegistry();
       try {
@@ -168,7 +168,7 @@ describeKafka('millrace mirror', () => {
       }
     });
 
-    test('is refused at an address that makes no sense', async () => {
+    test('refuses an invalid address', async () => {
       for (const wrong of ['http://x/y', `kafka://${broker}/a b`]) {
         expect((await mirror(wrong)).code).toBe(2);
       }

@@ -75,12 +75,12 @@ withBrowser('the page of a damaged run', () => {
     ['cut', /is cut short.*millrace doctor/],
     ['nothing', /there is no log in/],
     ['record', /run\.json is damaged/],
-  ])('a run whose log or record is lost is shown as such in every view: %s', async (run, what) => {
+  ])('shows in every view that log or record is lost: %s', async (run, what) => {
     for (const path of views) expect(await said(`/r/${run}${path}`)).toMatch(what);
     expect(seen.wrong).toEqual([]);
   });
 
-  test('changed records are reported where they would be, and then in the overview', async () => {
+  test('reports changed records where they would be, and then in the overview', async () => {
     const { page } = seen;
     expect(await said('/r/texts/topics/rollouts?limit=3')).toMatch(/cannot be read|checksum/);
     expect(await said('/r/texts/q/sum-28')).toMatch(/2 of 2 rollouts cannot be read/);
@@ -92,7 +92,7 @@ withBrowser('the page of a damaged run', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  test('weights with a truncated file are shown as damaged, missing ones as not kept or lost', async () => {
+  test('shows weights with a truncated file as damaged, and missing ones as not kept or lost', async () => {
     expect(await said('/r/weights/weights/5')).toMatch(
       /Damaged: it has .*Restore it from a backup/,
     );
@@ -100,7 +100,7 @@ withBrowser('the page of a damaged run', () => {
     expect(await said('/r/weights/weights/3')).not.toMatch(/Damaged|not there/);
   });
 
-  test('the list of runs shows damaged ones with what is wrong', async () => {
+  test('lists damaged runs with what is wrong', async () => {
     const text = await said('/');
     expect(text).toMatch(/record\s+.*run\.json is damaged/);
     expect(text).toMatch(/cut\s+.*is cut short/s);

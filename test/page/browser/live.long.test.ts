@@ -20,7 +20,7 @@ import {
 
 const job = 'test/page/browser/live.job.ts';
 
-withBrowser('the page of a run that goes on', () => {
+withBrowser('the page of a live run', () => {
   const runs = temporaryFolder();
   let viewer: Viewer;
   let browser: Browser;
@@ -55,7 +55,7 @@ withBrowser('the page of a run that goes on', () => {
     runs.remove();
   });
 
-  test('the page goes from an empty folder to the first record, curves and weights', async () => {
+  test('goes from an empty folder to the first record, curves and weights', async () => {
     const { page } = seen;
     await page.getByText('No run yet').waitFor();
     run = start();
@@ -68,7 +68,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  test('a topic follows the newest records until the reader scrolls', async () => {
+  test('follows the newest records of a topic until the reader scrolls', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live/topics/rollouts`);
     await page.locator('[data-ref]').first().waitFor();
@@ -84,7 +84,7 @@ withBrowser('the page of a run that goes on', () => {
     await page.waitForURL((url) => !url.searchParams.has('follow'));
   });
 
-  test('a killed run is shown as silent with how to resume it, and is followed to its end once resumed', async () => {
+  test('shows a killed run as silent with how to resume it, and follows it to its end once resumed', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live`);
     await page.getByText('live', { exact: true }).first().waitFor();
@@ -99,7 +99,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   }, 150_000);
 
-  test('what a policy wrote is shown as text: no markup, no dialog, no request, nothing invisible', async () => {
+  test('shows what a policy wrote as text: no markup, no dialog, no request, nothing invisible', async () => {
     const { page } = seen;
     for (const address of [
       '/r/live/t/0',
@@ -123,7 +123,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  test('a server that goes away is reported, and the page recovers with it', async () => {
+  test('reports a server that goes away, and recovers with it', async () => {
     const { page } = seen;
     await page.goto(`${viewer.origin}/r/live`);
     await page.locator('.state').waitFor();
@@ -141,7 +141,7 @@ withBrowser('the page of a run that goes on', () => {
     expect(seen.wrong).toEqual([]);
   }, 120_000);
 
-  test('many tabs share one stream, so that the eighth still loads', async () => {
+  test('shares one stream among many tabs, so that the eighth still loads', async () => {
     const tabs = [];
     for (let i = 0; i < 8; i++) {
       const tab = await seen.context.newPage();

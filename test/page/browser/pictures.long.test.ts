@@ -21,7 +21,7 @@ const drawings = [
   ['branches', '/r/fixed/q/q', '.group-body svg', 0],
 ] as const;
 
-withBrowser('what is drawn', () => {
+withBrowser('the page', () => {
   const folder = temporaryFolder();
   let browser: Browser;
 
@@ -50,7 +50,7 @@ withBrowser('what is drawn', () => {
     return page;
   }
 
-  describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
+  describe.each(['light', 'dark'] as const)('in the %s colour scheme', (colorScheme) => {
     let context: BrowserContext;
     beforeAll(async () => {
       const viewport = { width: 1280, height: 900 };

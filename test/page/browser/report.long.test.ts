@@ -88,7 +88,7 @@ withBrowser('report.html', () => {
     expect(seen.wrong).toEqual([]);
   });
 
-  describe('the views of a report file', () => {
+  describe('has views that', () => {
     test('are changed by tabs, keys and the back button', async () => {
       const page = await opened();
       await tab(page, 'Metrics').click();

@@ -134,8 +134,8 @@ async function run(over: Partial<TrainerOptions> = {}, fate?: Fate): Promise<Ran
 const digests = async (): Promise<(string | null)[]> =>
   (await all(topics.weights)).map(({ digest }) => digest);
 
-describe('a round of fine-tuning and one of preferences', () => {
-  test('make a version a step, and end their rounds', async () => {
+describe('a round of fine-tuning and a round of preferences', () => {
+  test('make a version for each step, and end their rounds', async () => {
     const { engine } = await run({ lagMax: LAST });
     const weights = await all(topics.weights);
     expect(weights.map(({ version, roundsDone }) => [version, roundsDone])).toEqual([
@@ -221,7 +221,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect(weights).toHaveLength(2 + DPO_STEPS);
   });
 
-  test('score with the engine of the reference where there is one, which loads its version once', async () => {
+  test('score with the engine of the reference if there is one, which loads its version once', async () => {
     const reference = fakeTrainer();
     const { engine } = await run({ lagMax: LAST, reference });
     expect(engine.scores).toEqual([]);
@@ -232,7 +232,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect(reference.restores).toEqual([{ ...saved, use: 'score' }]);
   });
 
-  test('leave out and count what is too long, a pair as a whole', async () => {
+  test('skip and count what is too long, a pair as a whole', async () => {
     const longest = tinyWords.encode(`What is 1?${called}`).length;
     const { engine } = await run({ lagMax: LAST, tokensMax: longest - 1 });
     const metrics = await all(topics.metrics);
@@ -247,7 +247,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect(metrics.every(({ value }) => Number.isFinite(value))).toBe(true);
   });
 
-  test('are the sequences that the job encodes, results too where it says so', async () => {
+  test('train on the sequences that the job encodes, with results if it says so', async () => {
     const encodeWithResults = (question: string, text: string) =>
       encodeExample(question, text, {
         prompt: tinyWords.encode,
@@ -267,7 +267,7 @@ describe('a round of fine-tuning and one of preferences', () => {
     expect((await learnt({ encode: encodeWithResults })) - masked).toBe(3 * 2 * QUESTIONS);
   });
 
-  test('end with an error that says which loss is missing', async () => {
+  test('end with an error that names a missing loss', async () => {
     const running = run({ losses: { sft: { name: 'sft' } }, lagMax: LAST });
     await expect(running).rejects.toThrow('losses.dpo');
   });

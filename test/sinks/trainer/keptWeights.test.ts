@@ -22,7 +22,7 @@ const RULES: readonly WeightsRule[] = [
   { newest: 3, rounds: 3, every: 7, best: 1 },
 ];
 
-test.each(RULES)('%j leaves what it says after every version', async (rule) => {
+test.each(RULES)('keeping weights by %j leaves the right versions after each one', async (rule) => {
   const chance = draws(11, 'kept');
   const log = await openLog({ folder: join(temporary.path, JSON.stringify(rule)), mode: 'write' });
   const there = new Set([0]);

@@ -3,7 +3,7 @@ import { episodeOf } from '../../../operators/deepAgent/episode.ts';
 import { sequencesIn } from '../../../sinks/trainer/rolloutBatch.ts';
 import { rollout } from '../../support/records.ts';
 
-test('a rollout masks its prompt and what tools wrote, and shifts what is per token behind the prompt', () => {
+test('a training sequence masks the prompt and tool text of a rollout, and shifts values per token after the prompt', () => {
   const made = rollout({
     prompt: Int32Array.of(7, 8),
     tokens: Int32Array.of(1, 2, 3, 4, 5),
@@ -22,7 +22,7 @@ test('a rollout masks its prompt and what tools wrote, and shifts what is per to
   expect([...sequence!.advantages]).toEqual([0, 0, 0.5, 0.25, 0, 0, -0.25]);
 });
 
-test('a fold begins another sequence: its context is not learnt, and every response token is in one of them', () => {
+test('a fold begins a new training sequence, whose context is masked, with every response token in exactly one', () => {
   const made = rollout({
     prompt: Int32Array.of(7, 8),
     tokens: Int32Array.of(1, 2, 3, 4),

@@ -66,7 +66,7 @@ const ACTION: Action = {
 };
 const FOLD = { dropped: 1, episodic: '', working: '', tool: '', madeUp: [] };
 
-test('all rounds of a group are trained on, with the advantages of their rollout, each rollout counting once', async () => {
+test('all contexts of a folded rollout are trained with its advantages, and the rollout counts once', async () => {
   const rollouts = [
     folded(0, [], [{}]),
     folded(1, [4, 7], [{}, { kind: 'fold', start: 6, end: 7 }]),

@@ -86,7 +86,7 @@ describe('records', () => {
 });
 
 describe('an offline run', () => {
-  test('has rows by step, and goes on in the same file: its end is taken back', async () => {
+  test('has rows by step, and is continued in the same file before its end record', async () => {
     await write(1, 2);
     expect(await carry()).toBe(4);
     expect(kinds()).toBe('HRMhhsx');

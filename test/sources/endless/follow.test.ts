@@ -35,8 +35,8 @@ afterEach(async () => {
 const line = (id: string): string => `${JSON.stringify({ id, question: `${id}?`, answer: '1' })}\n`;
 const lines = (...ids: string[]): string => ids.map(line).join('');
 
-describe('a file that grows', () => {
-  test('gives each line when its end is there, with bad ones as dead letters with their lines', async () => {
+describe('a growing file', () => {
+  test('gives each complete line, and bad ones as dead letters with their lines', async () => {
     writeFileSync(
       path,
       `${line('a')}not json\n\n{"question":"no answer?"}\n${line('b').slice(0, 10)}`,
@@ -48,13 +48,13 @@ describe('a file that grows', () => {
     expect(await next).toEqual(['b', 'c']);
   });
 
-  test('is waited for when it is not there yet', async () => {
+  test('is waited for if it does not exist yet', async () => {
     const next = taking.take(1);
     writeFileSync(path, line('a'));
     expect(await next).toEqual(['a']);
   });
 
-  test('goes on behind the last line that was taken after a restart', async () => {
+  test('continues after the last line taken when restarted', async () => {
     writeFileSync(path, lines('a', 'b', 'c'));
     expect(await taking.take(2)).toEqual(['a', 'b']);
     await taking.stop();
@@ -62,7 +62,7 @@ describe('a file that grows', () => {
     expect(await taking.take(2)).toEqual(['c', 'd']);
   });
 
-  test('is read to its end when it was renamed, then the new one from its beginning', async () => {
+  test('is read to its end when renamed, then the new one from its beginning', async () => {
     writeFileSync(path, lines('a'));
     expect(await taking.take(1)).toEqual(['a']);
     const next = taking.take(3);
@@ -85,7 +85,7 @@ describe('a file that grows', () => {
     expect(await taking.take(3)).toEqual(['b', 'c', 'd']);
   });
 
-  test('begins again when it was emptied, also when it has grown past the old place meanwhile', async () => {
+  test('begins again when emptied, even if it has grown past the old place meanwhile', async () => {
     writeFileSync(path, lines('a', 'b'));
     expect(await taking.take(2)).toEqual(['a', 'b']);
     const next = taking.take(1);
@@ -100,7 +100,7 @@ describe('a file that grows', () => {
     expect(await taking.take(4)).toEqual(['my.jsonl:3', 'v', 'w', 'x']);
   });
 
-  test('is read to its end in the copy when it was copied and emptied', async () => {
+  test('is read to its end from the copy when copied and emptied', async () => {
     writeFileSync(path, lines('a', 'b'));
     expect(await taking.take(1)).toEqual(['a']);
     await taking.stop();
@@ -110,7 +110,7 @@ describe('a file that grows', () => {
     expect(await taking.take(2)).toEqual(['b', 'c']);
   });
 
-  test('leaves a dead letter where what came is not to be found, once', async () => {
+  test('leaves one dead letter if lines that came cannot be found', async () => {
     writeFileSync(path, lines('a', 'b'));
     expect(await taking.take(2)).toEqual(['a', 'b']);
     await taking.stop();
@@ -122,7 +122,7 @@ describe('a file that grows', () => {
     expect(await next).toEqual(['c']);
   });
 
-  test('gives a question without an id the same one whenever it comes, and another when it is to be asked again', async () => {
+  test('gives a question without an id the same id each time, and another if repeats are asked again', async () => {
     const plain = '{"question":"2 + 2?","answer":"4"}\n';
     writeFileSync(path, plain + plain.replace(',', ', '));
     const [one, other] = await taking.take(2);
@@ -139,7 +139,7 @@ describe('a file that grows', () => {
   });
 });
 
-describe('a folder that fills', () => {
+describe('a growing folder', () => {
   let inbox: string;
   beforeEach(() => {
     inbox = join(folder.path, 'inbox');
@@ -151,7 +151,7 @@ describe('a folder that fills', () => {
     renameSync(join(folder.path, 'half'), join(inbox, name));
   };
 
-  test('gives the rows of each file once, of any format, and goes on within one', async () => {
+  test('gives the rows of each file once, in any format, and resumes within one', async () => {
     put('b.jsonl', lines('b1', 'b2'));
     put('a.csv', 'id,question,answer\na1,?,1\na2,?,\na3,?,3\n');
     put('.hidden.jsonl', lines('h'));
@@ -165,7 +165,7 @@ describe('a folder that fills', () => {
     expect(await next).toEqual(['n']);
   });
 
-  test('asks what is added to a file later, and nothing of it again', async () => {
+  test('asks what is added to a file later, and nothing twice', async () => {
     put('a.jsonl', lines('a1'));
     expect(await taking.take(1)).toEqual(['a1']);
     const next = taking.take(1);
@@ -176,7 +176,7 @@ describe('a folder that fills', () => {
     expect(await taking.take(1)).toEqual(['b1']);
   });
 
-  test('reads all of a file that is made again under the name of one that was deleted', async () => {
+  test('reads all of a file that was deleted and created again under its name', async () => {
     put('a.jsonl', lines('a1', 'a2', 'a3'));
     put('z.jsonl', lines('z1'));
     expect(await taking.take(4)).toEqual(['a1', 'a2', 'a3', 'z1']);
@@ -191,7 +191,7 @@ describe('a folder that fills', () => {
     expect(await taking.take(3)).toEqual(['c1', 'c2', 'c3']);
   });
 
-  test('reads all of a file that takes the place of another, though both begin alike', async () => {
+  test('reads all of a file that replaces another with the same beginning', async () => {
     put('a.csv', 'id,question,answer\na1,?,1\na2,?,2\n');
     expect(await taking.take(2)).toEqual(['a1', 'a2']);
     const next = taking.take(3);
@@ -202,7 +202,7 @@ describe('a folder that fills', () => {
     expect(await taking.take(1)).toEqual(['c1']);
   });
 
-  test('asks the same rows again where repeats are asked again and the file came anew', async () => {
+  test('asks the same rows again if repeats are asked again and the file was created again', async () => {
     taking = new Taking(() => followFolder(inbox, { ...options, repeats: 'again' }));
     put('a.jsonl', line('a'));
     put('z.jsonl', line('z'));
@@ -214,7 +214,7 @@ describe('a folder that fills', () => {
     expect(await next).toEqual(['a@a.jsonl#1:1']);
   });
 
-  test('goes on behind the cursor of an older version', async () => {
+  test('continues after the cursor of an older version', async () => {
     put('a.jsonl', lines('a1', 'a2'));
     taking.cursors.set('a.jsonl', JSON.stringify({ rows: 1, whole: null }));
     expect(await taking.take(1)).toEqual(['a2']);

@@ -57,7 +57,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     return taking;
   };
 
-  test('gives each record once from the earliest on, bad ones with their places, and goes on behind them', async () => {
+  test('gives each record once from the earliest on, bad ones with their positions, and continues after them', async () => {
     await send(0, question('a'), 'no json', null, '{"question":"?"}', question('b'));
     await send(1, Buffer.from([0xff, 0xfe]), question('c'));
     const taking = reading();
@@ -82,13 +82,13 @@ describeKafka('a Kafka topic of foreign producers', () => {
     return taking;
   }
 
-  test('begins at the end where it is told to, and misses nothing from then on', async () => {
+  test('is read from the end if told to, without missing anything from then on', async () => {
     const taking = await begunAtTheEnd();
     await send(1, question('b'));
     expect(await taking.take(1)).toEqual(['b']);
   });
 
-  test('reads a partition that was added from its first record, also where it began at the end', async () => {
+  test('is read in an added partition from its first record, even if it began at the end', async () => {
     const taking = await begunAtTheEnd();
     await admin.createPartitions({ topicPartitions: [{ topic, count: 3 }] });
     await producer.disconnect();
@@ -97,7 +97,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(2)).toEqual(['b', 'c']);
   });
 
-  test('reads what was written with gzip, snappy and lz4', async () => {
+  test('is read if compressed with gzip, snappy and lz4', async () => {
     const { snappy, lz4 } = compressionsAlgorithms;
     for (const [type, codec] of [
       [CompressionTypes.Snappy, snappy],
@@ -132,7 +132,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     );
   });
 
-  test('reads Avro by the schemas of a registry', async () => {
+  test('is read in Avro by the schemas of a registry', async () => {
     const registry = await startRegistry();
     try {
       const schema = {
@@ -177,7 +177,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     await fresh.disconnect();
   }
 
-  test('says which records the broker deleted before they were read, while it waited and while it was stopped', async () => {
+  test('has records that the broker deleted before they were read reported, whether live or stopped', async () => {
     const padded = (i: number) =>
       JSON.stringify({ id: `q${i}`, question: `${i}? ${'x'.repeat(10_000)}`, answer: '1' });
     for (let from = 0; from < 600; from += 50) {
@@ -201,7 +201,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(2)).toEqual(['0:600', 'later']);
   });
 
-  test('takes the gaps that transactions leave for what they are', async () => {
+  test('has gaps of transactions that are not taken for lost records', async () => {
     const writer = new Kafka({ brokers, logLevel: logLevel.NOTHING }).producer({
       transactionalId: topic,
       maxInFlightRequests: 1,
@@ -221,7 +221,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(1)).toEqual(['a']);
   });
 
-  test('reads a topic that was deleted and made again from its beginning, and says so', async () => {
+  test('is read from its beginning when it was deleted and created again, with a notice', async () => {
     const again = async () => {
       await admin.deleteTopics({ topics: [topic] });
       const topics = [{ topic, numPartitions: 1 }];
@@ -239,7 +239,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(2)).toEqual(['0:2', 'f']);
   });
 
-  test('says so when there is no such topic', async () => {
+  test('is refused if it does not exist', async () => {
     const none = new Taking(() => kafkaQuestions(`${kafkaUrl}/${topic}-none`));
     await expect(none.take(1)).rejects.toThrow(`there is no topic ${topic}-none`);
   });

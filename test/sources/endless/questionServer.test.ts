@@ -70,7 +70,7 @@ describe('POST /questions', () => {
     expect((await sent).status).toBe(200);
   });
 
-  test('takes lists and JSON Lines, and says of each that is refused which field is wrong', async () => {
+  test('takes lists and JSON Lines, and names the wrong field of each refused one', async () => {
     const { post, first, taking } = await serving();
     const list = post([question('a'), { id: 'b', question: 'b?' }, 7]);
     await first;
@@ -88,7 +88,7 @@ describe('POST /questions', () => {
     expect(await post({})).toMatchObject({ status: 422, body: { accepted: [] } });
   });
 
-  test('gives a question without an id that of its request, so that a repeated request is known', async () => {
+  test('gives a question without an id that of its request, so that a repeated request is recognised', async () => {
     const { post, first, taking } = await serving();
     const send = (text: string) =>
       post({ question: text, answer: '1' }, { 'idempotency-key': '"k1"' });
@@ -98,7 +98,7 @@ describe('POST /questions', () => {
     expect((await one).status + (await other).status).toBe(400);
   });
 
-  test('answers 429 with Retry-After when as many wait as may, and holds no more than that', async () => {
+  test('answers 429 with Retry-After when its queue is full, and holds no more than that', async () => {
     const { post, first, taking } = await serving({ waitingMax: 2 });
     const a = post(question('a'));
     await first;
@@ -122,7 +122,7 @@ describe('POST /questions', () => {
     expect((await post([question('1'), question('2'), question('3')])).status).toBe(413);
   });
 
-  test('answers each of many more senders than may wait', async () => {
+  test('answers each of far more senders than its queue holds', async () => {
     const { post, first, taking } = await serving({ waitingMax: 2 });
     const one = post(question('a'));
     await first;
@@ -154,7 +154,7 @@ describe('POST /questions', () => {
     expect(await c).toEqual(['c']);
   });
 
-  test('answers those that wait when the run stops', async () => {
+  test('answers waiting requests when the run stops', async () => {
     const { post, first, taking } = await serving();
     const a = post(question('a'));
     await first;
@@ -168,7 +168,7 @@ describe('POST /questions', () => {
     expect(await b).toBe(503);
   });
 
-  test('refuses what is too large, of another kind, not JSON, at another place or by another method', async () => {
+  test('refuses what is too large, of another type, not JSON, at another path or by another method', async () => {
     const { post, url } = await serving({ bytesMax: 100 });
     expect((await post(question('x'.repeat(200)))).status).toBe(413);
     expect((await post('a=1', { 'content-type': 'text/plain' })).status).toBe(415);
@@ -195,7 +195,7 @@ describe('POST /questions', () => {
     expect(status).toBe(403);
   });
 
-  test('asks for the token, and does not listen to the world without one', async () => {
+  test('demands the token, and does not listen on other addresses without one', async () => {
     const { post, first } = await serving({ token: 'secret-token' });
     expect((await post(question('a'))).status).toBe(401);
     expect((await post(question('a'), { authorization: 'Bearer wrong' })).status).toBe(401);

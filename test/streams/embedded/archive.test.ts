@@ -47,7 +47,7 @@ const idsOf = (log: Log): Promise<string[]> =>
 const ids = (count: number): string[] => Array.from({ length: count }, (_, i) => `q${i}`);
 
 describe('the archive', () => {
-  test('lies in the folder of the log unless told otherwise; only large topics go there', async () => {
+  test('is in the folder of the log by default, and takes only large topics', async () => {
     const folder = fresh();
     const log = await filled(folder, 30);
     await log.retain!({ bytesMax: 0, segmentRecords: 8 });
@@ -60,7 +60,7 @@ describe('the archive', () => {
     await log.close();
   });
 
-  test('is not unpacked beyond the size that its records had', async () => {
+  test('is not decompressed beyond the recorded size', async () => {
     const folder = fresh();
     const log = await filled(folder, 30);
     await log.retain!({ bytesMax: 0, segmentRecords: 8 });
@@ -99,7 +99,7 @@ describe('the archive', () => {
     await fork.close();
   });
 
-  test('that a crash left a segment in without its entry writes it again', async () => {
+  test('writes a segment again that a crash left without its entry', async () => {
     const folder = fresh();
     const log = await filled(folder, 30);
     const archive = join(folder, 'archive', 'scored');

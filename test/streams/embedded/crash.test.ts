@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
 }, 60_000);
 
-test('after five kills every question is in the log once, in order', async () => {
+test('a log has every question once, in order, after five kills', async () => {
   const log = await openLog({ folder: folder.path, mode: 'write' });
   const questions = await all(log, topics.questions);
   expect(questions.length).toBeGreaterThan(100);
@@ -51,7 +51,7 @@ test('after five kills every question is in the log once, in order', async () =>
   await log.close();
 });
 
-test('after five kills a question is settled exactly when its outputs are there', async () => {
+test('a log has a question settled exactly if its outputs are there, after five kills', async () => {
   const log = await openLog({ folder: folder.path, mode: 'write' });
   const questions = await all(log, topics.questions);
   const metrics = counts((await all(log, topics.metrics)).map(({ value }) => value));

@@ -10,7 +10,7 @@ describe('an envelope', () => {
     expect(unseal(seal(empty), 'rollouts@4')).toEqual(empty);
   });
 
-  test('is refused with its place when any bit of it was changed, or it was cut', () => {
+  test('is refused with its position if any bit was changed, or it was truncated', () => {
     const bytes = seal(envelope);
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       const changed = Buffer.from(bytes);
@@ -22,7 +22,7 @@ describe('an envelope', () => {
     }
   });
 
-  test('of a log from before there was a checksum is read without', () => {
+  test('of a log from before checksums is read without one', () => {
     const plain = Buffer.alloc(12 + 8);
     plain.writeDoubleLE(envelope.atMs, 0);
     plain.writeUInt32LE(3, 8);

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { metric } from '../../support/records.ts';
 
 describe('the history of a log', () => {
-  test('tells the standing right after any commit, also of a process that is gone', async () => {
+  test('gives the state right after any commit, even of a process that is gone', async () => {
     const folder = temporaryFolder();
     const first = await openLog({ folder: folder.path, mode: 'write' });
     await first.commit((tx) => {
@@ -44,7 +44,7 @@ describe('the history of a log', () => {
     folder.remove();
   });
 
-  test('is refused when it does not begin with the log', () => {
+  test('is refused if it does not begin with the log', () => {
     const moments: Moment[] = [{ appended: { metrics: [5, 6] }, settled: [], marks: {} }];
     expect(() => standingAfter(moments, 'metrics', 5)).toThrow('kept no history');
   });

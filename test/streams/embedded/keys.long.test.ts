@@ -95,7 +95,7 @@ async function holdsTheLaw(path = folder.path): Promise<readonly Unindexed[]> {
 const read = (stretches: readonly Unindexed[]): number =>
   stretches.reduce((sum, { from, to }) => sum + to - from, 0);
 
-describe('the index says what a reading of the topic says', () => {
+describe('the index by key equals a full scan', () => {
   test('after appends of any size, the log closed and opened between them', async () => {
     const random = draws('sizes', 1);
     for (let round = 0; round < 8; round++) {
@@ -137,7 +137,7 @@ describe('the index says what a reading of the topic says', () => {
     expect(read(await holdsTheLaw())).toBeLessThanOrEqual(TAIL_MAX);
   });
 
-  test('of records that name many questions', async () => {
+  test('for records that name many questions', async () => {
     await withLog('write', async (log) => {
       await log.commit((tx) => {
         for (let step = 0; step < 300; step++) {
@@ -180,7 +180,7 @@ describe('the index says what a reading of the topic says', () => {
   });
 });
 
-describe('an index that lacks something, or was changed, is not believed', () => {
+describe('an incomplete or changed index by key', () => {
   const tampered = async (change: (store: Store) => Promise<void>): Promise<void> => {
     const store = new Store(folder.path, 'write');
     await change(store);
@@ -200,7 +200,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
   };
   beforeEach(() => withLog('write', (log) => append(log, 5000, 1)));
 
-  test('a log of an older millrace is read, as far as it has no index, and can be given one', async () => {
+  test('is scanned past in a log of an older version, and can be built', async () => {
     await tampered((store) => store.write((writes) => writes.clearKeys(calls.name)));
     expect(await holdsTheLaw()).toEqual([{ from: 0, to: 5000, damaged: false }]);
     await withLog('write', (log) => append(log, 600, 2));
@@ -214,7 +214,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
     expect(await faults()).toEqual([]);
   });
 
-  test('a page that was changed, or took the place of another, is read past, told of and mended', async () => {
+  test('is bypassed, reported and repaired if a page was changed or misplaced', async () => {
     const whole = new Store(folder.path, 'read');
     const [first, second] = whole.runs(calls.name);
     const pages = Array.from({ length: first!.pages }, (_, page) =>
@@ -244,7 +244,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
     }
   });
 
-  test('one that is whole and wrong is found by who holds it against the records', async () => {
+  test('is found out by comparison with the records if it is intact but wrong', async () => {
     await tampered((store) =>
       store.write((writes) => {
         const [first] = store.runs(calls.name);
@@ -257,7 +257,7 @@ describe('an index that lacks something, or was changed, is not believed', () =>
     ]);
   });
 
-  test('where the list of runs was changed, all is read', async () => {
+  test('is replaced by a full scan if the list of its runs was changed', async () => {
     const { open } = await import('lmdb');
     const env = open({ path: `${folder.path}/log.mdb`, noSubdir: true, maxDbs: 4 });
     const state = env.openDB<string, string[]>({ name: 'state', encoding: 'string' });

@@ -53,7 +53,7 @@ const idsOf = (log: Log): Promise<string[]> =>
 const ids = (count: number): string[] => Array.from({ length: count }, (_, i) => `q${i}`);
 
 describe('an archive in an object store', () => {
-  test('is written, also where the server is busy for a moment, and read back by who opens the log later', async () => {
+  test('is written, even if the server is briefly busy, and read by who opens the log later', async () => {
     const at = await served();
     await fetch(`${at}/busy/2`, { method: 'POST' });
     const folder = fresh();
@@ -76,7 +76,7 @@ describe('an archive in an object store', () => {
     await spoilt.close();
   }, 60_000);
 
-  test('that refuses leaves the records where they are, and says why without the token', async () => {
+  test('that refuses leaves the records in the log, and is reported without the token', async () => {
     const at = await served(TOKEN);
     const log = await filled(fresh(), 30);
     const retention = { bytesMax: 0, segmentRecords: 8, archive: `${at}/bucket` };
@@ -96,7 +96,7 @@ describe('an archive in an object store', () => {
     await log.close();
   }, 60_000);
 
-  test('signs what it asks where the environment has a key, and never sends the key', async () => {
+  test('has its requests signed if the environment has a key, which is never sent', async () => {
     const at = await served(TOKEN);
     const keys = {
       AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
@@ -114,7 +114,7 @@ describe('an archive in an object store', () => {
     expect(said).not.toContain('a-secret-key');
   }, 30_000);
 
-  test('is no address with a login or a query: nothing of it is repeated', () => {
+  test('may not have a login or a query in its address, and nothing of it is repeated', () => {
     for (const address of ['https://ada:pa55word-9@host/b', 'https://host/b?sig=pa55word-9']) {
       expect(() => retentionOf({ keepLog: '1GB', archive: address }, '/')).toThrow(
         expect.objectContaining({

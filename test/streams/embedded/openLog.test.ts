@@ -126,7 +126,7 @@ describe('a group', () => {
     reading.unsubscribe();
   });
 
-  test('does not give a new reader what its older one has sent to be settled', async () => {
+  test('does not give a new reader what the previous one has sent to be settled', async () => {
     await log.commit((tx) => {
       for (const id of ['a', 'b']) tx.append(topics.questions, question({ id }));
     });
@@ -148,7 +148,7 @@ describe('a group', () => {
 });
 
 describe('closing', () => {
-  test('completes taps and readers, and waits for commits on their way', async () => {
+  test('completes taps and readers, and waits for pending commits', async () => {
     const tapping = lastValueFrom(
       log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true }).pipe(toArray()),
     );
@@ -161,7 +161,7 @@ describe('closing', () => {
     expect(await all(log, topics.questions)).toHaveLength(1);
   });
 
-  test('may be done twice, and nothing goes after it', async () => {
+  test('may be done twice, and nothing works after it', async () => {
     await log.close();
     await log.close();
     await expect(log.mark('m')).rejects.toMatchObject({ code: 'CLOSED' });
@@ -169,7 +169,7 @@ describe('closing', () => {
   });
 });
 
-test('time never falls along a topic, though the clock may', async () => {
+test('times never decrease along a topic, even if the clock does', async () => {
   await log.close();
   let now = 2000;
   const clock = { now: () => now };
@@ -185,7 +185,7 @@ test('time never falls along a topic, though the clock may', async () => {
   expect(times).toEqual([2000, 2000]);
 });
 
-test('commits that wait together share a transaction: each keeps its own promise', async () => {
+test('waiting commits share a transaction, and each settles its own promise', async () => {
   await log.close();
   log = await openLog({ folder: folder.path, mode: 'write', commitMs: 20 });
   const good = Array.from({ length: 5 }, (_, i) =>
@@ -197,11 +197,11 @@ test('commits that wait together share a transaction: each keeps its own promise
   expect((await all(log, topics.metrics)).map(({ value }) => value)).toEqual([0, 1, 2, 3, 4]);
 });
 
-describe('a log whose file was damaged', () => {
+describe('a log with a damaged file', () => {
   const sizes = [0, 100, 4096, 8192, 20_000];
 
   test.each(sizes)(
-    'is refused when it was cut to %d bytes, and the process lives',
+    'is refused if truncated to %d bytes, without a crash',
     async (size) => {
       await log.commit((tx) => {
         for (let i = 0; i < 500; i++) tx.append(topics.metrics, metric());
@@ -218,7 +218,7 @@ describe('a log whose file was damaged', () => {
     },
   );
 
-  test('does not take a changed bit for how far a topic goes', async () => {
+  test('does not mistake a changed bit for the end of a topic', async () => {
     await log.commit((tx) => {
       for (let i = 0; i < 5; i++) tx.append(topics.metrics, metric());
     });
@@ -251,7 +251,7 @@ describe('a log whose file was damaged', () => {
       (path: string) => truncateSync(path, statSync(path).size - 4096),
       /log\.mdb was cut short while it was open/,
     ],
-  ])('is not written or read on once it is %s under way', async (_what, spoil, why) => {
+  ])('is no longer written or read once it is %s meanwhile', async (_what, spoil, why) => {
     const metrics = (count: number): Promise<void> =>
       log.commit((tx) => {
         for (let i = 0; i < count; i++) tx.append(topics.metrics, metric());

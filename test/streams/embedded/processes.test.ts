@@ -34,7 +34,7 @@ async function startAppender(): Promise<Child> {
 }
 
 describe('the writer of an embedded log', () => {
-  test('is one process: a second is told which one it is', async () => {
+  test('is one process, and a second is told which', async () => {
     const child = await startAppender();
     const second = openLog({ folder: folder.path, mode: 'write' });
     await expect(second).rejects.toMatchObject({
@@ -43,7 +43,7 @@ describe('the writer of an embedded log', () => {
     });
   });
 
-  test('is one opening within a process', async () => {
+  test('is opened once within a process', async () => {
     const log = await openLog({ folder: folder.path, mode: 'write' });
     await expect(openLog({ folder: folder.path, mode: 'write' })).rejects.toMatchObject({
       code: 'LOCKED',
@@ -58,7 +58,7 @@ describe('the writer of an embedded log', () => {
     await log.close();
   });
 
-  test('takes the lock over when the number of a dead process was given away again', async () => {
+  test('takes the lock over when the number of a dead process was reused', async () => {
     await (await openLog({ folder: folder.path, mode: 'write' })).close();
     const lock = join(folder.path, 'writer.lock');
     const log = await openLog({ folder: folder.path, mode: 'write' });
@@ -134,7 +134,7 @@ describe('a reader in another process', () => {
     await log.close();
   });
 
-  test('is told when there is no log', async () => {
+  test('is told that there is no log', async () => {
     const opening = openLog({ folder: join(folder.path, 'typo'), mode: 'read' });
     await expect(opening).rejects.toMatchObject({ code: 'NO_LOG' });
   });

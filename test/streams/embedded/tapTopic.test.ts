@@ -16,8 +16,8 @@ function logOf(times: readonly (number | null)[]): Tappable<unknown> {
   };
 }
 
-describe('a place by time', () => {
-  it('is found beside damaged records, and shows no older one', () => {
+describe('a tap from a time', () => {
+  it('begins right beside damaged records, without older ones', () => {
     const times = [10, 10, 20, 30, 30, 40, 50];
     for (let damage = 0; damage < 2 ** times.length; damage++) {
       const left = times.map((atMs, offset) => ((damage >> offset) & 1 ? null : atMs));

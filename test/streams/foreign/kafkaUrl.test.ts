@@ -15,7 +15,7 @@ describe('the address of a Kafka log', () => {
     expect(kafkaSettings('kafka://a:1,b:2,c').brokers).toEqual(['a:1', 'b:2', 'c:9092']);
   });
 
-  test('asks for nothing it does not say', () => {
+  test('sets only what it says', () => {
     expect(kafkaSettings('kafka://one')).toEqual({
       brokers: ['one:9092'],
       tls: null,
@@ -39,7 +39,7 @@ describe('the address of a Kafka log', () => {
     });
   });
 
-  test('asks for TLS by its scheme, with files of its own', () => {
+  test('asks for TLS by its scheme, with its own certificate files', () => {
     const folder = temporaryFolder();
     const ca = join(folder.path, 'ca.pem');
     writeFileSync(ca, 'authority');
@@ -49,7 +49,7 @@ describe('the address of a Kafka log', () => {
     folder.remove();
   });
 
-  test('gives credentials of the environment to hosts that the person has named, when a file names it', () => {
+  test('gets credentials of the environment only for hosts that the user named, if a file names it', () => {
     const login = { MILLRACE_KAFKA_USERNAME: 'ada', MILLRACE_KAFKA_PASSWORD: 'pa55word-7' };
     const registry = {
       MILLRACE_REGISTRY_USERNAME: 'eve',

@@ -15,13 +15,13 @@ const counts = (given: Assignment): number[] =>
   [...given.values()].map(({ length }) => length).sort((a, b) => a - b);
 
 describe('assigning partitions', () => {
-  test('gives all of them to one, and shares them evenly among more', () => {
+  test('gives all of them to a single worker, and shares them evenly among several', () => {
     expect(assign([claim('a')], 4).get('a')).toEqual([0, 1, 2, 3]);
     expect(counts(assign([claim('a'), claim('b'), claim('c')], 7))).toEqual([2, 2, 3]);
     expect(counts(assign([claim('a'), claim('b')], 1))).toEqual([0, 1]);
   });
 
-  test('leaves what moves to nobody until its holder has let it go', () => {
+  test('gives a moving partition to nobody until its holder has released it', () => {
     const alone = assign([claim('a')], 4);
     const first = assign([...nextClaims(alone, 1), claim('b')], 4);
     expect(first.get('a')).toEqual([0, 1]);
@@ -31,7 +31,7 @@ describe('assigning partitions', () => {
     expect(second.get('b')).toEqual([2, 3]);
   });
 
-  test('moves no more than it must when one goes', () => {
+  test('moves as few as possible when a worker leaves', () => {
     const three = assign(
       nextClaims(
         assign(
@@ -51,14 +51,14 @@ describe('assigning partitions', () => {
     expect([...two.values()].flat().sort()).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  test('believes no claim that is older than another, nor two to the same', () => {
+  test('ignores outdated claims, and double claims to one partition', () => {
     const stale = assign([claim('a', 4, [0, 1]), claim('b', 5, [0])], 2);
     expect(stale.get('b')).toContain(0);
     const disputed = assign([claim('a', 5, [0]), claim('b', 5, [0])], 1);
     expect([...disputed.values()].flat()).toEqual([0]);
   });
 
-  test('never gives one partition to two, however members come and go', () => {
+  test('never gives one partition to two workers, however they come and go', () => {
     let claims = [claim('m0')];
     for (let generation = 1; generation < 60; generation++) {
       const given = assign(claims, 11);

@@ -20,7 +20,7 @@ async function openFresh(clock: ManualClock): Promise<LogUnderTest> {
   };
 }
 
-describeKafka('over a broker', () => {
+describeKafka('a log over a broker', () => {
   keepsLogContract('the Kafka log', openFresh);
   keepsRetentionContract('the Kafka log', openFresh);
 });

@@ -136,7 +136,7 @@ describeKafka('a copy of a run on Kafka', () => {
     ['several partitions', 3, narrow, undefined],
     ['several partitions, at a lag', 3, { ...narrow, lagMax: 4 }, undefined],
   ] as const)(
-    'of %s, comes out again as it is',
+    'of %s, is copied back unchanged',
     async (_name, partitions, settings, commitsLeft) => {
       const at = place(partitions);
       await alone(at, settings, commitsLeft);
@@ -146,7 +146,7 @@ describeKafka('a copy of a run on Kafka', () => {
   );
 
   test(
-    'of several partitions, has the weights of one in a folder',
+    'of several partitions, has the same weights as a run in a folder',
     async () => {
       const [there, here] = [place(3), place(1)];
       await alone(there, narrow);
@@ -166,7 +166,7 @@ describeKafka('a copy of a run on Kafka', () => {
   );
 
   test(
-    'of several processes, comes out again as it is',
+    'of several processes, is copied back unchanged',
     async () => {
       const at = place(2);
       await shared(at, narrow);
@@ -176,7 +176,7 @@ describeKafka('a copy of a run on Kafka', () => {
   );
 
   test(
-    'says of a dead letter, and of what was put back, where it lies now',
+    'names the new positions of dead letters and of what was put back',
     async () => {
       const { url, run, folder } = place(3);
       const log = await openKafkaLog({
@@ -216,7 +216,7 @@ describeKafka('a copy of a run on Kafka', () => {
   );
 
   test(
-    'is refused where commits have left no note, or there is no run',
+    'is refused if commits left no record, or there is no run',
     async () => {
       const { url, run, folder } = place(1);
       const at = { topics: allTopics, url, run, folder: join(folder, 'log') };

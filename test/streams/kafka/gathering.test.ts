@@ -36,7 +36,7 @@ describeKafka('open groups of a partition that moves', () => {
     await log?.close();
   });
 
-  test('are gathered by the other, whole and once, though the partition comes back', async () => {
+  test('are gathered by the other worker, complete and once, even if the partition comes back', async () => {
     log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'test' });
     await wave();
     await start('a');

@@ -59,7 +59,7 @@ describeKafka('a link to a cluster', () => {
     endServers();
   });
 
-  test('asks brokers that the address does not name when the one that it names is gone', async () => {
+  test('asks brokers outside its address if the named one is gone', async () => {
     const [host = '', port = ''] = broker.split(':');
     const named = await listening((socket) => {
       const there = connect(Number(port), host);
@@ -76,12 +76,12 @@ describeKafka('a link to a cluster', () => {
     expect(notices).toEqual([]);
   }, 30_000);
 
-  test('passes over a broker that takes connections and answers nothing', async () => {
+  test('skips a broker that accepts connections without answering', async () => {
     const hung = await listening(() => undefined);
     await expect(none(linkTo(hung, broker), { answerMs: 300 })).resolves.toBe(0);
   }, 60_000);
 
-  test('in a group that left it out and that it joined again, a late commit of before is known as such', async () => {
+  test('recognises a late commit from before it left and rejoined its group', async () => {
     const run = freshRun();
     const link = linkTo(broker);
     const own = new KafkaTopics(link, run, allTopics);

@@ -30,7 +30,7 @@ describeKafka('a topic that is deleted on the broker', () => {
   });
   afterEach(() => log.close());
 
-  test('ends who reads it and who writes to it, and the log closes', async () => {
+  test('ends its readers and writers, and the log closes', async () => {
     const reading = log.read(topics.questions, { group: 'g', inflightMax: 9 });
     const failed = new Promise((resolve) => {
       reading.subscribe({ next: () => undefined, error: resolve });
@@ -47,7 +47,7 @@ describeKafka('a topic that is deleted on the broker', () => {
     await log.close();
   }, 60_000);
 
-  test('ends who reads it also where it was made again', async () => {
+  test('ends its readers even if it was created again', async () => {
     const seen: string[] = [];
     const reading = log.read(topics.questions, { group: 'g', inflightMax: 9 });
     const failed = new Promise((resolve) => {
@@ -64,7 +64,7 @@ describeKafka('a topic that is deleted on the broker', () => {
     [['questions', 'metrics'], /questions was deleted.*metrics was deleted/],
     [['_schemas'], /the schemas of all records.*were deleted/],
   ])(
-    'is missed when the run is opened to go on: %j',
+    'is missed when the run is resumed: %j',
     async (names, what) => {
       await log.close();
       await deleteTopics(run, ...names);
@@ -79,7 +79,7 @@ describeKafka('a topic that is deleted on the broker', () => {
     60_000,
   );
 
-  test('is missed too when it was made again', async () => {
+  test('is missed even if it was created again', async () => {
     await log.close();
     await deleteTopics(run, 'questions');
     await makeTopic(run, 'questions');
@@ -91,7 +91,7 @@ describeKafka('a topic that is deleted on the broker', () => {
     });
   }, 60_000);
 
-  test('is none in a whole run, nor is another cluster', async () => {
+  test('is told from a complete run, and from another cluster', async () => {
     expect(await log.lost?.()).toEqual([]);
     const { cluster = '' } = log;
     expect(cluster).not.toBe('');

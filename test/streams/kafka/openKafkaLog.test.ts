@@ -67,7 +67,7 @@ describeKafka('a log on Kafka', () => {
     expect(sockets()).toBeLessThanOrEqual(before);
   }, 30_000);
 
-  describe('whose worker is taken over by another process of its name', () => {
+  describe('whose worker name another process takes over', () => {
     test('fails with a sentence that says so, and loses nothing', async () => {
       const former = await open();
       await fill(former, 2);
@@ -78,7 +78,7 @@ describeKafka('a log on Kafka', () => {
       expect(await all(latter, topics.questions)).toHaveLength(3);
     });
 
-    test('cannot settle what the other was given', async () => {
+    test('cannot settle what the other process was given', async () => {
       const former = await open();
       await fill(former, 2);
       const options = { group: 'g', inflightMax: 5 };
@@ -96,7 +96,7 @@ describeKafka('a log on Kafka', () => {
     });
   });
 
-  test('fetches what it has just committed, also behind a transaction of another that is open', async () => {
+  test('fetches what it has just committed, even behind an open transaction of another process', async () => {
     const log = await open();
     await fill(log, 1); // its record is at 0, the mark of its end at 1
     const { brokers } = kafkaSettings(kafkaUrl);
@@ -121,7 +121,7 @@ describeKafka('a log on Kafka', () => {
     await expect(aborted).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('shows another process all that was settled before, also behind a transaction that is left open', async () => {
+  test('shows another process all that was settled before, even behind a transaction that was left open', async () => {
     const log = await open();
     await fill(log, 1);
     const { brokers } = kafkaSettings(kafkaUrl);
@@ -147,7 +147,7 @@ describeKafka('a log on Kafka', () => {
     expect(shown).toBe(3);
   });
 
-  test('buries what other clients have written to its topics, and goes on', async () => {
+  test('makes dead letters of what other clients wrote to its topics, and goes on', async () => {
     const log = await open();
     await fill(log, 1);
     await log.commit((tx) => tx.append(topics.metrics, metric())); // registers a schema that is not the topic's
@@ -204,7 +204,7 @@ describeKafka('a log on Kafka', () => {
     );
   });
 
-  test('puts a key always into the same of its partitions', async () => {
+  test('puts a key always into the same partition', async () => {
     const log = await open({ url: `${kafkaUrl}?partitions=3` });
     for (let round = 0; round < 2; round++) await fill(log, 30);
     const records$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: false });
@@ -224,7 +224,7 @@ describeKafka('a log on Kafka', () => {
     expect(await lastValueFrom(last$.pipe(toArray()))).toHaveLength(7);
   });
 
-  test('uses the partitions that its topics were made with, whatever is added to them', async () => {
+  test('uses the partitions that its topics were created with, whatever is added to them', async () => {
     const log = await open({ url: `${kafkaUrl}?partitions=2`, worker: 'a' });
     const ids = Array.from({ length: 30 }, (_, i) => `q${i}`);
     await fill(log, 30);
@@ -261,7 +261,7 @@ describeKafka('a log on Kafka', () => {
     expect(places.size).toBe(30);
   });
 
-  test('gives every record of every partition to who pulls them', async () => {
+  test('gives every record of every partition to a pulling reader', async () => {
     const log = await open({ url: `${kafkaUrl}?partitions=4` });
     await fill(log, 300);
     await fill(log, 300);
@@ -275,7 +275,7 @@ describeKafka('a log on Kafka', () => {
     expect(got.sort()).toEqual(expected.sort());
   });
 
-  test('shrinks what it writes when told to, and reads it back', async () => {
+  test('compresses what it writes if told to, and reads it back', async () => {
     const log = await open({ url: `${kafkaUrl}?compression=gzip` });
     await log.commit((tx) => tx.append(topics.rollouts, samples.rollouts.full));
     expect(await all(log, topics.rollouts)).toEqual([samples.rollouts.full]);
@@ -296,17 +296,17 @@ describeKafka('a log on Kafka', () => {
     await expect(fill(reader, 1)).rejects.toMatchObject({ code: 'READ_ONLY' });
   });
 
-  test('says why the broker makes no topic', async () => {
+  test('reports why the broker creates no topic', async () => {
     const opening = open({ url: `${kafkaUrl}?replication=99` });
     await expect(opening).rejects.toMatchObject({ code: 'KAFKA' });
     await expect(opening).rejects.toThrow(/makes no topic .*_state: .*replicat/i);
   });
 
-  test('opened to read, says when there is no such run', async () => {
+  test('opened to read, reports that there is no such run', async () => {
     await expect(open({ mode: 'read' })).rejects.toMatchObject({ code: 'NO_LOG' });
   });
 
-  test('refuses a contract that could not read what is there, before it writes', async () => {
+  test('refuses a contract that could not read existing records before it writes', async () => {
     const about = 'The test writes it and reads it.';
     const key = (value: { readonly id: string }): string => value.id;
     const older = defineTopic({ name: 't', about, key, shape: record('T', { id: text }) });
@@ -328,7 +328,7 @@ describeKafka('a log on Kafka', () => {
     expect(await all(log, older)).toEqual([{ id: 'a' }]);
   });
 
-  test('is read by kafkajs, which sees what was committed alone', async () => {
+  test('is read by kafkajs, which sees only what was committed', async () => {
     const log = await open();
     await log.commit((tx) => tx.append(topics.questions, question({ id: 'for kafkajs' })));
     const { brokers } = kafkaSettings(kafkaUrl);
@@ -365,7 +365,7 @@ describeKafka('a log on Kafka', () => {
   });
 });
 
-test('a log on Kafka says when no broker answers', async () => {
+test('a log on Kafka reports that no broker answers', async () => {
   const opening = openKafkaLog({
     topics: allTopics,
     url: 'kafka://user:secret@127.0.0.1:1',

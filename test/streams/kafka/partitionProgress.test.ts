@@ -16,7 +16,7 @@ function met(): PartitionProgress {
 }
 
 describe('progress in a partition', () => {
-  test('is low where the first unsettled record lies, whatever settled behind it', () => {
+  test('is marked at the first unsettled record, whatever was settled after it', () => {
     const progress = met();
     expect(progress.low).toBe(0);
     for (const offset of [20_001, 1, 130]) progress.settle(offset);
@@ -27,7 +27,7 @@ describe('progress in a partition', () => {
     expect(OFFSETS.filter((offset) => progress.has(offset))).toEqual([0, 1, 130, 20_001]);
   });
 
-  test('counts a record once, and meets it once', () => {
+  test('counts a record once, and delivers it once', () => {
     const progress = met();
     progress.settle(3);
     progress.settle(3);
@@ -36,7 +36,7 @@ describe('progress in a partition', () => {
     expect(progress.has(3)).toBe(true);
   });
 
-  test('foretells how a commit will leave it, and does not change', () => {
+  test('predicts its state after a commit without changing', () => {
     const progress = met();
     const after = progress.after([0, 1, 1, 999]);
     expect(lowOf(after)).toBe(3);
@@ -44,24 +44,24 @@ describe('progress in a partition', () => {
     expect(progress.low).toBe(0);
   });
 
-  test('comes back from a committed offset and its metadata', () => {
+  test('is restored from a committed offset and its metadata', () => {
     for (let subset = 0; subset < 2 ** OFFSETS.length; subset++) {
       const state = met().after(OFFSETS.filter((_, i) => (subset >> i) & 1));
       expect(decodeProgress(lowOf(state), encodeProgress(state))).toEqual(state);
     }
   });
 
-  test('of 2,500 records under way at once fits into the metadata of an offset', () => {
+  test('of 2,500 records in flight fits into the metadata of an offset', () => {
     const progress = new PartitionProgress();
     for (let i = 0; i < 2500; i++) progress.meet(1e9 + i * 3);
     expect(encodeProgress(progress.after([])).length).toBeLessThan(4000);
   });
 
-  test('takes an offset that an operator has set by hand as it stands', () => {
+  test('accepts an offset that was set by hand', () => {
     expect(decodeProgress(42, 'by hand')).toEqual({ seen: 42, unsettled: [], settled: 0 });
   });
 
-  test('refuses metadata that was cut short', () => {
+  test('is refused from truncated metadata', () => {
     expect(() => decodeProgress(42, 'm1.')).toThrow(/cut short/);
   });
 });

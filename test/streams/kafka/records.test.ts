@@ -33,8 +33,8 @@ function batch(
 const placed = (records: readonly Raw[]): unknown =>
   records.map(({ offset, key, atMs }) => [offset, key, atMs]);
 
-describe('the committed records of an answer', () => {
-  test('have plain places and times, and begin where they were asked for', () => {
+describe('the committed records of a fetch', () => {
+  test('have plain offsets and times, and begin where they were asked for', () => {
     const records = committedRecords([batch(40, ['a', 'b', 'c'])], [], 3, 41);
     expect(placed(records)).toEqual([
       [41, 'b', 1_005],
@@ -44,12 +44,12 @@ describe('the committed records of an answer', () => {
     expect(records[0]!.value.toString()).toBe('of b');
   });
 
-  test('bear the time of the broker where that counts', () => {
+  test('have the time of the broker if that is configured', () => {
     const [record] = committedRecords([batch(0, ['a', 'b'], { flags: BROKERS_TIME })], [], 0, 0);
     expect(record!.atMs).toBe(1_005);
   });
 
-  test('leave out marks, and what belongs to a transaction that was undone, up to its mark', () => {
+  test('exclude markers, and records of an aborted transaction up to its marker', () => {
     const batches = [
       batch(0, ['kept'], { producer: 7n }),
       batch(1, ['undone'], { producer: 8n }),
@@ -73,7 +73,7 @@ describe('the committed records of an answer', () => {
   });
 });
 
-test('of several headers by one name the last counts', () => {
+test('of several headers with one name the last counts', () => {
   const pairs = [
     ['contract', 'a/1'],
     ['other', 'x'],

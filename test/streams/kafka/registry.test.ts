@@ -14,12 +14,12 @@ describe('the wire format', () => {
     expect(unseal(sealed)).toEqual({ id: 0x01020304, body: Buffer.from('avro') });
   });
 
-  test('is not whatever else may lie in a topic', () => {
+  test('is told from anything else in a topic', () => {
     expect(unseal(Buffer.from('{"a":1}'))).toBeNull();
     expect(unseal(Buffer.alloc(4))).toBeNull();
   });
 
-  test('is refused with its place when something else wrote the record', () => {
+  test('is refused with its position if something else wrote the record', () => {
     const schemas = new Schemas({ idOf: async () => 1, byId: async () => null });
     const record = {
       partition: 2,
@@ -69,7 +69,7 @@ describe('a registry server', () => {
     expect(server.logins[0]).toBe(`Basic ${Buffer.from('me:hush').toString('base64')}`);
   });
 
-  test('is not followed elsewhere', async () => {
+  test('is not followed through a redirect', async () => {
     const other = await startRegistry();
     server.answer = (request, response) =>
       response.writeHead(302, { location: other.url + request.url }).end();
@@ -80,7 +80,7 @@ describe('a registry server', () => {
     await other.close();
   });
 
-  test('that answers without end is given up', async () => {
+  test('whose answer never ends is given up', async () => {
     const page = 'x'.repeat(1_000_000);
     let pages = 0;
     server.answer = (_, response) => {
@@ -94,7 +94,7 @@ describe('a registry server', () => {
     expect(pages).toBeLessThan(200);
   });
 
-  test('that says what it was sent gives no login away', async () => {
+  test('that echoes its request reveals no login', async () => {
     server.answer = (request, response) => {
       const message = `${'x'.repeat(370)} you are ${request.headers.authorization}, me:hush`;
       response.writeHead(422).end(JSON.stringify({ message }));
@@ -115,7 +115,7 @@ describe('a registry server', () => {
     },
   );
 
-  test('that is asked for an id it does not know makes the record unreadable, not the page', async () => {
+  test('that does not know an id makes that record unreadable, not the page', async () => {
     const schemas = new Schemas(registry);
     const id = await schemas.idOf(topics.questions);
     const body = topics.questions.codec.encode(question({ id: 'q' }));
@@ -138,7 +138,7 @@ describe('a registry server', () => {
     );
   });
 
-  test('is not told of a schema that could not read the older ones', async () => {
+  test('is not given a schema that could not read the older ones', async () => {
     await registry.idOf('t-value', 'string', () => undefined);
     const check = (older: readonly unknown[]): void => {
       throw new Error(`cannot read ${older}`);
@@ -147,7 +147,7 @@ describe('a registry server', () => {
     expect(server.schemas).toHaveLength(1);
   });
 
-  test('says why, by a code', async () => {
+  test('has its errors told apart by code', async () => {
     await expect(registry.byId(9)).rejects.toMatchObject({ code: 'SCHEMA' });
     server.status = 401;
     await expect(registry.byId(1)).rejects.toMatchObject({ code: 'KAFKA_AUTH' });
@@ -159,7 +159,7 @@ describe('a registry server', () => {
   });
 });
 
-test('keys are spread as other clients of Kafka spread them', () => {
+test('keys are partitioned as by other Kafka clients', () => {
   // Values that the tests of Kafka's own client state for these bytes.
   const known: readonly (readonly [string, number])[] = [
     ['21', -973932308],

@@ -110,7 +110,7 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(await log.lost!()).toEqual([]);
   }
 
-  test('is read from both partitions by who opened the run before, and by a copy; the broker has deleted it', async () => {
+  test('is read from both partitions by earlier readers and by a copy, after the broker has deleted it', async () => {
     await fill(0, 100);
     const all = inOrder(await tap());
     const before = await open('read');
@@ -167,7 +167,7 @@ describeKafka('an archive of a run on Kafka', () => {
     );
   }, 60_000);
 
-  test('is deleted later where the broker does not do it now', async () => {
+  test('has its records deleted later if the broker cannot do it now', async () => {
     await fill(0, 60);
     await cleanup('compact'); // of such a topic no records can be deleted
     const retention = { bytesMax: 0, segmentRecords: SEGMENT };
@@ -185,7 +185,7 @@ describeKafka('an archive of a run on Kafka', () => {
     await isWhole(60);
   }, 60_000);
 
-  test('is whole when its process is killed at any moment of it', async () => {
+  test('is complete if its process is killed at any moment', async () => {
     await fill(0, 120);
     await log.close();
     store = await objectStore();

@@ -84,7 +84,7 @@ describeKafka('a broker with TLS and logins', () => {
     await log.close();
   }, 60_000);
 
-  test('refuses a wrong password, of which the message says nothing', async () => {
+  test('refuses a wrong password without repeating it', async () => {
     const opening = open(`kafkas://127.0.0.1:${port}?ca=${join(folder.path, 'ca.pem')}`, 'wrong1');
     await expect(opening).rejects.toMatchObject({ code: 'KAFKA_AUTH' });
     await expect(opening).rejects.not.toThrow(/wrong1/);
@@ -94,7 +94,7 @@ describeKafka('a broker with TLS and logins', () => {
     await expect(open(`kafkas://127.0.0.1:${port}`, 'hush')).rejects.toThrow(/certificate/);
   });
 
-  test('says which right is missing to shrink a run, which loses nothing and shrinks once it has it', async () => {
+  test('reports the right that is missing to shrink a run, which shrinks without loss once it has it', async () => {
     const admin = new Kafka({
       brokers: [`127.0.0.1:${plainPort}`],
       logLevel: logLevel.NOTHING,

@@ -89,7 +89,7 @@ describeKafka('workers that come, are killed and come again', () => {
     expect(buried).toHaveLength(Math.ceil(asked / 7));
   });
 
-  test('all had a part in it', async () => {
+  test('have all taken part', async () => {
     const names = new Set((await all(log, topics.metrics)).map(({ name }) => name));
     expect([...names].sort()).toEqual(['a', 'b', 'c']);
   });

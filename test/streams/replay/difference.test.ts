@@ -7,7 +7,7 @@ import { weights } from '../../support/weights.ts';
 
 const kept: Weights = { ...weights(2, 0), state: 'tinker://one/2' };
 
-test('where a service keeps a state says nothing of it, what engines load does', () => {
+test('the place of a state in a service is no difference, the place that engines load is', () => {
   const other = (over: Partial<Weights>) =>
     recordDifference(topics.weights, kept, { ...kept, ...over });
   expect(other({ state: 'tinker://two/7' })).toBeNull();
@@ -16,7 +16,7 @@ test('where a service keeps a state says nothing of it, what engines load does',
   expect(other({ uri: 'w3' })).toMatchObject({ field: 'uri' });
 });
 
-test('that a run did not tell of formats yet is no difference; what it tells of them is', () => {
+test('an unrecorded format is no difference, another format is', () => {
   const told = (format?: number, score = 1) => {
     const parts = format === undefined ? { raw: 1 } : { raw: 1, format };
     return scored({ question: question(), rewards: [{ score, parts }] });
@@ -33,7 +33,7 @@ test('that a run did not tell of formats yet is no difference; what it tells of 
   expect(recordDifference(topics.metrics, valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
 });
 
-test('how often a tool was asked, and whether a cache answered, is no difference; the answer is', () => {
+test('the attempts and the cache of a tool call are no difference, its answer is', () => {
   const compare = (over: Partial<ToolCall>) =>
     recordDifference(topics.toolCalls, toolCall(), toolCall(over));
   expect(compare({ attempts: 7, cached: true, ms: 12 })).toBeNull();

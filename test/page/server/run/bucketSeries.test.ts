@@ -49,7 +49,7 @@ describe('a series', () => {
     );
   });
 
-  test('says the same whatever the order of its values', () => {
+  test('is the same whatever the order of its values', () => {
     const steps = Array.from({ length: 300 }, (_, i) => (i * 7) % 300);
     const series = new BucketSeries(32);
     for (const step of steps) series.add({ step, atMs: 0, tokens: 0, value: step % 5 });
@@ -60,7 +60,7 @@ describe('a series', () => {
     expect(series.between(...all, 32)).toEqual(sorted.between(...all, 32));
   });
 
-  test('counts what no axis can show and says where it was', () => {
+  test('counts values that no axis can show, and says where they were', () => {
     const series = new BucketSeries();
     for (const [step, value] of [1, Number.NaN, 2, Number.POSITIVE_INFINITY].entries()) {
       series.add({ step, atMs: 0, tokens: 0, value });
@@ -69,7 +69,7 @@ describe('a series', () => {
     expect(series.between(...all, 10).buckets).toHaveLength(2);
   });
 
-  test('gives a part in fewer buckets where fewer are asked for', () => {
+  test('gives a part in fewer buckets if asked to', () => {
     const { buckets, width } = filled(1000, 4096).between(100, 500, 50);
     expect(width).toBe(16);
     expect(buckets.length).toBeLessThanOrEqual(50);
@@ -77,7 +77,7 @@ describe('a series', () => {
   });
 });
 
-test('buckets merge in any grouping', () => {
+test('buckets of a series merge in any grouping', () => {
   const bucket = (step: number, value: number): Bucket => {
     return {
       step,

@@ -54,10 +54,10 @@ async function everyStepOf(log: Log): Promise<void> {
   view.stop();
 }
 
-test('every step of a part that is zoomed in on, however long the run', () => everyStepOf(log));
+test('a zoomed part of a curve shows every step, however long the run', () => everyStepOf(log));
 
-describeKafka('on Kafka', () => {
-  test('every step of a part that is zoomed in on, over all partitions', async () => {
+describeKafka('a zoomed part of a curve over Kafka', () => {
+  test('shows every step of all partitions', async () => {
     const run = freshRun();
     const url = `${kafkaUrl}?partitions=2`;
     const logFolder = fresh();
@@ -78,7 +78,7 @@ describeKafka('on Kafka', () => {
   }, 60_000);
 });
 
-test('where steps lie is known in bounded room, never too narrowly', () => {
+test('the index of steps has a bounded size, and never misses a step', () => {
   const places = new Places();
   for (let i = 0; i < 100_000; i++) places.seen({ partition: 1, offset: i }, Math.floor(i / 10));
   for (const [from, to] of [

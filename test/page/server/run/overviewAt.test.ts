@@ -5,7 +5,7 @@ import { millAt } from '../../../../page/server/views/overview.ts';
 import type { OverviewTwin } from '../../../../page/wire/index.ts';
 import { fixedRun } from '../../browser/fixedRun.ts';
 
-test('has the records that there were then, and nothing of what stages did since', () => {
+test('the overview as of a step has the records of that moment, and nothing of what stages did since', () => {
   const { mill } = fixedRun.twins['/r/fixed.json'] as OverviewTwin;
   const at = { step: 2, version: 2, atMs: 5, ref: '2' };
   const moment: Moment = { at, endOf: () => undefined, recordsOf: () => 7 };

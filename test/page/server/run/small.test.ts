@@ -17,7 +17,7 @@ import type { Weights } from '../../../../topics/index.ts';
 import { question, rollout } from '../../../cli/support/records.ts';
 import { practised, rewards, scored } from '../../../support/scored.ts';
 
-test('a ref names a place, and nothing else does', () => {
+test('a reference names one position', () => {
   for (const position of [
     { partition: 0, offset: 812 },
     { partition: 2, offset: 0 },
@@ -29,7 +29,7 @@ test('a ref names a place, and nothing else does', () => {
   }
 });
 
-test('a cursor is an offset vector', () => {
+test('a cursor holds an offset for each partition', () => {
   const cursor = new Cursor();
   cursor.seen({ partition: 0, offset: 811 });
   cursor.seen({ partition: 3, offset: 0 });
@@ -59,7 +59,7 @@ describe('a value that is shown', () => {
     expect((value as { many: unknown[] }).many.at(-1)).toEqual({ $more: 100 });
   });
 
-  test('is never cut through a character', () => {
+  test('is never cut within a character', () => {
     expect(cutText('ab😀', 3)).toEqual({ $cut: { text: 'ab', shown: 2, total: 4 } });
   });
 
@@ -70,7 +70,7 @@ describe('a value that is shown', () => {
   });
 });
 
-test('a timeline of many steps lets go of some and never of the newest', () => {
+test('a timeline of many steps drops some, but never the newest', () => {
   const timeline = new Timeline(10);
   for (let step = 0; step < 1000; step++) {
     const value = { step, version: step, digest: null } as Weights;
@@ -93,7 +93,7 @@ const tokenizer = wordTokenizer({
   words: ['two', 'words'],
 });
 
-describe('tokens', () => {
+describe('the tokens of a trajectory', () => {
   test.each(['two words.<b>é two', 'two<b>', '😀😀', ''])('of %j add up to its text', (text) => {
     const tokens = tokenizer.encode(text);
     const { text: whole, lengths } = piecesOf(tokens, tokenizer);
@@ -101,12 +101,12 @@ describe('tokens', () => {
     expect(startsOf(lengths).at(-1)).toBe(text.length);
   });
 
-  test('a part of a character has no text, its last part all of it', () => {
+  test('have the text of a split character at its last part', () => {
     const { lengths } = piecesOf(tokenizer.encode('é'), tokenizer);
     expect([...lengths]).toEqual([0, 1]);
   });
 
-  test('travel as wire.ts lays them out', () => {
+  test('are encoded as wire.ts defines', () => {
     const tokens = tokenizer.encode('two words é');
     const count = tokens.length;
     const one = rollout({
@@ -145,7 +145,7 @@ describe('tokens', () => {
   });
 });
 
-describe('a curve that is not there', () => {
+describe('a missing curve', () => {
   const why = (name: string, step: number): string | undefined => {
     const view = { book: { names: [], series: () => null }, behind: 0 };
     const timeline = { newest: { step } };
@@ -154,14 +154,14 @@ describe('a curve that is not there', () => {
     return seriesOf(given, [name], range).absent[0]?.why;
   };
 
-  test('says why: nothing was made, it was fine-tuning so far, or nobody writes it', () => {
+  test('says whether nothing was made yet, the run is fine-tuning, or nobody writes it', () => {
     expect(why('reward/mean', 0)).toBe('no step was made: it is written with the first');
     expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
     expect(why('nope', 16)).toBe('nothing of that name was written up to step 16');
   });
 });
 
-describe('two runs side by side', () => {
+describe('a comparison of two runs', () => {
   /** A run with one complete evaluation, of which each rollout of question i is right by `right[i]`. */
   const reading = (run: string, texts: readonly string[], right: readonly number[]): Reading => {
     const groups = texts.map((text, i) =>
@@ -175,7 +175,7 @@ describe('two runs side by side', () => {
     return { run, evaluations, facts: { status: 'done' } } as unknown as Reading;
   };
 
-  test('pairs what is the same question, not what has the same id', () => {
+  test('pairs equal questions, not equal ids', () => {
     const a = reading('a', ['1 + 1?', '2 + 2?', '3 + 3?'], [1, 1, 0]);
     const b = reading('b', ['1 + 1?', '5 + 5?', '3 + 3?'], [1, 0, 1]);
     const { paired } = pairedOf(a, b, 7);
@@ -192,7 +192,7 @@ describe('two runs side by side', () => {
 });
 
 describe('the rate of a topic', () => {
-  test('is over the half minute of the rates of stages, however often it is looked at', () => {
+  test('covers the half minute of the stage rates, however often it is asked for', () => {
     const history = new RateHistory();
     const at = (seconds: number, records: number): number | null => {
       history.add([{ topic: 'rollouts', records, bytes: 0, lag: {} }], 1000 * seconds);
@@ -210,7 +210,7 @@ describe('the rate of a topic', () => {
   });
 });
 
-describe('the first sentence', () => {
+describe('the headline of a run', () => {
   const head = { state: 'live', stateText: '', step: 3 } as RunHead;
   const stage = (name: string, to: string, shares: MillStage['shares'], isOld = false): MillStage =>
     ({ name, to, shares, isOld, oldestMs: 90_000 }) as MillStage;
@@ -254,11 +254,11 @@ describe('the first sentence', () => {
       [stage('rollout', 'rollouts', busy, true)],
       'rollout has one record in work for 1 min 30 s, far longer than usual.',
     ],
-  ])('says it when %s', (_, stages, text) => {
+  ])('states that %s', (_, stages, text) => {
     expect(healthOf({ head, stages, damage: '', deadLetters: 0 }).text).toBe(text);
   });
 
-  test('says behind it that steps taught nothing', () => {
+  test('adds that steps taught nothing', () => {
     const idle = ['no step taught the policy anything (steps 1 to 3): every rollout failed'];
     const done = { ...head, state: 'done', step: 3 } as RunHead;
     expect(healthOf({ head: done, stages: [], damage: '', deadLetters: 0, idle })).toEqual({
@@ -268,7 +268,7 @@ describe('the first sentence', () => {
     });
   });
 
-  test('says first that nobody reports any more', () => {
+  test('begins with the fact that no process reports any more', () => {
     const silent = {
       ...head,
       state: 'silent',

@@ -25,7 +25,7 @@ const record = stored({
   distance: null,
 });
 
-describe('where=', () => {
+describe('the filter where=', () => {
   test.each([
     ['finish = length', true],
     ['finish != length', false],
@@ -43,11 +43,11 @@ describe('where=', () => {
     ['constructor != x', false],
     ['__proto__.x = 1', false],
     ['finish < 3', false],
-  ])('%s', (text, matches) => {
+  ])('understands %s', (text, matches) => {
     expect(where(text, 'scored').matches(record)).toBe(matches);
   });
 
-  test('says how it was understood', () => {
+  test('shows how it was understood', () => {
     expect(where('reward<0.2 AND text~"and more"', 'scored').text).toBe(
       'reward < 0.2 and text ~ "and more"',
     );
