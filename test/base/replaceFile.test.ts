@@ -19,11 +19,14 @@ test('a replaced file is readable by its owner alone, and nothing is left beside
   expect(existsSync(`${path}.new`)).toBe(false);
 });
 
-test.each(['run.json', 'run.json.new'])('replacing a file follows no link planted at %s', async (name) => {
-  const [mine, path] = [join(folder.path, 'mine'), join(folder.path, 'run.json')];
-  writeFileSync(mine, 'mine');
-  symlinkSync(mine, join(folder.path, name));
-  await replaceFile(path, 'two');
-  expect(readFileSync(mine, 'utf8')).toBe('mine');
-  expect([lstatSync(path).isFile(), readFileSync(path, 'utf8')]).toEqual([true, 'two']);
-});
+test.each(['run.json', 'run.json.new'])(
+  'replacing a file follows no link planted at %s',
+  async (name) => {
+    const [mine, path] = [join(folder.path, 'mine'), join(folder.path, 'run.json')];
+    writeFileSync(mine, 'mine');
+    symlinkSync(mine, join(folder.path, name));
+    await replaceFile(path, 'two');
+    expect(readFileSync(mine, 'utf8')).toBe('mine');
+    expect([lstatSync(path).isFile(), readFileSync(path, 'utf8')]).toEqual([true, 'two']);
+  },
+);

@@ -46,7 +46,11 @@ test.each([
     'viaHelper.ts',
     '(JOB): syntax error: HERE/helper.ts:1:20: Unexpected ";"',
   ],
-  ['a syntax error in JavaScript', 'plain.mjs', "(JOB): syntax error: HERE/plain.mjs:2: Unexpected token '*'"],
+  [
+    'a syntax error in JavaScript',
+    'plain.mjs',
+    "(JOB): syntax error: HERE/plain.mjs:2: Unexpected token '*'",
+  ],
   [
     'a package that is missing',
     'missing.ts',
@@ -67,7 +71,11 @@ test.each([
     'throws.ts',
     "(JOB): HERE/throws.ts cannot be loaded: TypeError: Cannot read properties of undefined (reading 'rows') (HERE/throws.ts:2:22)",
   ],
-  ['code that throws something other than an Error', 'text.ts', '(JOB): HERE/text.ts throws nothing more'],
+  [
+    'code that throws something other than an Error',
+    'text.ts',
+    '(JOB): HERE/text.ts throws nothing more',
+  ],
   [
     'a build that throws',
     'build.ts',

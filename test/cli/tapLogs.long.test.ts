@@ -244,7 +244,7 @@ function keepsTaps(url: string | null): void {
     ]);
   });
 
-  test("shows topics that the job defines by the schema they were written with", async () => {
+  test('shows topics that the job defines by the schema they were written with', async () => {
     const notes = defineTopic({
       name: 'notes',
       about: '',

@@ -24,7 +24,7 @@ describe('patterns', () => {
     expect(names('*ed', 'weight?')).toEqual(['scored', 'selected', 'weights', 'evolved']);
   });
 
-  it("name topics that the job defines too, if the log has them", () => {
+  it('name topics that the job defines too, if the log has them', () => {
     expect(names('*')).toHaveLength(Object.keys(topics).length + 2);
     expect(names('own-*', 'metrics')).toEqual(['metrics', 'own-one', 'own-two']);
     expect(() => names('own')).toThrow(/no topic "own"\. There are: .*, own-one, own-two$/);

@@ -62,15 +62,18 @@ test.each(['F16', 'BF16'] as const)('%s rounds to the nearest, ties to even', (f
   ).toBeNull();
 });
 
-test.each(['F16', 'BF16'] as const)('every number of %s is read back as it was written', (format) => {
-  const words = Uint16Array.from({ length: 65536 }, (_, i) => i);
-  const values = new Float32Array(words.length);
-  widen(format, words, values);
-  const back = new Uint16Array(words.length);
-  narrow(format, values, back);
-  const wrong = [...words].filter((word, i) => !Number.isNaN(values[i]!) && back[i] !== word);
-  expect(wrong).toEqual([]);
-});
+test.each(['F16', 'BF16'] as const)(
+  'every number of %s is read back as it was written',
+  (format) => {
+    const words = Uint16Array.from({ length: 65536 }, (_, i) => i);
+    const values = new Float32Array(words.length);
+    widen(format, words, values);
+    const back = new Uint16Array(words.length);
+    narrow(format, values, back);
+    const wrong = [...words].filter((word, i) => !Number.isNaN(values[i]!) && back[i] !== word);
+    expect(wrong).toEqual([]);
+  },
+);
 
 test.each(['F16', 'BF16'] as const)(
   'a NaN stays NaN in %s, even if rounding would carry over',

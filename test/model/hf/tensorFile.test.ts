@@ -160,11 +160,14 @@ test.each<[string, unknown, number, string, string | undefined]>([
   expect(error.message).toContain(message);
 });
 
-test.each([[0], [7], [8], [20], [-1]])('a tensor file truncated to %p bytes is refused', async (bytes) => {
-  await writeTensorFile(at('whole'), entries('F32'), read, {});
-  writeFileSync(at('cut'), readFileSync(at('whole')).subarray(0, bytes));
-  await expect(openTensorFile(at('cut'))).rejects.toMatchObject({ code: 'CHECKPOINT' });
-});
+test.each([[0], [7], [8], [20], [-1]])(
+  'a tensor file truncated to %p bytes is refused',
+  async (bytes) => {
+    await writeTensorFile(at('whole'), entries('F32'), read, {});
+    writeFileSync(at('cut'), readFileSync(at('whole')).subarray(0, bytes));
+    await expect(openTensorFile(at('cut'))).rejects.toMatchObject({ code: 'CHECKPOINT' });
+  },
+);
 
 test('a tensor file truncated after it was opened is refused by the missing tensor', async () => {
   const path = write('later', { x: F32([2], 0, 8), y: F32([2], 8, 16) }, 16);

@@ -1,11 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { losses, prepareLoss } from '../../../model/losses/losses.ts';
 
-test.each(Object.entries(losses))('the loss %s can be tried out with settings of its own', (name, loss) => {
-  expect(loss.prepare(loss.trial).metrics).toBeDefined();
-  expect(loss.settings.safeParse({}).success).toBe(true);
-  expect(name).toMatch(/^[a-z]+$/);
-});
+test.each(Object.entries(losses))(
+  'the loss %s can be tried out with settings of its own',
+  (name, loss) => {
+    expect(loss.prepare(loss.trial).metrics).toBeDefined();
+    expect(loss.settings.safeParse({}).success).toBe(true);
+    expect(name).toMatch(/^[a-z]+$/);
+  },
+);
 
 test('an unknown loss, and unknown settings of a loss, are refused by name', async () => {
   await expect(prepareLoss({ name: 'ppo' })).rejects.toThrow(

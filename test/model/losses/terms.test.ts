@@ -71,18 +71,21 @@ test('the KL divergence per token equals that of the reference', async () => {
   expect(tried).toBeGreaterThan(50);
 });
 
-test.each(kinds)('the gradient of the KL divergence is that of the plain estimate: %s', async (kind) => {
-  // the last two: k3 is held at 10, and e^-d overflows
-  const logProbs = [-1, -2, -0.5, -0.1, -4, -900];
-  const refLogProbs = [-1.5, -1, -9, -0.2, -0.5, -1];
-  const { slopes } = await estimates(kind, logProbs, refLogProbs);
-  const step = 1e-6;
-  const want = logProbs.map((logProb, i) => {
-    const at = (by: number) => klEstimate(kind, logProb + by, refLogProbs[i]!);
-    return (at(step) - at(-step)) / (2 * step);
-  });
-  expect(worstError(slopes, want)).toBeLessThan(1e-7);
-});
+test.each(kinds)(
+  'the gradient of the KL divergence is that of the plain estimate: %s',
+  async (kind) => {
+    // the last two: k3 is held at 10, and e^-d overflows
+    const logProbs = [-1, -2, -0.5, -0.1, -4, -900];
+    const refLogProbs = [-1.5, -1, -9, -0.2, -0.5, -1];
+    const { slopes } = await estimates(kind, logProbs, refLogProbs);
+    const step = 1e-6;
+    const want = logProbs.map((logProb, i) => {
+      const at = (by: number) => klEstimate(kind, logProb + by, refLogProbs[i]!);
+      return (at(step) - at(-step)) / (2 * step);
+    });
+    expect(worstError(slopes, want)).toBeLessThan(1e-7);
+  },
+);
 
 describe('the terms of a policy loss', () => {
   const rows = [0.3, 0.1, 0.6];

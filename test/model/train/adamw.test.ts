@@ -38,14 +38,17 @@ const clips = readVectors<
 const finite = clips.cases.filter(({ id }) => !id.endsWith('non-finite'));
 const broken = clips.cases.filter(({ id }) => id.endsWith('non-finite'));
 
-test.each(finite)('gradient clipping gives the reference gradients: $id', ({ args, expect: want }) => {
-  const gradients = args.grads.map((gradient) => Float32Array.from(gradient, Number));
-  const norm = jointNorm(gradients);
-  const factor = clipFactor(norm, args.maxNorm);
-  expect(worstError([norm], [want.norm])).toBeLessThan(clips.tolerance);
-  const clipped = gradients.flatMap((gradient) => [...gradient].map((value) => value * factor));
-  expect(worstError(clipped, want.clipped.flat())).toBeLessThan(clips.tolerance);
-});
+test.each(finite)(
+  'gradient clipping gives the reference gradients: $id',
+  ({ args, expect: want }) => {
+    const gradients = args.grads.map((gradient) => Float32Array.from(gradient, Number));
+    const norm = jointNorm(gradients);
+    const factor = clipFactor(norm, args.maxNorm);
+    expect(worstError([norm], [want.norm])).toBeLessThan(clips.tolerance);
+    const clipped = gradients.flatMap((gradient) => [...gradient].map((value) => value * factor));
+    expect(worstError(clipped, want.clipped.flat())).toBeLessThan(clips.tolerance);
+  },
+);
 
 test.each(broken)('a gradient that is not finite has a norm that is not: $id', ({ args }) => {
   const norm = jointNorm(args.grads.map((gradient) => Float32Array.from(gradient, Number)));

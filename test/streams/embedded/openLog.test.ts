@@ -200,23 +200,20 @@ test('waiting commits share a transaction, and each settles its own promise', as
 describe('a log with a damaged file', () => {
   const sizes = [0, 100, 4096, 8192, 20_000];
 
-  test.each(sizes)(
-    'is refused if truncated to %d bytes, without a crash',
-    async (size) => {
-      await log.commit((tx) => {
-        for (let i = 0; i < 500; i++) tx.append(topics.metrics, metric());
-      });
-      await log.close();
-      truncateSync(join(folder.path, 'log.mdb'), size);
-      const refused = {
-        code: 'DAMAGED',
-        message: expect.stringMatching(/log\.mdb is (cut|empty).*doctor/),
-      };
-      await expect(open('read')).rejects.toMatchObject(refused);
-      // An empty file to write is what a process leaves that was killed while it made it.
-      if (size > 0) await expect(open('write')).rejects.toMatchObject(refused);
-    },
-  );
+  test.each(sizes)('is refused if truncated to %d bytes, without a crash', async (size) => {
+    await log.commit((tx) => {
+      for (let i = 0; i < 500; i++) tx.append(topics.metrics, metric());
+    });
+    await log.close();
+    truncateSync(join(folder.path, 'log.mdb'), size);
+    const refused = {
+      code: 'DAMAGED',
+      message: expect.stringMatching(/log\.mdb is (cut|empty).*doctor/),
+    };
+    await expect(open('read')).rejects.toMatchObject(refused);
+    // An empty file to write is what a process leaves that was killed while it made it.
+    if (size > 0) await expect(open('write')).rejects.toMatchObject(refused);
+  });
 
   test('does not mistake a changed bit for the end of a topic', async () => {
     await log.commit((tx) => {

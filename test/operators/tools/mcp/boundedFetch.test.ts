@@ -29,15 +29,12 @@ describe('an MCP reply', () => {
     ['of JSON that looks like events', 'application/json', 'data: x\n\n'],
     ['of events, one of which does not end', 'text/event-stream', KILOBYTE],
     ['of events with lines and no empty one', 'text/event-stream; charset=utf-8', 'data: x\r\n'],
-  ])(
-    'that never ends, %s, ends in an error and is read no further',
-    async (_, type, part) => {
-      const { fetch, counted } = endless(type, part);
-      const reply = await fetch('http://h/');
-      await expect(reply.text()).rejects.toThrow('a reply of more than 100000 bytes');
-      expect(counted.sent).toBeLessThan(300_000);
-    },
-  );
+  ])('that never ends, %s, ends in an error and is read no further', async (_, type, part) => {
+    const { fetch, counted } = endless(type, part);
+    const reply = await fetch('http://h/');
+    await expect(reply.text()).rejects.toThrow('a reply of more than 100000 bytes');
+    expect(counted.sent).toBeLessThan(300_000);
+  });
 
   test('of events may go on as long as each event is small', async () => {
     const { fetch, counted } = endless('text/event-stream', `data: ${KILOBYTE}\n\n`);

@@ -91,7 +91,8 @@ afterEach(() => {
   asked = 0;
 });
 
-if (!hasPython) it.skip('Python programs on a server (skipped: there is no python3)', () => undefined);
+if (!hasPython)
+  it.skip('Python programs on a server (skipped: there is no python3)', () => undefined);
 else {
   answer = real;
   pythonContract('on a server', {
