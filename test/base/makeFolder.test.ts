@@ -28,11 +28,14 @@ test('a file where a folder should be is named in the error', async () => {
   );
 });
 
-(existsSync('/proc/self') ? test : test.skip)('an error says that procfs takes no folders', async () => {
-  await expect(makeFolder('/proc/millrace/a/b')).rejects.toThrow(
-    'the folder /proc/millrace cannot be created: this file system does not allow new folders',
-  );
-});
+(existsSync('/proc/self') ? test : test.skip)(
+  'an error says that procfs takes no folders',
+  async () => {
+    await expect(makeFolder('/proc/millrace/a/b')).rejects.toThrow(
+      'the folder /proc/millrace cannot be created: this file system does not allow new folders',
+    );
+  },
+);
 
 (noMounts === null ? test : test.skip)(
   `a read-only file system is told, also where the folder is there${noMounts ? `: ${noMounts}` : ''}`,

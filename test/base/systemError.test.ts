@@ -61,7 +61,7 @@ onMounts('a disk on which no more files can be made says how many it has', () =>
   }
 });
 
-test('too many open files says how many there may be', () => {
+test('the error for too many open files says how many are allowed', () => {
   const limit = openFilesMax === null ? '' : ` (${openFilesMax})`;
   const sentence = `this process has reached its limit of open files${limit}; raise the limit (ulimit -n) and run the same command again (EMFILE)`;
   expect(systemMessage(refused('EMFILE', { path: '/there' }))).toBe(`/there: ${sentence}`);
@@ -71,24 +71,24 @@ test('too many open files says how many there may be', () => {
   expect(outOfFiles()).toBe(null);
 });
 
-test('the limit of watched files is not taken for a full disk', () => {
+test('the limit on watched files is not mistaken for a full disk', () => {
   expect(messageOf(refused('ENOSPC', { syscall: 'watch' }))).toMatch(
     /^the system has reached its limit of watched files/,
   );
 });
 
-test('a port that is refused is named', () => {
+test('a refused port is named', () => {
   const said = systemMessage(refused('EACCES', { address: '0.0.0.0', port: 80 }));
   expect(said).toBe('0.0.0.0:80: permission denied (EACCES)');
 });
 
-test('an error keeps the path that it has, and one that is not of the system gets none', () => {
+test('a system error keeps the path it has, and other errors get none', () => {
   expect(about('/log', refused('ENOSPC', { path: '/there' }))).toMatchObject({ path: '/there' });
   expect(about('/log', refused(28))).toMatchObject({ path: '/log' });
   expect(about('/log', new Error('other'))).not.toHaveProperty('path');
 });
 
-test('the path comes out of a worker thread', async () => {
+test('a system error in a worker thread keeps its path', async () => {
   const worker = startWorker(new URL('children/refusedWorker.ts', import.meta.url));
   try {
     await expect(worker.call('write')).rejects.toMatchObject({ code: 'ENOSPC', path: '/weights' });

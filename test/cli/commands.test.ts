@@ -38,7 +38,7 @@ describe('millrace tap', () => {
     expect(linesOf(out)[0].tokens).toHaveLength(20);
   });
 
-  it('begins where it is told, filters, picks fields and stops after -n', async () => {
+  it('begins at --from, filters, picks fields and stops after -n', async () => {
     const args = ['-o', 'ndjson', '--fields', 'question.id,question.round'];
     const last = await millrace('tap', 'old.scored', '--from', '-2', ...args);
     expect(linesOf(last.out).map((line) => line['question.round'])).toEqual([2, 2]);
@@ -62,7 +62,7 @@ describe('millrace tap', () => {
     expect((await millrace('tap', 'old.scored', '-n', '0')).out).toBe('');
   });
 
-  it('takes the newest run when none is named, and says so', async () => {
+  it('reads the newest run when none is named, and says so', async () => {
     const { err, out } = await millrace('tap', 'scored', '-o', 'ndjson');
     expect(err).toBe('using run live, the newest');
     expect(linesOf(out)).toHaveLength(6);
@@ -92,14 +92,14 @@ describe('millrace tap', () => {
     await writer.close();
   });
 
-  it('tells how often --where failed', async () => {
+  it('says on how many records --where failed', async () => {
     const { err } = await millrace('tap', 'old.scored', '--where', 'v.none.at');
     expect(err).toMatch(
       /--where failed on 9 records, which do not count as matches; first at scored offset 0/,
     );
   });
 
-  it('names the topics and runs that there are', async () => {
+  it('names the topics and runs that exist', async () => {
     expect(await millrace('tap', 'old.rolouts')).toMatchObject({
       code: 1,
       err: expect.stringMatching(
@@ -190,7 +190,7 @@ describe('millrace report', () => {
     expect(out.match(/^accuracy /gm)).toHaveLength(1);
   });
 
-  it('shows what is complete of a live run', async () => {
+  it('shows the complete part of a live run', async () => {
     const { out } = await millrace('report', 'live', '--json');
     const report = JSON.parse(out);
     expect(report.status).toBe('running');

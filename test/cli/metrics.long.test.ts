@@ -57,7 +57,7 @@ function sample(page: string, name: string, ...labels: readonly string[]): numbe
 }
 
 describe('a run with --metrics-port', () => {
-  test('answers with what its stages and its log say, and ends as ever', async () => {
+  test('serves the metrics of its stages and its log, and ends as without it', async () => {
     const run = millrace(...job, '--run', 'seen', '--metrics-port', '0', ...sets(400, 100));
     const url = await served(run);
     await untilReady(url);
@@ -105,7 +105,7 @@ describe('a run with --metrics-port', () => {
     expect(run.said).toMatch(/stopped; resume with/);
   });
 
-  test('says that it is not ready while it stops, and how a failed one stands', async () => {
+  test('is not ready while it stops, and shows that it failed', async () => {
     const exporter = await exportRun({ host: '127.0.0.1', port: 0 }, options());
     const url = exporter.url!.replace('/metrics', '');
     expect(await get(`${url}/readyz`)).toEqual({ code: 503, text: 'building\n' });
@@ -124,7 +124,7 @@ describe('a run with --metrics-port', () => {
     await expect(get(`${url}/healthz`)).rejects.toThrow();
   });
 
-  test('answers without the log where that does not, and counts nothing of a run that it does not lead', async () => {
+  test('serves metrics even if the log does not answer, and counts nothing of a run it does not lead', async () => {
     const silent: Log = new Proxy(log, {
       get(target, name) {
         if (name === 'stats') return () => new Promise<never>(() => undefined);
@@ -145,7 +145,7 @@ describe('a run with --metrics-port', () => {
     await exporter.close();
   });
 
-  test('is a wrong command line where the port is taken, or is none', async () => {
+  test('is refused as a wrong command line if the port is taken or is not a port', async () => {
     const taken = createServer();
     await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
     const { port } = taken.address() as AddressInfo;
@@ -164,7 +164,7 @@ describe('millrace metrics --to', () => {
     for (const server of servers.splice(0)) await server.close();
   });
 
-  test('carries a run that has ended to all that are named, and the next time nothing', async () => {
+  test('exports a finished run to every target once', async () => {
     await writeSyntheticRun({ runs: folder.path, name: 'over' });
     const server = await mlflowServer();
     servers.push(server);
@@ -207,7 +207,7 @@ describe('millrace metrics --to', () => {
     ['mlflow:here', /'here' is not a valid URL for an MLflow server/],
     ['mlflow:http://me:secret@here', /carries credentials/],
     ['prometheus:90x', /has no valid port/],
-  ])('is a wrong command line with %s', async (target, words) => {
+  ])('is refused as a wrong command line with %s', async (target, words) => {
     const io = fakeIo(process.cwd());
     expect(await main(['metrics', 'over', '--runs', folder.path, '--to', target], io)).toBe(2);
     expect(io.stderr().join('\n')).toMatch(words);
@@ -224,7 +224,7 @@ describe('the health check of a container', () => {
     expect(metricsPortOf(line, { MILLRACE_METRICS_PORT: '' })).toBeNull();
   });
 
-  test('passes one that serves nothing, and fails one that does not answer in time', async () => {
+  test('passes a container that serves nothing, and fails one that does not answer in time', async () => {
     const mute = createServer(() => undefined);
     await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
     const { port } = mute.address() as AddressInfo;

@@ -68,7 +68,7 @@ describe('--to', () => {
 });
 
 describe('--partition', () => {
-  it('takes numbers between commas', () => {
+  it('takes comma-separated numbers', () => {
     expect(parsePartitions('0, 2')).toEqual([0, 2]);
     for (const wrong of ['', '0,', 'a', '-1', '1.5', '9999999999']) {
       expect(() => parsePartitions(wrong)).toThrow(/--partition takes comma-separated numbers/);
@@ -91,14 +91,14 @@ describe('--grep', () => {
     count: 77,
   };
 
-  it('looks at the key and at every text within, as it stands', () => {
+  it('searches the key and every text of a record', () => {
     const hits = ['^k-1$', 'first', 'no\\nResult "x"', '/RESULT/i', '/^Result/m'];
     expect(hits.filter((text) => !grep(text)(stored(record)))).toEqual([]);
     const misses = ['RESULT', '^Result', 'turns', '77'];
     expect(misses.filter((text) => grep(text)(stored(record)))).toEqual([]);
   });
 
-  it('refuses what is no regular expression', () => {
+  it('refuses an invalid regular expression', () => {
     expect(() => grep('(')).toThrow(/--grep takes a regular expression, for example.*: Invalid/);
   });
 });
@@ -111,7 +111,7 @@ describe('--diff', () => {
     ...over,
   });
 
-  it('shows the parts that are different from the record before it of the same key', () => {
+  it('shows what differs from the previous record of the same key', () => {
     const different = diff();
     const next = (value: unknown, key = 'k') => plain(different({ ...stored({}), key }, value));
     expect(next(group(0))).toBeNull();
@@ -127,7 +127,7 @@ describe('--diff', () => {
     });
   });
 
-  it('knows the keys that came last, and no more', () => {
+  it('remembers only the most recent keys', () => {
     const different = diff();
     const next = (key: string, value: unknown) => different({ ...stored({}), key }, { value });
     for (let i = 0; i < 1000; i++) next(`k${i}`, 0);
@@ -139,7 +139,7 @@ describe('--diff', () => {
 });
 
 describe('--where', () => {
-  it('sees the record, its key and its place', () => {
+  it('sees the record, its key and its position', () => {
     const filter = where("v.calls > 1 && k === 'k-1' && t === 'rollouts' && p === 0 && o === 3");
     expect(filter.matches(stored({ calls: 2 }))).toBe(true);
     expect(filter.matches(stored({ calls: 1 }))).toBe(false);
@@ -161,7 +161,7 @@ describe('--where', () => {
     expect(where('v.a // all').matches(stored({ a: 1 }))).toBe(true);
   });
 
-  it('refuses what is no expression', () => {
+  it('refuses an invalid expression', () => {
     expect(() => where('v.a >')).toThrow(/--where is not a valid JavaScript expression/);
   });
 });
@@ -169,7 +169,7 @@ describe('--where', () => {
 describe('--fields', () => {
   const record = { id: 'r', question: { id: 'q' }, rewards: [{ score: 1 }, { score: 2 }] };
 
-  it('reach into groups, single members, every member, and the envelope', () => {
+  it('select groups, single members, every member, and the envelope', () => {
     const pick = pickFields(
       'id,question.id,rewards.1.score,rewards.-1.score,rewards.-3.score,rewards.score,none.at.all,$topic,$partition,$offset,$key,$at',
     );
@@ -189,19 +189,19 @@ describe('--fields', () => {
     });
   });
 
-  it('refuse an empty name', () => {
+  it('may not be empty', () => {
     expect(() => pickFields('a,,b')).toThrow(/--fields takes comma-separated names/);
   });
 });
 
-describe('a record', () => {
+describe('a shown record', () => {
   const tensors = {
     ids: Int32Array.from([1, 2]),
     probs: Float32Array.from([0.5]),
     far: Number.POSITIVE_INFINITY,
   };
 
-  it('is plain JSON with arrays in full, losing no number', () => {
+  it('is plain JSON with full arrays and exact numbers', () => {
     expect(plain(tensors)).toEqual({ ids: [1, 2], probs: [0.5], far: 'Infinity' });
   });
 
@@ -212,7 +212,7 @@ describe('a record', () => {
     );
   });
 
-  it('is JSON that no terminal obeys', () => {
+  it('is JSON without control characters', () => {
     const hostile = { text: '\u001b[31m \u009b31m \u202e' };
     for (const name of ['ndjson', 'json']) {
       const printed = print(name, hostile);
@@ -225,14 +225,14 @@ describe('a record', () => {
     expect(print('json', { a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}\n');
   });
 
-  it('is a CSV line under one header, nested parts as JSON', async () => {
+  it('is a CSV line under one header, with nested parts as JSON', async () => {
     const format = formatOf('csv', options)(1);
     const line = (value: unknown) => format(stored(value), value);
     expect(await line({ a: 'x, "y"', b: [1], c: null })).toBe('a,b,c\n"x, ""y""",[1],\n');
     expect(await line({ a: 'two\nlines', b: [], c: 1 })).toBe('"two\nlines",[],1\n');
   });
 
-  it('is CSV that no spreadsheet runs and no terminal obeys', async () => {
+  it('is CSV without formulas and control characters', async () => {
     const format = formatOf('csv', options)(1);
     const value = { '=a': '=1+1', b: -2.5, c: '@x\u001b[2J' };
     expect(await format(stored(value), value)).toBe("'=a,b,c\n'=1+1,-2.5,'@x\\u001b[2J\n");
@@ -258,7 +258,7 @@ describe('a record', () => {
     );
   });
 
-  it('is pretty with texts as long as is asked for', () => {
+  it('is pretty with texts cut at the chosen length', () => {
     const value = { text: 'abcdef', parts: [{ b: 'abcdef' }] };
     const [, ...lines] = print('pretty', value, { truncate: 4 }).split('\n');
     expect(lines).toEqual([
@@ -271,7 +271,7 @@ describe('a record', () => {
     ]);
   });
 
-  it('is pretty with what was before it and after', () => {
+  it('is pretty with the values before and after a change', () => {
     const different = diff();
     const long = 'x'.repeat(50);
     different(stored({}), { score: 0.25, text: `${long}no\u001b`, ids: new Int32Array(1) });
@@ -284,7 +284,7 @@ describe('a record', () => {
     ]);
   });
 
-  it('is refused in a form that cannot hold what is asked for, or that there is not', () => {
+  it('is refused in an unknown format, or one that cannot hold it', () => {
     expect(() => formatOf('csv', { ...options, partsBy: '--diff' })).toThrow(
       /-o csv needs the same columns.*-o ndjson/,
     );

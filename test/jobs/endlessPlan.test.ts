@@ -88,7 +88,7 @@ async function asked(): Promise<Question[]> {
 const shown = async (): Promise<string[]> =>
   (await asked()).map(({ id, phase, round }) => `${id} ${phase} ${round}`);
 
-test('questions that are all there: fewer held-out ones than asked for are told, with why', async () => {
+test('a plan of a finite source says why it holds out fewer questions than asked for', async () => {
   const rows = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ value: row(`q${i}`) }));
   const layout = () => roundsOf(3);
@@ -166,7 +166,7 @@ describe('the plan of questions that come without an end', () => {
     expect(await ids(2)).toEqual((await ids(1)).slice(1));
   });
 
-  test('opens its source behind the last question that is in the log', async () => {
+  test('opens its source after the last question in the log', async () => {
     const opened: number[] = [];
     const plan = () => planQuestions({ train: arriving(opened) }, () => roundsOf(100), options());
     const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });
@@ -245,7 +245,7 @@ describe('rounds that are cut by time', () => {
     await runFlow(flow(source('questions', topics.questions, plan.items)), { log: on });
   }
 
-  test('take what comes before their time is over, at most as many as they may, and say how many', async () => {
+  test('takes what comes in its time up to its limit, and records how many that were', async () => {
     await take(log, timed(6, 3), { nowMs: 0 });
     expect(await windowsOf()).toEqual([
       { round: 1, size: 4, beganMs: 0, cutMs: 64_000, why: 'time' },
@@ -254,7 +254,7 @@ describe('rounds that are cut by time', () => {
     ]);
   });
 
-  test('are the same when the process dies after any commit', async () => {
+  test('is the same when the process dies after any commit', async () => {
     const time = { nowMs: 0 };
     await take(log, timed(3, 3), time);
     const whole = { asked: await shown(), windows: await windowsOf() };
@@ -272,7 +272,7 @@ describe('rounds that are cut by time', () => {
     expect({ asked: await shown(), windows: await windowsOf() }).toEqual(whole);
   });
 
-  test('end without another question, by the clock of the process', async () => {
+  test('ends by the clock of the process, without another question', async () => {
     const layout = roundsOf(9, [{ lengthMs: 40 }]);
     const rows = { train: ticking(2, { nowMs: 0 }), heldOut: [{ value: row('h') }] };
     const plan = await planQuestions(rows, () => layout, options());

@@ -123,7 +123,7 @@ describe('fine-tuning on a file', () => {
     expect(printed.at(-1)).toMatch(/step 6 of 6 · 4 examples/);
   });
 
-  test('gives a dead letter for every row that is none, or that the prompt has no room for', async () => {
+  test('makes a dead letter of every invalid row, and of every row that does not fit', async () => {
     await run();
     const dead = await all(topics.deadLetters);
     expect(dead.map(({ place, field, reason }) => [place, field, reason])).toEqual([

@@ -103,7 +103,7 @@ describe('toolLight', () => {
     }
   });
 
-  test('ends where direct answers are always right and nobody has a pair to give', async () => {
+  test('ends when direct answers are always right and no pair can be made', async () => {
     const script: typeof eager = (line) => {
       const [, a, b] = /(\d) ?\+ ?(\d)/.exec(line.context) ?? [];
       return `<think>So</think><answer>\\boxed{${Number(a) + Number(b)}}</answer><|end|>`;

@@ -45,21 +45,21 @@ const chosen = (over: Partial<CurriculumOptions>) =>
 obeysOperatorLaws('curriculum', make, { topic: topics.demonstrations, values });
 
 describe('the questions to train on', () => {
-  test('are the hard ones, those nearest to right first', () => {
+  test('are the hard ones, the nearest to right first', () => {
     expect(chosen({})[0]).toBe('e');
     expect(chosen({}).toSorted()).toEqual(['c', 'e', 'f']);
     expect(chosen({ atMost: 1 })).toEqual(['e']);
     expect(chosen({ atLeast: 3 })).toHaveLength(3);
   });
 
-  test('are joined by the least right of the others where they are too few', () => {
+  test('include the least right of the others if they are too few', () => {
     expect(chosen({ atLeast: 4 })[0]).toBe('b');
     expect(chosen({ atLeast: 5 }).slice(0, 2)).toEqual(['d', 'b']);
     expect(chosen({ atLeast: 99 }).slice(0, 3)).toEqual(['a', 'd', 'b']);
     expect(chosen({ atLeast: 99, atMost: 4 }).slice(0, 2)).toEqual(['b', 'e']);
   });
 
-  test('are right to the share of their trajectories that gave the answer', () => {
+  test('are rated by the share of their trajectories with the right answer', () => {
     const kept = [
       { index: 9, round: 0, action: 'tools', toolCalls: 1, text: '', turns: [], functions: '' },
     ];
@@ -90,7 +90,7 @@ describe('curriculum', () => {
     expect(of(4)).not.toEqual(of(2));
   });
 
-  test('chooses alike whatever the order in which they came', async () => {
+  test('chooses the same whatever the order of arrival', async () => {
     const { outputs } = await runOperator(make(), topics.demonstrations, values);
     for (let seed = 0; seed < 10; seed++) {
       const other = await runOperator(make(), topics.demonstrations, shuffledBy(values, seed));

@@ -94,7 +94,7 @@ function bench(
   return { gate, engine, weights$, log, enter };
 }
 
-describe('the version that a question is due', () => {
+describe('the version due for a question', () => {
   const known = [weights(0, 0), weights(1, 0), weights(2, 1), weights(3, 1), weights(4, 2)];
   test.each([
     ['the first evaluation', evaluate(0), 0],
@@ -108,13 +108,13 @@ describe('the version that a question is due', () => {
     ['group 2 of it', practice(2, 2), 3],
     ['group 7 of it, not made yet', practice(7, 2), 5],
     ['a candidate of the third window', { ...practice(7, 2), phase: 'explore' }, 4],
-  ] as const)('is told for %s', (_, asked, due) => {
+  ] as const)('is known for %s', (_, asked, due) => {
     expect(versionDue(asked, known, { batchGroups: BATCH_GROUPS, window: 3 })).toBe(due);
   });
 });
 
 describe('an admission', () => {
-  test('lets in so many at once, in order of arrival, and says nothing of others', async () => {
+  test('admits a bounded number at once, in order of arrival', async () => {
     const { gate, weights$, log, enter } = bench();
     const [narrow, other] = [gate.admission(1), gate.admission(2)];
     weights$.next(weights(0, 0));
@@ -134,7 +134,7 @@ describe('an admission', () => {
     expect(gate.inflight).toBe(2);
   });
 
-  test('is passed by one that is due while others wait before it for a version of later', async () => {
+  test('admits a question that is due before others that wait for later versions', async () => {
     const { gate, weights$, log, enter } = bench();
     const narrow = gate.admission(1);
     weights$.next(weights(0, 0));
@@ -145,7 +145,7 @@ describe('an admission', () => {
     expect(log).toEqual(['load 0', 'now under 0']);
   });
 
-  test('is as wide as it takes where the record decides', async () => {
+  test('is unbounded if the record decides', async () => {
     const { gate, weights$, log, enter } = bench({ unlimited: true });
     const narrow = gate.admission(1);
     weights$.next(weights(0, 0));
@@ -156,7 +156,7 @@ describe('an admission', () => {
 });
 
 describe('the gate at lag 0', () => {
-  test('waits for the first weights, loads them and lets in what is due them', async () => {
+  test('waits for the first weights, loads them and admits what is due for them', async () => {
     const { gate, weights$, log, enter, engine } = bench();
     enter('a', explore(1));
     await turns(2);
@@ -187,7 +187,7 @@ describe('the gate at lag 0', () => {
     expect(log.slice(3)).toEqual(['load 1', '2 under 1']);
   });
 
-  test('loads an older version again for a resumed question that is due it', async () => {
+  test('loads an older version again for a resumed question', async () => {
     const { log, enter, engine } = bench({
       weights$: concat(from([weights(0, 0), weights(1, 0), weights(2, 1)]), NEVER),
     });
@@ -212,13 +212,13 @@ describe('the gate at lag 0', () => {
     expect(log).toEqual(['load 0', 'now under 0']);
   });
 
-  test('never has two versions in flight, and each question is under the one that it is due', async () => {
+  test('never has two versions in flight, and runs each question under its due version', async () => {
     for (let seed = 0; seed < 60; seed++) await property(seed, 0);
   });
 });
 
 describe('the gate at lag K', () => {
-  test('lets in under the newest version that is at most K behind', async () => {
+  test('admits a question under the newest version at most K behind', async () => {
     const { weights$, log, enter } = bench({ lagMax: 1 });
     weights$.next(weights(0, 0));
     enter('0', practice(0));
@@ -231,7 +231,7 @@ describe('the gate at lag K', () => {
     expect(log.slice(3)).toEqual(['load 1', '4 under 1']);
   });
 
-  test('never lets in a question more than K behind', async () => {
+  test('never admits a question more than K behind', async () => {
     for (let seed = 0; seed < 60; seed++) await property(seed, 1 + (seed % 3));
   });
 });
@@ -274,8 +274,8 @@ async function property(seed: number, lagMax: number): Promise<void> {
   expect(log.at(-1)).toBe(`last under ${steps}`);
 }
 
-describe('a gate that is given up', () => {
-  test('lets a question go that no longer wants to enter', async () => {
+describe('a closing gate', () => {
+  test('releases a waiting question that is aborted', async () => {
     const { gate, weights$ } = bench();
     const abort = new AbortController();
     const given = { ...signals, signal: abort.signal };
@@ -290,7 +290,7 @@ describe('a gate that is given up', () => {
     expect(gate.inflight).toBe(0);
   });
 
-  test('keeps its count when a question aborts after it was let in', async () => {
+  test('keeps its count when a question aborts after admission', async () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
     const abort = new AbortController();
@@ -301,7 +301,7 @@ describe('a gate that is given up', () => {
     expect(gate.inflight).toBe(0);
   });
 
-  test('refuses everyone once the run is to stop, with a code that keeps their records', async () => {
+  test('refuses questions once the run stops, with a code that keeps their records', async () => {
     for (const before of [false, true]) {
       const abort = new AbortController();
       if (before) abort.abort();
@@ -313,7 +313,7 @@ describe('a gate that is given up', () => {
     }
   });
 
-  test('fails everyone with the reason when weights cannot be loaded', async () => {
+  test('fails all waiting questions if weights cannot be loaded', async () => {
     const { weights$, enter } = bench({
       resolve: () => {
         throw new Error('the digest differs');
@@ -325,7 +325,7 @@ describe('a gate that is given up', () => {
     expect((await enter('b', explore(1)).failed).message).toBe('the digest differs');
   });
 
-  test('fails everyone when the weights end in an error, or it is closed', async () => {
+  test('fails all waiting questions if the weights end in an error, or it is closed', async () => {
     const broken = bench({ weights$: throwError(() => new Error('the log is gone')) });
     expect((await broken.enter('a', explore(1)).failed).message).toBe('the log is gone');
     const closed = bench();
@@ -347,7 +347,7 @@ describe('a schedule that begins when the round before is finished', () => {
     expect([0, 1, 2, 3, 4].map((index) => due(index))).toEqual([2, 2, 3, 3, 4]);
   });
 
-  test('is dated once its question is admitted', async () => {
+  test('gets its version once a question is admitted', async () => {
     const { gate, weights$ } = bench();
     weights$.next(weights(0, 0));
     expect(() => gate.withFirstVersion(open(1))).toThrow('has not begun');
@@ -358,7 +358,7 @@ describe('a schedule that begins when the round before is finished', () => {
     await gate.close();
   });
 
-  test('lets nobody in while the run is paused, and those that waited once it goes on', async () => {
+  test('admits no question while the run is paused, and the waiting ones when it resumes', async () => {
     const paused$ = new BehaviorSubject(false);
     const { gate, weights$, log, enter } = bench({ paused$ });
     weights$.next(weights(0, 0));
@@ -379,7 +379,7 @@ describe('a schedule that begins when the round before is finished', () => {
     await gate.close();
   });
 
-  test('has as many places from a version on as it is told, and takes none back', async () => {
+  test('has a set number of places from a version on, and never revokes one', async () => {
     const places = (asked: number, { version }: Weights): number => (version === 0 ? asked : 1);
     const { gate, weights$, log, enter } = bench({ places, lagMax: 1 });
     weights$.next(weights(0, 0));

@@ -35,8 +35,8 @@ async function start(values: readonly Metric[] = metrics): Promise<void> {
   expect(run).toMatchObject({ outputs: [], unsettled: 0, sideRecords: {} });
 }
 
-describe('files', () => {
-  test('writes a line a metric, as JSON and as CSV with a header', async () => {
+describe('metric files', () => {
+  test('hold a line for each metric, as JSON and as CSV with a header', async () => {
     await start();
     const lines = (await read('jsonl')).trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(
@@ -48,13 +48,13 @@ describe('files', () => {
     expect(csv[3]).toBe('2,2,1,"loss, ""part"" 2",0.25,102');
   });
 
-  test('has no cell that a spreadsheet would run', async () => {
+  test('have no cell that a spreadsheet would execute', async () => {
     await start([metric({ name: '=1+1', round: 1, value: -0.5, step: 3, atMs: 100 })]);
     expect((await read('csv')).trimEnd().split('\n')[1]).toBe("0,3,1,'=1+1,-0.5,100");
     expect(JSON.parse(await read('jsonl')).name).toBe('=1+1');
   });
 
-  test('are their owner’s alone, and no link in their place is followed', async () => {
+  test('belong to their owner alone, and no link in their place is followed', async () => {
     const other = join(folder.path, 'other');
     await writeFile(other, 'half a line');
     await symlink(other, path('csv'));
@@ -66,7 +66,7 @@ describe('files', () => {
     expect(modes.map(({ mode }) => mode & 0o777)).toEqual([0o600, 0o600]);
   });
 
-  test('writes nothing twice when records are handed out again', async () => {
+  test('have no line twice when records are delivered again', async () => {
     await start(metrics.slice(0, 3));
     await start();
     await start();
@@ -77,7 +77,7 @@ describe('files', () => {
     expect([jsonl, csv]).toEqual([await read('jsonl'), await read('csv')]);
   });
 
-  test('has every line again at the next start, whatever became of the files, where all is settled', async () => {
+  test('are complete again after the next start, whatever became of them', async () => {
     await start();
     const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
     const spoil: ((text: string) => string)[] = [
@@ -96,7 +96,7 @@ describe('files', () => {
     }
   });
 
-  test('tells a missing line from an offset that the topic does not have', async () => {
+  test('tell a missing line from an offset that the topic does not have', async () => {
     const offsets = [0, 1, 4, 5, 9];
     const options = { folder: folder.path, recorded: stored(metrics, offsets) };
     const settled = () => runOperator(metricFiles(options), topics.metrics, []);
@@ -115,7 +115,7 @@ describe('files', () => {
     expect(await read('jsonl')).toBe(whole);
   });
 
-  test('have each line once where a run is stopped in the middle and started again at once', async () => {
+  test('have each line once if a run is stopped in the middle and restarted at once', async () => {
     const many = Array.from({ length: 100 }, (_, step) => metric({ name: 'loss', step }));
     const options = { folder: folder.path, recorded: stored(many) };
     await start(many);
@@ -130,7 +130,7 @@ describe('files', () => {
     }
   });
 
-  test('has the same lines after a crash at any byte of either file', async () => {
+  test('have the same lines after a crash at any byte of either file', async () => {
     await start();
     const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
     for (const ending of ['jsonl', 'csv'] as const) {
@@ -144,7 +144,7 @@ describe('files', () => {
     expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual(whole);
   });
 
-  test('cuts a half-written line of more bytes than characters', async () => {
+  test('have a half-written line of multi-byte characters removed', async () => {
     await start(metrics.slice(0, 2));
     const two = await read('jsonl');
     await writeFile(path('jsonl'), `${two}{"offset":2,"name":"größe 🌊`);
@@ -152,7 +152,7 @@ describe('files', () => {
     expect((await read('jsonl')).startsWith(`${two}{"offset":2,"name":"loss`)).toBe(true);
   });
 
-  test('ends with an error when it cannot write: no metric is lost to a dead letter', async () => {
+  test('end the stage with an error if they cannot be written, and lose no metric to a dead letter', async () => {
     const run = runOperator(
       metricFiles({ folder: join(folder.path, 'missing'), recorded: stored([]) }),
       topics.metrics,

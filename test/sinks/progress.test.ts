@@ -87,7 +87,7 @@ const numbersOf =
 describe('progress as lines', () => {
   afterEach(() => void jest.useRealTimers());
 
-  test('is a line an evaluation, with how answers were drawn, and a line a step', async () => {
+  test('has a line for each evaluation, with the sampling, and a line for each step', async () => {
     const { lines, options } = bench();
     const values = [...evaluation(0), ...step(1), ...evaluation(2)];
     const run = await runOperator(progress(options), topics.metrics, values);
@@ -119,7 +119,7 @@ describe('progress as lines', () => {
     expect(lines.map((line) => / step (\d)/.exec(line)![1])).toEqual(['1', '4', '5', '7']);
   });
 
-  test('says now and then what is in flight while nothing else happens, and stops when it is left', () => {
+  test('reports from time to time what is in flight while nothing else happens, until it is closed', () => {
     jest.useFakeTimers();
     const { lines, options } = bench();
     const reader = fakeReader(topics.metrics);
@@ -135,7 +135,7 @@ describe('progress as lines', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test('says that the policy is being loaded while there is none', () => {
+  test('says that the policy is being loaded', () => {
     jest.useFakeTimers();
     const pulse = () => ({ inflight: 0, generatedTokens: 0, version: -1 });
     const { lines, options } = bench({ pulse });
@@ -147,7 +147,7 @@ describe('progress as lines', () => {
     subscription.unsubscribe();
   });
 
-  test('shows what it has of a step that lacks a number, and nothing of the step before', async () => {
+  test('shows an incomplete step without numbers of the step before', async () => {
     const { lines, options } = bench();
     const fineTuning = numbers(
       { step: 13, round: 1 },
@@ -179,7 +179,7 @@ describe('progress as lines', () => {
     ]);
   });
 
-  test('has no number of right answers where nothing was right', async () => {
+  test('omits the calls of right answers if nothing was right', async () => {
     const { lines, options } = bench();
     const nothing = numbers(
       { round: 0 },
@@ -190,10 +190,10 @@ describe('progress as lines', () => {
   });
 });
 
-describe('progress on a screen of its own', () => {
+describe('progress on a terminal', () => {
   afterEach(() => void jest.useRealTimers());
 
-  test('gets events with all numbers, the status once a second, and is closed', () => {
+  test('gets events with all numbers, the status once a second, and a final close', () => {
     jest.useFakeTimers();
     const { screen, events, statuses, closed } = keeping();
     const { lines, options } = bench({ screen, steps: 24 });
@@ -220,7 +220,7 @@ describe('progress on a screen of its own', () => {
   });
 });
 
-test('a screen of its own is given warnings as data', async () => {
+test('a terminal is given warnings as data', async () => {
   const { screen, warnings } = keeping();
   const none = numbers({ step: 4, round: 2, atMs: 9 }, { examples: 0, 'time/train_ms': 1 });
   await runOperator(progress(bench({ screen }).options), topics.metrics, none);
@@ -229,7 +229,7 @@ test('a screen of its own is given warnings as data', async () => {
   ]);
 });
 
-describe('how far a run is', () => {
+describe('the progress of a run', () => {
   const pulse = { inflight: 0, generatedTokens: 0, version: 0 };
   const event = (kind: ProgressEvent['kind'], round: number, share: number, atMs: number) => ({
     kind,
@@ -257,7 +257,7 @@ describe('how far a run is', () => {
     expect(tracked(event('evaluation', 2, 0, 0))(0)).toMatchObject({ share: 1, round: 2 });
   });
 
-  test('tells what is left by how long the work so far took, since the run went on', () => {
+  test('estimates the time left by the work since the last start', () => {
     const half = tracked(event('evaluation', 0, 0, 5000), event('step', 1, 1, 15_000));
     // a quarter took ten seconds, and a half is left
     expect(half(15_000).leftMs).toBe(20_000);
@@ -266,7 +266,7 @@ describe('how far a run is', () => {
     expect(tracked(event('step', 1, 0.5, 0))(9).leftMs).toBeNull();
   });
 
-  test('tells how fast tokens are made lately', () => {
+  test('reports the recent rate of tokens', () => {
     const tracker = new ProgressTracker({ rounds: ['base'] });
     const at = (seconds: number, generatedTokens: number) =>
       tracker.status({ ...pulse, generatedTokens }, 1000 * seconds).generatedPerSecond;
@@ -282,6 +282,6 @@ test.each([
   [59_000, 'under a minute left'],
   [90_000, 'about 2 min left'],
   [3 * 3_600_000, 'about 3.0 h left'],
-])('what is left of %p ms reads %p', (leftMs, text) => {
+])('the time left of %p ms reads %p', (leftMs, text) => {
   expect(leftText(leftMs)).toBe(text);
 });

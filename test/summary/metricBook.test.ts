@@ -21,7 +21,7 @@ describe('the book of metrics', () => {
     expect(book.curve('reward/mean')).toEqual([]);
   });
 
-  it('keeps a long one in bounded room, losing neither a sum nor a peak', () => {
+  it('keeps a long run in bounded memory, without losing sums or peaks', () => {
     const book = new MetricBook();
     const steps = 50 * BUCKETS_MAX + 17;
     for (let step = 0; step < steps; step++) {
@@ -37,7 +37,7 @@ describe('the book of metrics', () => {
     expect(ascending).toEqual([...ascending].sort((a, b) => a - b));
   });
 
-  it('leaves buckets where they are while values are added', () => {
+  it('keeps its buckets in place while values are added', () => {
     const [book, longer] = [new MetricBook(), new MetricBook()];
     const last = 3 * BUCKETS_MAX;
     for (let step = 0; step <= last; step++) {

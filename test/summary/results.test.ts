@@ -104,7 +104,7 @@ describe('a summary', () => {
     expect(resultsOf(reading).rounds[0]!.reward).toBeCloseTo(0.3);
   });
 
-  it('does not count an evaluation that is half scored while the run goes on', () => {
+  it('ignores a partly scored evaluation while the run goes on', () => {
     const half = { ...reading, evaluations: evaluated({ 0: before, 1: after.slice(1) }) };
     const running = resultsOf({ ...half, facts: { ...record, status: 'running' } });
     expect(running.after).toBeNull();
@@ -112,13 +112,13 @@ describe('a summary', () => {
     expect(resultsOf(half).after).toMatchObject({ questions: 1 });
   });
 
-  it('has nothing to say of a run that has not begun to measure', () => {
+  it('is empty for a run without evaluations', () => {
     const nothing = { ...reading, evaluations: new Map(), metrics: new MetricBook() };
     expect(resultsOf(nothing)).toMatchObject({ before: null, after: null, rounds: [] });
     expect(reportText(resultsOf(nothing))).toContain('Nothing is measured yet');
   });
 
-  it('counts a start that was killed until its last record', () => {
+  it('counts a killed start until its last record', () => {
     const starts = [
       { startedMs: 0, endedMs: null },
       { startedMs: 20_000, endedMs: 31_000 },
@@ -129,7 +129,7 @@ describe('a summary', () => {
   });
 });
 
-it('tool calls of right answers are not measured where there are none', () => {
+it('tool calls of right answers are not measured if there are none', () => {
   const wrong = (round: number) => [group('a', round, [0, 0], [2, 4])];
   const results = resultsOf({ ...reading, evaluations: evaluated({ 0: wrong(0), 1: after }, 1) });
   expect(reportText(results)).toMatch(/\ncalls when right +– +0\.67\n/);
@@ -195,7 +195,7 @@ describe('phases', () => {
 });
 
 describe('behaviour', () => {
-  it('is drawn before and after where the parts are there', () => {
+  it('is drawn before and after if its parts are there', () => {
     const parts = { raw: 1, format: 0, resultBlocks: 2, failedResults: 2, thinkingLength: 50 };
     const first = scored({
       question: question('a', 'evaluate', 0),
@@ -218,7 +218,7 @@ describe('behaviour', () => {
   });
 });
 
-describe('how sure the numbers are', () => {
+describe('the uncertainty of results', () => {
   const known = (round: number) => [one('a', round, 1), one('b', round, 1), one('c', round, round)];
   const one = (id: string, round: number, correct: number) => group(id, round, [correct], [1]);
   const results = resultsOf({
@@ -226,7 +226,7 @@ describe('how sure the numbers are', () => {
     evaluations: evaluated({ 0: known(0), 1: known(1) }, 3),
   });
 
-  it('is told of every figure and of every change, in JSON and in the table', () => {
+  it('is given for every figure and every change, in JSON and in the table', () => {
     expect(results.before!.intervals.accuracy).toEqual(wilsonInterval(2 / 3, 3));
     expect(results.after!.intervals.accuracy).toEqual(wilsonInterval(1, 3));
     const { difference, interval } = results.change!.accuracy;
@@ -240,7 +240,7 @@ describe('how sure the numbers are', () => {
     );
   });
 
-  it('is told of calls when right too, where anything was right', () => {
+  it('is given for calls when right too, if anything was right', () => {
     const groups = (round: number, right: number) =>
       Array.from({ length: 8 }, (_, i) =>
         group(`q${i}`, round, [1, i < right ? 1 : 0], [i % 3, round === 0 ? 6 : 2]),
@@ -267,14 +267,14 @@ describe('how sure the numbers are', () => {
     expect(none.change!.meanToolCallsCorrect).toBeNull();
   });
 
-  it('is not told where the two did not ask the same questions', () => {
+  it('is left out if the two did not ask the same questions', () => {
     const evaluations = evaluated({ 0: known(0), 1: known(1).slice(1) });
     const unlike = resultsOf({ ...reading, evaluations });
     expect(unlike.change).toBeNull();
     expect(unlike.after).not.toBeNull();
   });
 
-  it('has a colour where it is no chance', () => {
+  it('colours a significant change', () => {
     expect(reportPage(summaryOf())).not.toContain('<td class="good">');
     const many = (round: number) =>
       Array.from({ length: 40 }, (_, i) => one(`q${i}`, round, round === 0 ? i % 2 : 1));
@@ -283,7 +283,7 @@ describe('how sure the numbers are', () => {
   });
 });
 
-it('how answers were drawn stands beside the accuracy', () => {
+it('the sampling is shown beside the accuracy', () => {
   const settings = { temperature: 0.6, topP: 0.95 };
   const drawn = (over: object) => summaryOf({ facts: { ...record, settings: over as never } });
   const asked = '2 held-out questions · 2 rollouts each · temperature 0.6, top-p 0.95';
@@ -293,7 +293,7 @@ it('how answers were drawn stands beside the accuracy', () => {
   expect(reportText(drawn({ temperature: 0 }).results)).toContain('· greedy');
 });
 
-describe('a run that asks no held-out questions', () => {
+describe('a run without held-out questions', () => {
   const tally = new TrainingTally();
   const step = (n: number, loss: number, over: Readonly<Record<string, number>> = {}) => {
     const numbers = {
@@ -312,7 +312,7 @@ describe('a run that asks no held-out questions', () => {
   step(3, 0.75, { 'heldout/loss': 1.25 });
   const over = { evaluations: new Map(), training: tally.training };
 
-  it('is told by its losses, its rate, its steps and its tokens', () => {
+  it('is described by losses, learning rate, steps and tokens', () => {
     const results = resultsOf({ ...reading, ...over });
     expect(results.training).toEqual({
       steps: 3,
@@ -334,7 +334,7 @@ describe('a run that asks no held-out questions', () => {
   });
 });
 
-it('curves that do not change are named and not drawn, and those without a value are left out', () => {
+it('constant curves are named and not drawn, and those without a value are left out', () => {
   const book = bookOf(
     [1, 2, 3].flatMap((step) => [
       metric('reward/mean', step, 1, step),
@@ -349,7 +349,7 @@ it('curves that do not change are named and not drawn, and those without a value
   expect(page).not.toContain('no data yet');
 });
 
-it('the loss is what is learnt where nothing is rewarded, and a sign of stability elsewhere', () => {
+it('the loss is shown as what is learnt if nothing is rewarded, and else under stability', () => {
   const about = (...names: string[]) => {
     const metrics = bookOf(names.map((name) => metric(name, 1, 1, 0.5)));
     const { curves } = curvesOf({ ...reading, metrics }, resultsOf({ ...reading, metrics }));
@@ -359,7 +359,7 @@ it('the loss is what is learnt where nothing is rewarded, and a sign of stabilit
   expect(about('loss', 'reward/mean')).toEqual(['stability']);
 });
 
-it('times are in the tense of the run', () => {
+it('times are in the tense that fits the state of the run', () => {
   const head = (status: 'running' | 'done' | 'failed') =>
     reportText(resultsOf({ ...reading, facts: { ...record, status } })).split('\n')[0];
   expect(head('running')).toContain('running for 30.0 s');
@@ -368,7 +368,7 @@ it('times are in the tense of the run', () => {
   expect(reportPage(summaryOf({ facts: { ...record, status: 'done' } }))).not.toContain('running');
 });
 
-describe('samples', () => {
+describe('sample questions', () => {
   const choose = (first: readonly Scored[], last: readonly Scored[]) =>
     chooseSamples({ ...reading, evaluations: evaluated({ 0: first, 1: last }) }).map(
       ({ why, questionId }) => [questionId, why],
@@ -386,13 +386,13 @@ describe('samples', () => {
     ]);
   });
 
-  it('are three also where nothing was learned, and never one question twice', () => {
+  it('are three even if nothing was learned, and all different', () => {
     const stay = (round: number) => ['a', 'b', 'c', 'd'].map((id) => one(id, round, 0, 1));
     const chosen = choose(stay(0), stay(1));
     expect(new Set(chosen.map(([id]) => id)).size).toBe(3);
   });
 
-  it('are none before the first evaluation after training', () => {
+  it('are absent before the first evaluation after training', () => {
     expect(chooseSamples({ ...reading, evaluations: evaluated({ 0: before }) })).toEqual([]);
   });
 });

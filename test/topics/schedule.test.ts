@@ -72,7 +72,7 @@ const pace = (per: number) => ({ batchGroups: per, window: per });
 describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => {
   const known = made({ rounds, per });
 
-  test('gives every place exactly one step, and the steps cover the places without gap or overlap', () => {
+  test('gives every place exactly one step, without gaps or overlaps', () => {
     for (const of of rounds) {
       const steps = new Map(range(of).map((index) => [stepAt({ index, of }, per).index, index]));
       expect([...steps.keys()]).toEqual(range(stepsOf(of, per)));
@@ -91,7 +91,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => 
     }
   });
 
-  test('lets a window begin where the one before it ends, and makes no more windows than asked for', () => {
+  test('lets windows follow each other, and has as many as asked for', () => {
     for (const explore of rounds) {
       const steps = Math.min(window, explore);
       const size = placesEach(explore, steps);
@@ -119,7 +119,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => 
     expect(versionAfter(rounds.length + 1, known)).toBeNull();
   });
 
-  test('makes a place due exactly the version that its step begins with', () => {
+  test('makes a place due exactly at the version its step begins with', () => {
     for (const [i, of] of rounds.entries()) {
       const first = versionAfter(i, known)!;
       for (const index of range(of)) {
@@ -149,7 +149,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => 
     }
   });
 
-  test('makes a question without a place due the version that finished what comes before it', () => {
+  test('makes a question without a place due at the version that finished what precedes it', () => {
     const phases: Phase[] = ['explore', 'evolve', 'prefer', 'evaluate'];
     for (const round of range(rounds.length).map((i) => i + 1)) {
       for (const phase of phases) {
@@ -162,7 +162,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => 
     }
   });
 
-  test('lets settings hold from one step on, told by a version that is there before anything of that step is asked', () => {
+  test('applies changed settings from one step on, by a version known before that step', () => {
     for (const lagMax of [0, 1, 3]) {
       const steps = range(known.length + lagMax + 2).map((index) => index + 1);
       for (const { version } of known) {
@@ -218,7 +218,7 @@ describe('windows', () => {
     }
   });
 
-  test('that are cut by time begin when their first candidate comes, and are over when their length is', () => {
+  test('that are cut by time begin at their first candidate, and end after their length', () => {
     const open = [100, 130, 190].reduce<ReturnType<typeof windowWith> | null>(
       (window, atMs) => windowWith(window, 2, atMs),
       null,

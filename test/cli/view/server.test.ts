@@ -97,8 +97,8 @@ async function twin<T>(path: string): Promise<T> {
   return JSON.parse(body.toString()) as T;
 }
 
-describe('twins', () => {
-  test('of the list: every run, newest first, with its step and its reward', async () => {
+describe('the data of a view', () => {
+  test('lists every run, newest first, with its step and its reward', async () => {
     const { runs: rows, folder: path, commands } = await twin<RunsTwin>('/runs.json');
     expect(path).toBe(runs);
     expect(commands[0]).toBe('npx millrace run quickstart --run first');
@@ -107,7 +107,7 @@ describe('twins', () => {
     expect(rows[0]!.spark.length).toBeGreaterThan(0);
   });
 
-  test('of a run: its topics, curves and settings', async () => {
+  test('shows the topics, curves and settings of a run', async () => {
     const { run, mill, curves, absent, behind, settings } =
       await twin<OverviewTwin>('/r/first.json');
     expect(run).toMatchObject({ name: 'first', state: 'done', log: 'folder' });
@@ -119,7 +119,7 @@ describe('twins', () => {
     expect(settings.find(({ name }) => name === 'keep')?.value).toBe(7);
   });
 
-  test('of the curves: over steps and time, of a part of them, with those of another run', async () => {
+  test('has curves over steps and time, whole and in part, beside those of another run', async () => {
     const whole = await twin<MetricsTwin>(
       '/r/first/metrics.json?m=reward/mean,nope&with=second,third',
     );
@@ -147,7 +147,7 @@ describe('twins', () => {
     expect(few.series[0]!.count).toEqual([own!.total]);
   });
 
-  test('of a topic: back from the end, on from a place, filtered, each record once', async () => {
+  test('has the records of a topic once each, backwards, forwards and filtered', async () => {
     const { topics: all } = await twin<TopicsTwin>('/r/first/topics.json');
     const records = all.find(({ name }) => name === 'rollouts')!.records;
     for (const dir of ['back', 'on'] as const) {
@@ -181,7 +181,7 @@ describe('twins', () => {
     expect(lines.map((line) => JSON.parse(line).ref)).toHaveLength(3);
   });
 
-  test('of a question and of a rollout: groups, verdicts, the step that was trained on them, neighbours', async () => {
+  test('shows a question and a rollout with groups, verdicts, training step and neighbours', async () => {
     const { points } = await twin<ParetoTwin>('/r/first/pareto.json');
     const kept = points.find((point) => point.kept)!;
     const asked = await twin<QuestionTwin>(`/r/first/q/${encodeURIComponent(kept.question)}.json`);
@@ -210,7 +210,7 @@ describe('twins', () => {
     expect(byId.rollout.ref).toBe(ref);
   });
 
-  test('of Pareto: a round by its number or one of its steps, over the axes that are asked for', async () => {
+  test('shows the Pareto fronts of a round over the chosen axes', async () => {
     const { rounds, points, verdicts, total } = await twin<ParetoTwin>(
       '/r/first/pareto.json?round=1&x=reward&y=spreadCalls',
     );
@@ -222,7 +222,7 @@ describe('twins', () => {
     expect(byStep.round).toBe(1);
   });
 
-  test('of weights and of the scrubber: each version with its step, parent and batch', async () => {
+  test('lists each version of the weights with its step, parent and batch', async () => {
     const { steps, commands, verified } = await twin<ReplayTwin>('/r/first/replay.json');
     expect(steps[0]).toMatchObject({ step: 0, version: 0 });
     expect(verified).toBeNull();
@@ -236,7 +236,7 @@ describe('twins', () => {
     expect(second.rollouts.first.every(({ versions }) => versions.includes(2))).toBe(true);
   });
 
-  test('of two runs: what differs in settings, answers and records', async () => {
+  test('shows how two runs differ in settings, answers and records', async () => {
     let diff: DiffTwin;
     do diff = await twin<DiffTwin>('/diff/first..second.json');
     while (diff.divergence.state === 'pending');
@@ -251,7 +251,7 @@ describe('twins', () => {
     );
   });
 
-  test('as of a step hold what there was then, and nothing later', async () => {
+  test('as of a step has nothing later than that step', async () => {
     const then = await twin<OverviewTwin>('/r/first.json?at=step:2');
     const live = await twin<OverviewTwin>('/r/first.json');
     expect(then.at).toMatchObject({ step: 2, version: 2 });
@@ -287,7 +287,7 @@ describe('twins', () => {
     ['/assets/..%2f..%2fpackage.json', 404, 'NOT_FOUND'],
     ['/r/first/%ff.json', 404, 'NOT_FOUND'],
     ['/r/first/q/%ff.json', 400, 'USAGE'],
-  ])('%s is answered with %d %s', async (path, status, code) => {
+  ])('at %s is answered with %d %s', async (path, status, code) => {
     const answer = await ask(path);
     expect(`${answer.status} ${JSON.parse(answer.body.toString()).error.code}`).toBe(
       `${status} ${code}`,
@@ -297,7 +297,7 @@ describe('twins', () => {
 
 describe('every answer', () => {
   test.each(['/', '/runs.json', '/r/first', '/r/third.json', '/r/first/t/3'])(
-    '%s lets a browser do nothing but show it',
+    'to %s lets a browser do nothing but show it',
     async (path) => {
       const { headers } = await ask(path);
       expect(headers['content-security-policy']).toBe(
@@ -321,7 +321,7 @@ describe('every answer', () => {
     expect(body).toHaveLength(0);
   });
 
-  test('is refused to who may not read: with a reason, and with the safe headers', async () => {
+  test('without permission is a refusal with a reason and the safe headers', async () => {
     const rebound = await ask('/runs.json', { headers: { host: `evil.example:${viewer.port}` } });
     expect(rebound.status).toBe(403);
     expect(rebound.body.toString()).not.toContain('first');
@@ -333,7 +333,7 @@ describe('every answer', () => {
     expect(posted).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
-  test('to the link sets the cookie and leads to the clean address, which the cookie opens', async () => {
+  test('to the link sets the cookie and redirects to the clean address, which the cookie opens', async () => {
     const { pathname, search } = new URL(viewer.link);
     const welcome = await ask(pathname + search, { headers: { authorization: '' } });
     expect(welcome).toMatchObject({ status: 303, headers: { location: '/' } });
@@ -452,7 +452,7 @@ describe('the stream', () => {
   const stepsIn = ({ series }: Points, name = 'reward/mean') =>
     (series[name] ?? []).map(([step]) => step);
 
-  test('begins with a greeting and the mill, then tells new values of what was asked for', async () => {
+  test('begins with a greeting and the overview, then sends new values of what was asked for', async () => {
     const reader = await Reader.open('run=live:reward/mean,loss&run=nope');
     const hello = await reader.until<{ runs: { name: string }[]; missing: string[] }>(
       'hello',
@@ -469,7 +469,7 @@ describe('the stream', () => {
     reader.close();
   });
 
-  test('goes on where its reader stood, also at a server that was started again', async () => {
+  test('resumes where its reader stopped, even at a restarted server', async () => {
     const reader = await Reader.open('run=live:reward/mean');
     await write(2);
     const { id } = await reader.until<Points>('points', (points) => stepsIn(points).includes(2));
@@ -487,7 +487,7 @@ describe('the stream', () => {
     await other.close();
   });
 
-  test('tells of new weights, and of the end', async () => {
+  test('announces new weights and the end of the run', async () => {
     const reader = await Reader.open('run=live');
     await reader.until('mill', () => true);
     await log.commit((tx) => {
@@ -502,7 +502,7 @@ describe('the stream', () => {
     reader.close();
   });
 
-  test('tells of runs that come', async () => {
+  test('announces new runs', async () => {
     const reader = await Reader.open('runs=1&run=late');
     await reader.until<{ missing: string[] }>('hello', ({ missing }) => missing.includes('late'));
     await tinyRun(runs, 'late');
@@ -514,8 +514,8 @@ describe('the stream', () => {
   });
 });
 
-describe('on the command line', () => {
-  test('a port that another program has is left to it', async () => {
+describe('millrace view', () => {
+  test('leaves a port to the program that has it', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
@@ -537,7 +537,7 @@ describe('on the command line', () => {
       '--trusted-origin takes only scheme, name and port',
     ],
     [['nobody'], 'no run "nobody"'],
-  ])('%j is refused', async (args, why) => {
+  ])('refuses %j', async (args, why) => {
     const told = fakeIo(folder.path);
     expect(await main(['view', ...args, '--runs', runs], told)).not.toBe(0);
     expect(told.stderr().join('\n')).toContain(why);

@@ -104,7 +104,7 @@ async function read(hot: HotRuns, values: number): Promise<void> {
   release();
 }
 
-test('what a slow reader was not given is in the next tick, with the number of those that were left out', async () => {
+test('what a slow reader missed is in the next tick, with the number of records left out', async () => {
   const { reader, stream, hot } = await opened('run=a:loss', 10);
   reader.stuck = true;
   const before = reader.text;
@@ -120,7 +120,7 @@ test('what a slow reader was not given is in the next tick, with the number of t
   await hot.close();
 });
 
-test('of more than is kept for a slow reader it is told to read again', async () => {
+test('a slow reader that missed more than is kept is told to read again', async () => {
   const { reader, stream, hot } = await opened('run=a:loss', 10);
   reader.stuck = true;
   await write(0, 6_000);
@@ -134,7 +134,7 @@ test('of more than is kept for a slow reader it is told to read again', async ()
   await hot.close();
 });
 
-test('a reader that takes nothing for sixty ticks is let go, and its run with it', async () => {
+test('a reader that takes nothing for sixty ticks is dropped, and its run is released', async () => {
   const { reader, hot } = await opened('run=a:loss', 1);
   reader.stuck = true;
   await new Promise((resolve) => reader.once('close', resolve));
@@ -145,7 +145,7 @@ test('a reader that takes nothing for sixty ticks is let go, and its run with it
   await hot.close();
 });
 
-test('a comment comes when there is nothing to tell', async () => {
+test('a stream with nothing to say sends a comment', async () => {
   const { reader, stream, hot } = await opened('run=a', 1);
   await reader.until(/^: still here$/m);
   stream.close();
@@ -155,6 +155,6 @@ test('a comment comes when there is nothing to tell', async () => {
 test.each([
   ['run=a&run=b&run=c&run=d&run=e', 'a stream takes at most 4 runs'],
   [`run=a:${Array.from({ length: 33 }, (_, i) => i).join(',')}`, 'at most 32 metrics per run'],
-])('%s is refused', (query, why) => {
+])('a stream of %s is refused', (query, why) => {
   expect(() => streamAsked(new URLSearchParams(query), undefined)).toThrow(why);
 });
