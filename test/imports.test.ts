@@ -238,7 +238,7 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('make no circle, those of types included', () => {
+  test('form no circle, even of types', () => {
     const folders = [...Object.keys(MAY), 'bench', 'scripts', 'examples', 'test'];
     const ours = folders.flatMap(sources);
     const importsOf = (file: string) => imports(file).map(({ target }) => target);
@@ -247,7 +247,7 @@ describe('imports', () => {
     expect(found).toEqual([]);
   });
 
-  test('are found at all', () => {
+  test('are found by the parser of this test', () => {
     expect(imports('operators/rollout.ts').length).toBeGreaterThan(3);
     const graph: Record<string, string[]> = { a: ['b', 'c'], b: ['c', 'd'], c: [], d: ['a'] };
     expect(circles(['a', 'c'], (file) => graph[file]!)).toEqual(['a → b → d → a']);
@@ -259,7 +259,7 @@ const SECRETS = ['page/server/http/secret.ts'];
 
 describe('logic', () => {
   test.each(Object.keys(MAY))(
-    'of %s draws from the keyed generator, never from chance',
+    'of %s draws from the keyed generator, never from Math.random',
     (folder) => {
       const logic = sources(folder).filter((file) => !SECRETS.includes(file));
       const wrong = logic.filter((file) =>

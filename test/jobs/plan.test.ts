@@ -86,7 +86,7 @@ describe('the plan', () => {
     expect(new Set([...seen, ...ids(made, 'evaluate', 0)]).size).toBe(12 + 3);
   });
 
-  test('begins again when the rows run out, with no question twice in a round', async () => {
+  test('starts over when the rows run out, with no question twice in a round', async () => {
     const made = await plan(rows(10), { rounds: 5 });
     const seen = [1, 2, 3, 4, 5].map((round) => ids(made, 'explore', round));
     for (const round of seen) expect(new Set(round).size).toBe(4);
@@ -101,7 +101,7 @@ describe('the plan', () => {
     expect(ids(other, 'explore', 1)).not.toEqual(ids(made, 'explore', 1));
   });
 
-  test('holds out at most three in ten, and explores no more than is left', async () => {
+  test('holds out at most three in ten questions, and explores no more than is left', async () => {
     const made = await plan(rows(10), { heldOut: 100, explore: 100 });
     expect(made).toMatchObject({ heldOut: 3, explore: 7 });
     expect(ids(made, 'explore', 1)).toHaveLength(7);
@@ -162,7 +162,7 @@ describe('the plan', () => {
     expect(new Set([...ids(made, 'explore', 1), ...ids(made, 'explore', 2)]).size).toBe(8);
   });
 
-  test('puts what could not be read first, and counts it for nothing', async () => {
+  test('puts unreadable rows first, and does not count them', async () => {
     const made = await plan(withLetters());
     expect(
       [...made.items].slice(0, 2).map((item) => 'deadLetter' in item && item.deadLetter.place),
@@ -216,7 +216,7 @@ describe('the plan', () => {
     await expect(plan(rows(count))).rejects.toThrow(`has ${count} usable rows and 0 bad ones`);
   });
 
-  test('makes do with 4 rows', async () => {
+  test('works with 4 rows', async () => {
     expect(await plan(rows(4))).toMatchObject({ heldOut: 1, explore: 3 });
   });
 
@@ -226,7 +226,7 @@ describe('the plan', () => {
   });
 });
 
-describe('methods in a list', () => {
+describe('a list of methods', () => {
   const evolving = flywheel(flywheelSettings.parse({ questions: 5 }), {
     models: () => () => Promise.resolve(null),
   });
@@ -249,7 +249,7 @@ describe('methods in a list', () => {
     expect(alone!.rounds[0]!.schedule!(3).version).toBe(0);
   });
 
-  test('share one loop: what each learns is put together, the last one says how to roll out', () => {
+  test('shares one loop, whose rollouts follow the last method', () => {
     const reward = accuracy();
     const planned = planMethods([evolving, tuning, calibrate(settings, { reward })], place);
     const options = loopOptions(planned.map(({ loop }) => loop));
@@ -260,7 +260,7 @@ describe('methods in a list', () => {
     expect(options.reward).toBe(reward);
   });
 
-  test('are refused where one misses what another makes', () => {
+  test('is refused if one lacks what another should make', () => {
     expect(() => planMethods([tuning], place)).toThrow('needs an earlier method');
     const [only] = planMethods([evolving], place);
     expect(() => loopOptions([only!.loop])).toThrow('no method of this job defines');

@@ -39,7 +39,7 @@ function context() {
 }
 
 describe('a server by its command', () => {
-  test('gives tools that the policy is told of, and a run that goes on does not ask again', async () => {
+  test('gives tools to the policy, and is not asked again when the run is resumed', async () => {
     const given = context();
     const whole = settings(`mcp.ref={"command":"${server}","tools":"echo,get-sum","prefix":"r-"}`);
     const tools = await mcpTools(whole, given);
@@ -63,7 +63,7 @@ describe('a server by its command', () => {
     await expect(mcpTools(whole, given)).rejects.toMatchObject({ code: 'DAMAGED' });
   }, 60_000);
 
-  test('is not started by a replay, also where nobody knows its tools any more', async () => {
+  test('is never started by a replay, even if its tools were not recorded', async () => {
     const given = context();
     const trace = join(given.folder, 'started');
     const spy = settings(`mcp.ref={"command":"touch","args":[${JSON.stringify(trace)}]}`);
@@ -75,7 +75,7 @@ describe('a server by its command', () => {
     expect(existsSync(trace)).toBe(false);
   });
 
-  test('gets the variables that are named, and no others; their values are secrets', async () => {
+  test('gets only the environment variables that are named, and their values are secrets', async () => {
     const given = context();
     const whole = settings(
       `mcp.ref={"command":"${server}","tools":"get-env","env":"MINE","charactersMax":20000}`,
@@ -104,11 +104,11 @@ test.each([
     'mcp.a={"command":"x","env":"ABSENT"}',
     'tools.mcp.a: the environment variable ABSENT is not set',
   ],
-])('%s is refused', async (given, message) => {
+])('an MCP server set by %s is refused', async (given, message) => {
   const made = async () => mcpTools(settings(given), context(), {});
   await expect(made()).rejects.toThrow(message);
 });
 
-test('fields are checked with the other settings', () => {
+test('fields of an MCP server are checked with the other settings', () => {
   expect(() => settings('mcp.a={"comand":"x"}')).toThrow(/comand/);
 });
