@@ -1,9 +1,10 @@
 /**
  * Records as JSON in a Kafka topic of somebody else's: for consumers that know nothing of Millrace.
  *
- * The stage that it runs in goes on where it stopped, by its own reading group in the run's log: nothing is missing, and what
- * was under way when the process died is sent once more, under the same `millrace-position` (topic/partition/offset), which is
- * a header of every message. Records of one key keep their order. While the broker is away the stage waits and the run goes on.
+ * The stage that it runs in goes on where it stopped, by its own reading group in the run's log: nothing is
+ * missing, and what was under way when the process died is sent once more, under the same `millrace-position`
+ * (topic/partition/offset), which is a header of every message. Records of one key keep their order. While
+ * the broker is away the stage waits and the run goes on.
  */
 import type { Kafka, Producer } from 'kafkajs';
 import { finalize, type OperatorFunction } from 'rxjs';
@@ -48,7 +49,7 @@ export function foreignSink<T>(
         'millrace-position': `${topic}/${position.partition}/${position.offset}`,
       };
       const sent = { key, value: JSON.stringify(message(value)), headers };
-      await unlessStopping(scope, 'a message was sent', (until) => sender.send(sent, until));
+      await unlessStopping(scope, 'sending a message', (until) => sender.send(sent, until));
       return value;
     },
     { concurrency: SENT_MAX, onError: 'fail' },
@@ -123,7 +124,7 @@ class Sender {
         for (const { sent } of taken) sent();
         if (awayMs !== null) {
           const forMs = clock.now() - awayMs;
-          print(`${server} takes messages again`, { state: 'back', server, reason: '', forMs });
+          print(`${server} accepts messages again`, { state: 'back', server, reason: '', forMs });
         }
         return;
       } catch (error) {
@@ -131,7 +132,7 @@ class Sender {
         if (awayMs === null) {
           awayMs = clock.now();
           const reason = messageOf(error);
-          const line = `${server} takes no messages (${reason}); trying again`;
+          const line = `${server} accepts no messages (${reason}); retrying`;
           print(line, { state: 'away', server, reason, forMs: 0 });
         }
         await this.#disconnect();

@@ -1,8 +1,9 @@
 /**
- * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a metric.
+ * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a
+ * metric.
  *
- * The files are views of the topic. Each line carries the offset of its record; at every start the files are compared with the
- * topic, and written again from the first line that is missing, half written or damaged.
+ * The files are views of the topic. Each line carries the offset of its record; at every start the files are
+ * compared with the topic, and written again from the first line that is missing, half written or damaged.
  */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -97,7 +98,10 @@ export function metricFiles({
 /** The last work on the files of each folder. */
 const working = new Map<string, Promise<unknown>>();
 
-/** Does `work` when all earlier work of this process on a folder's files is done: a stopped run may still be writing a line. */
+/**
+ * Does `work` when all earlier work of this process on a folder's files is done: a stopped run may still be
+ * writing a line.
+ */
 async function oneWriter<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const done = (working.get(folder) ?? Promise.resolve()).then(work, work);
   working.set(folder, done);
@@ -129,7 +133,10 @@ function appended(
   );
 }
 
-/** Makes a file whole: it has a line for every metric that the topic has now. Resolves with the last offset, -1 for none. */
+/**
+ * Makes a file whole: it has a line for every metric that the topic has now. Resolves with the last offset,
+ * -1 for none.
+ */
 async function mend(
   file: MetricFile,
   recorded: FilesOptions['recorded'],
@@ -150,8 +157,8 @@ async function extend(file: MetricFile, end: number, row: Row): Promise<number> 
 }
 
 /**
- * Cuts a file behind the part, from its beginning, that lacks nothing and has nothing else. Resolves with the last offset of
- * that part, -1 for none.
+ * Cuts a file behind the part, from its beginning, that lacks nothing and has nothing else. Resolves with the
+ * last offset of that part, -1 for none.
  */
 async function wholePart(
   { path, offsetOf, header }: MetricFile,

@@ -2,16 +2,17 @@
  * `trainer`: a batch in, its optimiser steps made, a weights manifest out.
  *
  * A step itself is not transactional. It becomes real with its manifest, which is committed together with the
- * consumed batch; after a crash before that, the step is made again from the version it began with, whose files
- * are still there, and gives the same bits.
+ * consumed batch; after a crash before that, the step is made again from the version it began with, whose
+ * files are still there, and gives the same bits.
  *
- * A batch waits until the version that it starts from is committed. So steps are made one at a time and in order,
- * also where a later batch comes first, as it may when rollouts are allowed to lag. When the run is to stop, the step
- * under way is finished, and a batch that still waits is left for the next start.
+ * A batch waits until the version that it starts from is committed. So steps are made one at a time and in
+ * order, also where a later batch comes first, as it may when rollouts are allowed to lag. When the run is to
+ * stop, the step under way is finished, and a batch that still waits is left for the next start.
  *
- * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs (`dpo`). What
- * each comes to is its sequences (trainer/prepared.ts); all else is the same for all. A batch that comes to nothing changes
- * no weights and still makes its version, so that rounds end. So does one whose rollouts other weights made (samplerCheck.ts).
+ * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs
+ * (`dpo`). What each comes to is its sequences (trainer/prepared.ts); all else is the same for all. A batch
+ * that comes to nothing changes no weights and still makes its version, so that rounds end. So does one whose
+ * rollouts other weights made (samplerCheck.ts).
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/index.ts';
@@ -54,13 +55,19 @@ export interface TrainerOptions {
   readonly log: Log;
   /** By the kind of batch; a batch without one that can learn from it ends the stage with code `NO_LOSS`. */
   readonly losses: Losses;
-  /** A constant, or by the batch: `roundRate` (operators/batching/learningRate.ts) follows its place in the round. */
+  /**
+   * A constant, or by the batch: `roundRate` (operators/batching/learningRate.ts) follows its place in the
+   * round.
+   */
   readonly lr: number | ((batch: Batch) => number);
   /** Optimiser steps a batch of groups: they are split, in order, into this many parts. */
   readonly miniBatches: number;
   /** Versions that rollouts may be behind: so many batches may come before their turn. */
   readonly lagMax: number;
-  /** Newest versions whose files stay, at least 2 (default 2); 0 = all. The first stays anyhow, others by `keepRule`. */
+  /**
+   * Newest versions whose files stay, at least 2 (default 2); 0 = all. The first stays anyhow, others by
+   * `keepRule`.
+   */
   readonly keepVersions?: number;
   /** What else stays; the ends of all rounds unless given. */
   readonly keepRule?: Omit<WeightsRule, 'newest'>;
@@ -68,23 +75,32 @@ export interface TrainerOptions {
   readonly attribution?: Attribution;
   /** Whether searches for tools are actions to ToolPO, as calls and folds are; not when left out. */
   readonly searchActions?: boolean;
-  /** Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts). */
+  /**
+   * Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts).
+   */
   readonly whiten?: boolean;
   /** How the loss makes up for rollouts of an older version; null (default) = it does not. */
   readonly lagCorrection?: LagCorrection | null;
-  /** Scores under the reference policy of KL and DPO; null (default) = `engine` itself, which then changes weights twice a batch. */
+  /**
+   * Scores under the reference policy of KL and DPO; null (default) = `engine` itself, which then changes
+   * weights twice a batch.
+   */
   readonly reference?: FrozenEngine | null;
   /** A question and the text of a response as a sequence to train on, for demonstrations and pairs. */
   readonly encode: EncodeExample;
-  /** Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and counted. */
+  /**
+   * Longest demonstration or response of a pair, with its prompt, in tokens; longer ones are left out and
+   * counted.
+   */
   readonly tokensMax?: number;
   /** Of a longer demonstration the first tokens are trained on (`cut`); default: it is left out (`drop`). */
   readonly tooLong?: 'drop' | 'cut';
   /** A demonstration from a data file as sequences; left out = question and text by `encode`. */
   readonly encodeGiven?: EncodeGiven;
   /**
-   * Numbers of a version by itself (a held-out loss, say), measured while `engine` holds its weights: before the first step
-   * of a round (`done` = 0), as numbers of the step before it, and after every step; null = not now.
+   * Numbers of a version by itself (a held-out loss, say), measured while `engine` holds its weights: before
+   * the first step of a round (`done` = 0), as numbers of the step before it, and after every step; null =
+   * not now.
    */
   readonly measured?: (
     engine: Scorer,
@@ -92,7 +108,10 @@ export interface TrainerOptions {
   ) => Promise<Readonly<Record<string, number>> | null>;
   /** Changes of settings that the manifest of this version is to count; none unless given. */
   readonly controls?: (version: number) => number;
-  /** How near the engine's log-probs of fresh rollouts have to be to the trainer's; null (default) = they are not compared. */
+  /**
+   * How near the engine's log-probs of fresh rollouts have to be to the trainer's; null (default) = they are
+   * not compared.
+   */
   readonly agreement?: AgreementRule | null;
   /** On a replay, the steps that were not trained (samplerCheck.ts). */
   readonly refused?: (step: number) => boolean;

@@ -1,10 +1,11 @@
 /**
  * The manifests of a run's weights: which version there is, what made it, and where it lies.
  *
- * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest is committed
- * after. A version that is no longer wanted is removed only when its successor's manifest is committed; the first one and
- * those that a rule keeps (trainer/keptWeights.ts) stay, with the state that training goes on from, so that a run can go back to them. What lies
- * behind a checkpoint is known to its kind alone (model/checkpoints).
+ * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest
+ * is committed after. A version that is no longer wanted is removed only when its successor's manifest is
+ * committed; the first one and those that a rule keeps (trainer/keptWeights.ts) stay, with the state that
+ * training goes on from, so that a run can go back to them. What lies behind a checkpoint is known to its
+ * kind alone (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
 import { MillraceError } from '../base/index.ts';
@@ -31,8 +32,8 @@ export interface WeightsStore {
   /** The same with the state, for a trainer to go back to. */
   saved(manifest: Weights): TrainerCheckpoint;
   /**
-   * Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it has. `there` = the file is
-   * not copied, for a run that trains nothing.
+   * Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it
+   * has. `there` = the file is not copied, for a run that trains nothing.
    */
   adopt(base: string, where?: 'copied' | 'there'): Promise<Weights>;
   /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
@@ -41,7 +42,10 @@ export interface WeightsStore {
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** Removes what an old version left: its state, and its weights unless they are to stay. The first one stays. */
+  /**
+   * Removes what an old version left: its state, and its weights unless they are to stay. The first one
+   * stays.
+   */
   forget(version: number, keepWeights?: boolean): Promise<void>;
 }
 
@@ -95,7 +99,7 @@ export function weightsStore(
     if (found !== null) return found;
     throw new MillraceError(
       'NO_WEIGHTS',
-      `topic weights has no version ${version}; the run folder and its log do not match`,
+      `topic weights has no version ${version}: the run folder and its log do not belong together`,
     );
   };
   return {

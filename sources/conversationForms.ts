@@ -1,15 +1,17 @@
 /**
  * The forms in which conversations to fine-tune on are published, and how a row of each becomes turns:
  *
- * - `alpaca`: instruction, input, output, system, history (pairs of earlier turns), as LLaMA-Factory reads them: the
- *   user says instruction and input, a line each;
- * - `sharegpt`: conversations [{from: human | gpt | function_call | observation | system, value}], system, tools;
+ * - `alpaca`: instruction, input, output, system, history (pairs of earlier turns), as LLaMA-Factory reads
+ *   them: the user says instruction and input, a line each;
+ * - `sharegpt`: conversations [{from: human | gpt | function_call | observation | system, value}], system,
+ *   tools;
  * - `openai`: messages [{role: system | developer | user | assistant | tool, content, tool_calls, …}], tools.
  *
- * A file may name its columns and roles otherwise (`Columns`, as in LLaMA-Factory's dataset_info.json). Pure functions of a
- * row; complaints name the field as the file has it.
+ * A file may name its columns and roles otherwise (`Columns`, as in LLaMA-Factory's dataset_info.json). Pure
+ * functions of a row; complaints name the field as the file has it.
  */
 import type { ChatCall, ChatTurn } from '../topics/index.ts';
+import { kindName } from './rawRow.ts';
 
 /** The names of the forms; `auto` = told from the fields of each row. */
 export const conversationForms = ['auto', 'alpaca', 'sharegpt', 'openai'] as const;
@@ -128,12 +130,12 @@ export function conversationOf(
     turns[0]?.role === 'system' || system === '' ? turns : [turn('system', system), ...turns];
   if (!given.some(({ learnt }) => learnt)) {
     const field = form === 'alpaca' ? columns.response : columns.messages;
-    throw new WrongRow(field, 'has no answer to learn');
+    throw new WrongRow(field, 'has no answer to learn from');
   }
   if (given.find(({ role }) => role !== 'system')?.role === 'assistant') {
     throw new WrongRow(
       columns.messages,
-      'begins with an answer; a user must have asked something first',
+      'must not begin with an answer; a user message must come first',
     );
   }
   return { turns: given, functions: functionsOf(fields, columns.tools) };
@@ -152,15 +154,12 @@ function alpaca(fields: Fields, columns: Columns): ChatTurn[] {
 function earlier(fields: Fields, history: string | null): ChatTurn[] {
   if (history === null || isAbsent(fields[history])) return [];
   const pairs = listed(fields[history]);
-  if (pairs === null) throw new WrongRow(history, 'must be a list of pairs of texts');
+  if (pairs === null) throw new WrongRow(history, 'must be a list of pairs of strings');
   return pairs.flatMap((pair, i) => {
     const texts = listed(pair);
     const [asked, answered] = texts ?? [];
     if (texts?.length !== 2 || typeof asked !== 'string' || typeof answered !== 'string') {
-      throw new WrongRow(
-        `${history}[${i}]`,
-        'must be two texts: what was asked, what was answered',
-      );
+      throw new WrongRow(`${history}[${i}]`, 'must be two strings, a question and its answer');
     }
     return [turn('user', asked), turn('assistant', answered)];
   });
@@ -196,10 +195,10 @@ function chat(fields: Fields, form: 'sharegpt' | 'openai', columns: Columns): Ch
 function writtenCalls(text: string, at: string): ChatCall[] {
   const calls = parsedJson(text);
   const all = Array.isArray(calls) ? calls : [calls];
-  if (all.length === 0) throw new WrongRow(at, 'holds no call');
+  if (all.length === 0) throw new WrongRow(at, 'has no call');
   return all.map((call) => {
     if (!isObject(call) || typeof call.name !== 'string') {
-      throw new WrongRow(at, 'must be JSON with the name and the arguments of a function');
+      throw new WrongRow(at, 'must be JSON with the name and arguments of a function');
     }
     return { name: call.name, arguments: argumentsText(call.arguments), id: '' };
   });
@@ -241,7 +240,7 @@ function openAiCalls(message: Fields, place: string): ChatCall[] {
 
 function openAiCall(call: unknown, id: string, at: string): ChatCall {
   if (!isObject(call) || typeof call.name !== 'string') {
-    throw new WrongRow(at, 'must have the name and the arguments of a function');
+    throw new WrongRow(at, 'must have the name and arguments of a function');
   }
   return { name: call.name, arguments: argumentsText(call.arguments), id };
 }
@@ -267,7 +266,7 @@ function functionsOf(fields: Fields, column: string | null): string {
   if (isAbsent(given)) return '';
   const list = typeof given === 'string' ? parsedJson(given) : given;
   if (Array.isArray(list)) return list.length === 0 ? '' : json(list);
-  throw new WrongRow(column ?? 'tools', 'must be a list of functions, or one as JSON');
+  throw new WrongRow(column ?? 'tools', 'must be a list of functions, or such a list as JSON');
 }
 
 function optionalText(fields: Fields, column: string | null): string {
@@ -282,7 +281,7 @@ function textIn(value: unknown, at: string): string {
 
 function notText(value: unknown): string {
   if (value === undefined || value === null) return 'is missing';
-  return `must be text, not ${Array.isArray(value) ? 'a list' : `a ${typeof value}`}`;
+  return `must be a string, not ${kindName(value)}`;
 }
 
 function isAbsent(value: unknown): boolean {

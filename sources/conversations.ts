@@ -1,9 +1,9 @@
 /**
- * Files of conversations to fine-tune on, as a stream of demonstrations: Alpaca, ShareGPT or OpenAI messages, in JSON Lines,
- * a JSON array, Parquet or CSV.
+ * Files of conversations to fine-tune on, as a stream of demonstrations: Alpaca, ShareGPT or OpenAI messages,
+ * in JSON Lines, a JSON array, Parquet or CSV.
  *
- * Every row becomes exactly one item, in the order of the files: a demonstration, or a dead letter that names file, line
- * and field. One row is in memory at a time, so files may be of any size.
+ * Every row becomes exactly one item, in the order of the files: a demonstration, or a dead letter that names
+ * file, line and field. One row is in memory at a time, so files may be of any size.
  */
 import { basename, extname } from 'node:path';
 import type { ChatTurn, DeadLetter, Demonstrations } from '../topics/index.ts';
@@ -33,8 +33,8 @@ export interface ConversationsOptions {
 const SHOWN_CHARACTERS = 400;
 
 /**
- * The files that a setting names, with commas between: paths, each with `#NAME` for a dataset of a `dataset_info.json`.
- * Throws code `QUESTIONS_FILE`.
+ * The files that a setting names, with commas between: paths, each with `#NAME` for a dataset of a
+ * `dataset_info.json`. Throws code `QUESTIONS_FILE`.
  */
 export async function conversationFiles(
   given: string,
@@ -52,7 +52,10 @@ export async function conversationFiles(
   );
 }
 
-/** The rows of these files, one after the other. Throws code `QUESTIONS_FILE` when a file cannot be used at all. */
+/**
+ * The rows of these files, one after the other. Throws code `QUESTIONS_FILE` when a file cannot be used at
+ * all.
+ */
 export async function* readConversations(
   files: readonly ConversationFile[],
   { round }: ConversationsOptions,
@@ -88,7 +91,7 @@ export async function* readConversations(
 const known = new Set(['messages', 'conversations', 'conversation', 'instruction', 'output']);
 
 function unknown(names: readonly string[]): string {
-  return `no column of conversations (messages, conversations, or instruction and output); it has ${names.join(', ')}`;
+  return `no column with conversations (messages, conversations, or instruction and output); its columns are ${names.join(', ')}`;
 }
 
 function read(
@@ -101,7 +104,7 @@ function read(
   if (found === null) {
     throw new WrongRow(
       '',
-      `has none of ${[...known].join(', ')}; say which form it has with the setting form`,
+      `has none of the fields ${[...known].join(', ')}; set form to its format`,
     );
   }
   return conversationOf(fields, found.form, found.columns);

@@ -1,10 +1,10 @@
 /**
  * Rows of a CSV file with a header, read as a stream and parsed by fast-csv, many records to a parser.
  *
- * Where a record ends is told by its quotes: it goes on over the next line while one is open. What the parser would refuse
- * is seen before (csvQuotes.ts), so a malformed record costs itself and nothing after it. When a record is malformed (or a
- * quote never closes), only its first line is given up and reading goes on at the second: a stray quote does not
- * swallow the good rows that follow.
+ * Where a record ends is told by its quotes: it goes on over the next line while one is open. What the parser
+ * would refuse is seen before (csvQuotes.ts), so a malformed record costs itself and nothing after it. When a
+ * record is malformed (or a quote never closes), only its first line is given up and reading goes on at the
+ * second: a stray quote does not swallow the good rows that follow.
  */
 
 import { parseString } from 'fast-csv';
@@ -54,7 +54,7 @@ interface Refused {
 
 function named({ place, cells, payload }: CsvRecord, header: readonly string[]): RawRow {
   if (cells.length !== header.length) {
-    const reason = `${cells.length} columns where the header has ${header.length}`;
+    const reason = `has ${cells.length} columns, but the header has ${header.length}`;
     return { kind: 'unreadable', place, reason, payload };
   }
   const fields = Object.fromEntries(header.map((name, column) => [name, cells[column]!]));
@@ -93,7 +93,7 @@ async function* drain(
       while (pending[from]?.text.trim() === '') from++;
       const open = pending.slice(from);
       if (open.length === 0 || (!ended && open.length < recordLinesMax)) return open;
-      yield refused(open[0]!, 'a quote is opened and never closed');
+      yield refused(open[0]!, 'unclosed quote');
       from += 1;
       continue;
     }
@@ -101,7 +101,7 @@ async function* drain(
       const { first } = drafts[0]!;
       yield refused(
         pending[first]!,
-        'text beside the quotes of a cell, or a line that ends within one',
+        'text outside the quotes of a cell, or a line break within one',
       );
       from = first + 1;
       continue;
@@ -122,7 +122,7 @@ async function* drain(
 }
 
 function refused({ number, text }: TextLine, why: string): Refused {
-  return { place: number, reason: `bad CSV: ${why}`, payload: text };
+  return { place: number, reason: `invalid CSV: ${why}`, payload: text };
 }
 
 /** A record as its quotes tell it: its text, the index of its first line, and that of the line after it. */
@@ -133,7 +133,10 @@ interface Draft {
   readonly next: number;
 }
 
-/** The complete records among lines, from the line `from` on, up to a malformed one, which may be the first; empty lines between them are left out. */
+/**
+ * The complete records among lines, from the line `from` on, up to a malformed one, which may be the first;
+ * empty lines between them are left out.
+ */
 function draftsOf(pending: readonly TextLine[], from: number, most: number): readonly Draft[] {
   const drafts: Draft[] = [];
   let first = from;

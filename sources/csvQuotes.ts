@@ -1,8 +1,9 @@
 /**
- * The quotes of a CSV record, without reading its cells: how many there are, and whether a parser would refuse it.
+ * The quotes of a CSV record, without reading its cells: how many there are, and whether a parser would
+ * refuse it.
  *
- * Holds true: `isMalformed` says of a text what fast-csv says (test/sources), in one pass: a file in which every record is
- * malformed takes no longer to read than another.
+ * Holds true: `isMalformed` says of a text what fast-csv says (test/sources), in one pass: a file in which
+ * every record is malformed takes no longer to read than another.
  */
 
 export function quotesIn(text: string): number {
@@ -11,7 +12,10 @@ export function quotesIn(text: string): number {
   return count;
 }
 
-/** Whether the text is not one record: a cell begins with a quote and goes on behind the one that closes it, or a line ends outside quotes. */
+/**
+ * Whether the text is not one record: a cell begins with a quote and goes on behind the one that closes it,
+ * or a line ends outside quotes.
+ */
 export function isMalformed(text: string): boolean {
   if (!text.includes('"')) return /[\r\n]/.test(text);
   for (let at = 0; ; at++) {

@@ -1,8 +1,9 @@
 /**
  * How the public benchmarks write a question and its answer (ET-Agent §9.2), a format a line.
  *
- * A format says which fields hold what and how the answer is taken out of its field; checking and stringifying
- * is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to `aliases`.
+ * A format says which fields hold what and how the answer is taken out of its field; checking and
+ * stringifying is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to
+ * `aliases`.
  */
 import { lastBoxed, unwrap } from '../base/text/index.ts';
 import type { Ability } from '../topics/index.ts';
@@ -35,7 +36,7 @@ export class NoAnswer extends Error {}
 function afterHashes(answer: unknown): unknown {
   if (typeof answer !== 'string') return answer;
   const at = answer.lastIndexOf('####');
-  if (at < 0) throw new NoAnswer('has no #### before its number');
+  if (at < 0) throw new NoAnswer('has no #### before the number');
   return answer
     .slice(at + '####'.length)
     .replaceAll(',', '')
@@ -132,8 +133,8 @@ export interface NamedFormat {
 }
 
 /**
- * The format that a file's or folder's name (without extension) stands for, or null. The name may go on after a
- * separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is one wherever it is named.
+ * The format that a file's or folder's name (without extension) stands for, or null. The name may go on after
+ * a separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is one wherever it is named.
  */
 export function formatNamed(name: string): NamedFormat | null {
   const lower = name.toLowerCase();

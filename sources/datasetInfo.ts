@@ -1,8 +1,9 @@
 /**
- * LLaMA-Factory's `dataset_info.json`: the file of a dataset by its name, its form, and what its columns and roles are
- * called. As there, a column that an entry with `columns` does not name is not read.
+ * LLaMA-Factory's `dataset_info.json`: the file of a dataset by its name, its form, and what its columns and
+ * roles are called. As there, a column that an entry with `columns` does not name is not read.
  *
- * Datasets on a hub and datasets of preferences are refused: nothing is fetched, and pairs are not fine-tuned on.
+ * Datasets on a hub and datasets of preferences are refused: nothing is fetched, and pairs are not fine-tuned
+ * on.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -34,7 +35,7 @@ export async function datasetIn(path: string, name: string): Promise<Conversatio
   const given = all[name];
   if (given === undefined) {
     throw questionsFileError(
-      `${path} has no dataset ${name}; it has ${Object.keys(all).slice(0, 20).join(', ')}`,
+      `${path} has no dataset ${name}; its datasets are ${Object.keys(all).slice(0, 20).join(', ')}`,
     );
   }
   const parsed = entryShape.safeParse(given);
@@ -49,7 +50,7 @@ export async function datasetIn(path: string, name: string): Promise<Conversatio
     throw questionsFileError(`${path}: ${name} holds preferences (ranking), not answers`);
   if (file === undefined) {
     throw questionsFileError(
-      `${path}: ${name} names no file_name; nothing is fetched from a hub: download it and name its file`,
+      `${path}: ${name} has no file_name; millrace does not download datasets, so download it and set file_name`,
     );
   }
   return { path: join(dirname(path), file), form: formatting, columns: columnsOf(parsed.data) };
@@ -60,7 +61,10 @@ async function entriesOf(path: string): Promise<Readonly<Record<string, unknown>
     const all: unknown = JSON.parse(await readFile(path, 'utf8'));
     return z.record(z.string(), z.unknown()).parse(all);
   } catch (cause) {
-    throw questionsFileError(`${path} is no dataset_info.json: ${(cause as Error).message}`, cause);
+    throw questionsFileError(
+      `cannot read ${path} as dataset_info.json: ${(cause as Error).message}`,
+      cause,
+    );
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { type DatasetFormat, type NamedFormat, NoAnswer } from './datasetFormats.ts';
 import { type Checked, idCharactersMax } from './questionRow.ts';
+import { kindName } from './rawRow.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -49,7 +50,7 @@ export function missingFields(columns: readonly string[], format: DatasetFormat)
   );
   if (missing.length === 0) return null;
   const wanted = missing.map((names) => names.join(' or ')).join(', ');
-  return `no column ${wanted}; it has ${columns.join(', ')}`;
+  return `no column ${wanted}; its columns are ${columns.join(', ')}`;
 }
 
 function isThere(value: unknown): boolean {
@@ -65,7 +66,7 @@ function pick(fields: Fields, names: readonly string[]): { field: string; value:
 
 function textOf(fields: Fields, names: readonly string[]): string {
   const { field, value } = pick(fields, names);
-  if (typeof value !== 'string') throw new Wrong(field, `must be text, not ${kindOf(value)}`);
+  if (typeof value !== 'string') throw new Wrong(field, `must be a string, not ${kindName(value)}`);
   if (value.trim() === '') throw new Wrong(field, 'is empty');
   return value;
 }
@@ -81,9 +82,12 @@ function questionOf(fields: Fields, format: DatasetFormat, text: boolean): strin
 function optionsOf(fields: Fields, { choices }: DatasetFormat, text: boolean): string[] {
   const given = choices?.(fields) ?? [];
   const listed = text ? parsedList(given) : given;
-  if (!Array.isArray(listed)) throw new Wrong('options', 'must be a list of texts');
+  if (!Array.isArray(listed)) throw new Wrong('options', 'must be a list of strings');
   if (listed.length > letters.length) {
-    throw new Wrong('options', `has ${listed.length} options, ${letters.length} at most`);
+    throw new Wrong(
+      'options',
+      `has ${listed.length} options, but at most ${letters.length} are allowed`,
+    );
   }
   return listed.flatMap((option, index) =>
     isThere(option) ? [`${letters[index]!}. ${String(option)}`] : [],
@@ -96,7 +100,7 @@ function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readon
     const taken = format.take === undefined ? value : format.take(value);
     const listed = format.ability === 'qa' ? parsedList(taken) : text ? textsIn(taken) : taken;
     const all = Array.isArray(listed) ? listed : [listed];
-    if (all.length === 0) throw new Wrong(field, 'holds no answer');
+    if (all.length === 0) throw new Wrong(field, 'has no answer');
     return all.map((answer) => written(field, answer));
   } catch (error) {
     if (error instanceof NoAnswer) throw new Wrong(field, error.message);
@@ -104,7 +108,10 @@ function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readon
   }
 }
 
-/** Of a mathematical answer only a JSON list of texts is a list: `[-2,7]` is an interval, a vector, or what else it is. */
+/**
+ * Of a mathematical answer only a JSON list of texts is a list: `[-2,7]` is an interval, a vector, or what
+ * else it is.
+ */
 function textsIn(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\[\s*"/.test(value)) return value;
   try {
@@ -131,16 +138,16 @@ function parsedList(value: unknown): unknown {
   }
 }
 
-/** An answer as text. Truth values are written as Python does, because that is what the benchmarks compare with. */
+/**
+ * An answer as text. Truth values are written as Python does, because that is what the benchmarks compare
+ * with.
+ */
 function written(field: string, answer: unknown): string {
   if (answer === null || answer === undefined) throw new Wrong(field, 'is missing');
   if (typeof answer === 'boolean') return answer ? 'True' : 'False';
   if (typeof answer === 'number' || typeof answer === 'bigint') return String(answer);
-  if (typeof answer !== 'string') throw new Wrong(field, `must be text, not ${kindOf(answer)}`);
+  if (typeof answer !== 'string')
+    throw new Wrong(field, `must be a string, not ${kindName(answer)}`);
   if (answer.trim() === '') throw new Wrong(field, 'is empty');
   return answer;
-}
-
-function kindOf(value: unknown): string {
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }

@@ -2,8 +2,9 @@
  * Public benchmarks as questions: recognised by the name of their file or folder, in the form that they are
  * published in.
  *
- * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is called; of any other
- * file, `question` and `answer` are enough. A bad row is a dead letter, as in `readQuestions`.
+ * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is
+ * called; of any other file, `question` and `answer` are enough. A bad row is a dead letter, as in
+ * `readQuestions`.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
@@ -49,7 +50,7 @@ function ownQuestions(path: string): AsyncGenerator<QuestionItem> {
     check: (columns) => {
       const complaint = missingColumns([...columns, 'id', 'source', 'ability']);
       if (complaint === null || columns.includes('reward_model')) return complaint;
-      return `it has the columns ${columns.join(', ')}; a questions file needs question and answer (or answers); id, source and ability are optional`;
+      return `its columns are ${columns.join(', ')}, but a questions file needs question and answer (or answers); id, source and ability are optional`;
     },
     read: (fields, { place, text }) =>
       questionRow(withDefaults(fields, { source, id: `${source}-${place - 1}` }), text),
@@ -65,7 +66,7 @@ function byName(name: string): NamedFormat {
   const found = formatNamed(name);
   if (found !== null) return found;
   throw questionsFileError(
-    `there is no dataset named ${name}; the known ones are ${datasetNames.join(', ')}. Any other file needs the fields question and answers`,
+    `unknown dataset ${name}; known ones are ${datasetNames.join(', ')}. Any other file needs the fields question and answers`,
   );
 }
 
@@ -73,8 +74,9 @@ function byName(name: string): NamedFormat {
 const stems = ['test', 'data', 'valid', 'dev', 'train'];
 
 /**
- * The file that is meant by a path or by a name: the file itself, the file in a folder (`2wiki/test.jsonl`), or the one
- * of that name in the folder `data` (`data/2wiki.jsonl`, `data/2wiki/test.jsonl`); absolute. Throws code `QUESTIONS_FILE`.
+ * The file that is meant by a path or by a name: the file itself, the file in a folder (`2wiki/test.jsonl`),
+ * or the one of that name in the folder `data` (`data/2wiki.jsonl`, `data/2wiki/test.jsonl`); absolute.
+ * Throws code `QUESTIONS_FILE`.
  */
 export async function findDataset(given: string, data: string, cwd = '.'): Promise<string> {
   const tried = [resolve(cwd, given), resolve(cwd, data, given)];
@@ -83,7 +85,7 @@ export async function findDataset(given: string, data: string, cwd = '.'): Promi
     if (file !== null) return file;
   }
   throw questionsFileError(
-    `no questions at ${given}, and none of that name in ${data}; give a file that ends in ${fileKinds.join(', ')}, or a folder with test.jsonl in it`,
+    `no questions at ${given}, and no dataset of that name in ${data}; give a file that ends in ${fileKinds.join(', ')}, or a folder with test.jsonl in it`,
   );
 }
 

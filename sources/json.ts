@@ -1,10 +1,10 @@
 /**
- * Rows of JSON: a file of JSON Lines (one object a line; blank lines are skipped), or a file that holds one array of
- * objects. Either is read as a stream, one row in memory at a time, so a file may be of any size.
+ * Rows of JSON: a file of JSON Lines (one object a line; blank lines are skipped), or a file that holds one
+ * array of objects. Either is read as a stream, one row in memory at a time, so a file may be of any size.
  *
- * Of an array `place` counts the elements from 1. An element that is not JSON by itself costs itself and nothing after
- * it, as long as its brackets and quotes close. A `.json` file of several objects, one a line, is read as JSON Lines, as
- * other loaders do.
+ * Of an array `place` counts the elements from 1. An element that is not JSON by itself costs itself and
+ * nothing after it, as long as its brackets and quotes close. A `.json` file of several objects, one a line,
+ * is read as JSON Lines, as other loaders do.
  */
 import { type JsonElement, jsonElements } from './jsonElements.ts';
 import { lines } from './lines.ts';
@@ -15,7 +15,7 @@ export async function* jsonlRows(path: string): AsyncGenerator<RawRow> {
     if (line.text === null) {
       yield { kind: 'unreadable', place: line.number, reason: line.reason, payload: '' };
     } else if (line.text.trim() !== '') {
-      yield parsed(line.number, line.text, 'a line must hold one JSON object');
+      yield parsed(line.number, line.text, 'a line must be one JSON object');
     }
   }
 }
@@ -55,10 +55,10 @@ async function holdsLines(path: string): Promise<boolean> {
 
 function notAnArray(path: string, { begins }: Extract<JsonElement, { kind: 'noArray' }>) {
   if (begins === '{') {
-    return questionsFileError(`${path} must hold one array of objects, one per row. ${renamed}`);
+    return questionsFileError(`${path} must be one array of objects, one per row. ${renamed}`);
   }
   return questionsFileError(
-    `${path} is not JSON: ${begins === '' ? 'it is empty' : `it begins with ${JSON.stringify(begins)}`}; a .json file must hold one array of objects`,
+    `${path} is not JSON: ${begins === '' ? 'it is empty' : `it begins with ${JSON.stringify(begins)}`}; a .json file must be one array of objects`,
   );
 }
 
@@ -71,6 +71,11 @@ export function parsed(place: number, payload: string, otherwise: string): RawRo
     }
     return { kind: 'unreadable', place, reason: otherwise, payload };
   } catch (error) {
-    return { kind: 'unreadable', place, reason: `bad JSON: ${(error as Error).message}`, payload };
+    return {
+      kind: 'unreadable',
+      place,
+      reason: `invalid JSON: ${(error as Error).message}`,
+      payload,
+    };
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The elements of a JSON array in a file, as texts, found by counting brackets outside of strings: nothing is parsed, and no
- * more than one element is held.
+ * The elements of a JSON array in a file, as texts, found by counting brackets outside of strings: nothing is
+ * parsed, and no more than one element is held.
  *
- * Brackets, quotes and backslashes are single bytes in UTF-8 that stand for nothing else, so the file is looked through
- * byte by byte and only whole elements are decoded.
+ * Brackets, quotes and backslashes are single bytes in UTF-8 that stand for nothing else, so the file is
+ * looked through byte by byte and only whole elements are decoded.
  */
 import { createReadStream } from 'node:fs';
 
@@ -19,7 +19,9 @@ export type JsonElement =
       /** The file ended before the element did. */
       readonly cut?: boolean;
     }
-  /** The file holds something else; `begins` is its first character, '' when there is none. Nothing follows. */
+  /**
+   * The file holds something else; `begins` is its first character, '' when there is none. Nothing follows.
+   */
   | { readonly kind: 'noArray'; readonly begins: string };
 
 export const elementBytesMax = 32 * 1024 * 1024;
@@ -101,7 +103,7 @@ class Elements {
       return;
     }
     const text = Buffer.concat(this.#parts).toString('utf8').trim();
-    const reason = 'the file ends before this element or the array does';
+    const reason = 'the file ends before this element or the array is complete';
     yield { kind: 'refused', place: this.#place + 1, reason, text, cut: true };
   }
 

@@ -27,7 +27,10 @@ function bytesOf(path: string): AsyncIterable<Buffer> {
     : file;
 }
 
-/** The lines of a UTF-8 file, without their ends; a byte order mark is dropped. A file of `.gz` is unpacked on the way. */
+/**
+ * The lines of a UTF-8 file, without their ends; a byte order mark is dropped. A file of `.gz` is unpacked on
+ * the way.
+ */
 export async function* lines(path: string, bytesMax = lineBytesMax): AsyncGenerator<Line> {
   const splitter = new LineSplitter({ bytesMax });
   for await (const chunk of bytesOf(path)) {

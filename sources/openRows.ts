@@ -1,6 +1,6 @@
 /**
- * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, told apart by the name's ending. What a
- * row means is the caller's.
+ * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, told apart by the name's
+ * ending. What a row means is the caller's.
  */
 import { stat } from 'node:fs/promises';
 import { extname, resolve } from 'node:path';
@@ -36,13 +36,16 @@ async function* packedRows(path: string): AsyncGenerator<RawRow> {
     yield* jsonlRows(path);
   } catch (cause) {
     throw questionsFileError(
-      `${path} cannot be unpacked (${messageOf(cause)}): copy it again`,
+      `cannot decompress ${path} (${messageOf(cause)}): get a new copy`,
       cause,
     );
   }
 }
 
-/** How sources without an end are named (endless/fromSetting.ts), by somebody who takes them to be read everywhere. */
+/**
+ * How sources without an end are named (endless/fromSetting.ts), by somebody who takes them to be read
+ * everywhere.
+ */
 const ENDLESS = /^(kafka:|follow:|listen:)/;
 
 /** The extensions of files that can be read. */
@@ -57,14 +60,15 @@ export interface Rows {
 }
 
 /**
- * Opens a file of rows; `what` names it in messages (`questions file`). Throws code `QUESTIONS_FILE` when it is of another
- * kind or not there, at once, and when it turns out to be unusable as a whole, while it is read.
+ * Opens a file of rows; `what` names it in messages (`questions file`). Throws code `QUESTIONS_FILE` when it
+ * is of another kind or not there, at once, and when it turns out to be unusable as a whole, while it is
+ * read.
  */
 export async function openRows(path: string, what: string, check: CheckColumns): Promise<Rows> {
   const kinds = fileKinds.join(', ');
   if (ENDLESS.test(path)) {
     throw questionsFileError(
-      `${what} ${path}: only a file is read here, one that ends in ${kinds}; what comes without an end is for the setting questions of the ready jobs (et-agent, arpo …)`,
+      `${what} ${path}: this must be a file that ends in ${kinds}; only the setting questions of the ready jobs (et-agent, arpo …) takes endless sources`,
     );
   }
   const kind = kindOf(path);
@@ -77,7 +81,7 @@ export async function openRows(path: string, what: string, check: CheckColumns):
   if (entry === null) {
     const where = resolve(path);
     throw questionsFileError(
-      `${what} ${path} does not exist (looked for ${where}). Check the path; it is relative to the folder that you start from.`,
+      `${what} ${path} does not exist (looked for ${where}). Check the path; it is relative to the current folder.`,
     );
   }
   if (!entry.isFile()) {

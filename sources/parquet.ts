@@ -1,5 +1,6 @@
 /**
- * Rows of a Parquet file, one row group in memory at a time (hyparquet, in a thread with a bounded heap: parquetWorker.ts).
+ * Rows of a Parquet file, one row group in memory at a time (hyparquet, in a thread with a bounded heap:
+ * parquetWorker.ts).
  *
  * Two schemas are read: the plain columns of a questions file, and the RL schema of ET-Agent §7.6
  * (`data_source`, `prompt`, `ability`, `reward_model`, `extra_info`). Nested values come as objects and
@@ -64,9 +65,9 @@ async function readable<T>(path: string, reading: Promise<T>): Promise<T> {
     return await reading;
   } catch (cause) {
     const { message, code } = cause as NodeJS.ErrnoException;
-    const why = code === 'WORKER_ENDED' ? 'it needs too much time or memory' : outsideText(message);
+    const why = code === 'WORKER_ENDED' ? 'it takes too much time or memory' : outsideText(message);
     const advice =
       'Check that the file is complete, and write it with snappy, gzip or no compression.';
-    throw questionsFileError(`${path} cannot be read as Parquet: ${why}. ${advice}`, cause);
+    throw questionsFileError(`cannot read ${path} as Parquet: ${why}. ${advice}`, cause);
   }
 }

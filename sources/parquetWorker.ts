@@ -1,7 +1,9 @@
 /**
- * Reads a Parquet file in a thread of its own, whose heap is bounded: what a file of a megabyte unpacks to may be of any size.
+ * Reads a Parquet file in a thread of its own, whose heap is bounded: what a file of a megabyte unpacks to
+ * may be of any size.
  *
- * Holds true: pages unpack to no more than `bytesMax` a row group, and no row group is larger than `ROWS_MAX`.
+ * Holds true: pages unpack to no more than `bytesMax` a row group, and no row group is larger than
+ * `ROWS_MAX`.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import {
@@ -15,7 +17,10 @@ import {
 } from 'hyparquet';
 import { serve } from '../base/index.ts';
 
-/** Of one row group, which is held as a whole; writers make groups of a million rows at most unless they are told otherwise. */
+/**
+ * Of one row group, which is held as a whole; writers make groups of a million rows at most unless they are
+ * told otherwise.
+ */
 const ROWS_MAX = 1_100_000;
 const VALUES_MAX = 12_000_000;
 
@@ -63,7 +68,7 @@ function compressors(): Compressors {
   let left = bytesMax;
   const paid = (bytes: number): number => {
     left -= bytes;
-    if (left < 0) throw new Error('its pages unpack to more than any such file needs');
+    if (left < 0) throw new Error('its pages decompress to an implausible size');
     return bytes;
   };
   return {

@@ -43,15 +43,12 @@ export async function* questionItems(path: string, rules: RowRules): AsyncGenera
     const { id } = checked.value;
     const first = seen.get(id);
     if (first !== undefined) {
-      const reason = `is already the id of ${counted} ${first}`;
+      const reason = `is already used in ${counted} ${first}`;
       yield deadRow(path, row, { field: 'id', key: id, reason });
       continue;
     }
     seen.set(id, row.place);
     yield checked;
   }
-  if (isEmpty)
-    throw questionsFileError(
-      `the questions file ${path} has no rows: it is empty, or a header alone`,
-    );
+  if (isEmpty) throw questionsFileError(`the questions file ${path} has no rows`);
 }

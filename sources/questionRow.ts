@@ -6,6 +6,7 @@
  * field as the file has it. Unknown fields are passed over.
  */
 import type { Ability } from '../topics/index.ts';
+import { kindName } from './rawRow.ts';
 
 /** One row of a questions file: a `Question` before it is given a phase and a round. */
 export interface QuestionRow {
@@ -42,8 +43,8 @@ export interface RowDefaults {
 }
 
 /**
- * Our fields, where a file has only questions and answers: id and source as given, `math` where every answer is
- * a number or LaTeX, `qa` otherwise. Rows of the RL schema stay as they are.
+ * Our fields, where a file has only questions and answers: id and source as given, `math` where every answer
+ * is a number or LaTeX, `qa` otherwise. Rows of the RL schema stay as they are.
  */
 export function withDefaults(fields: Fields, { source, id }: RowDefaults): Fields {
   if (fields.reward_model !== undefined) return fields;
@@ -74,7 +75,7 @@ export function missingColumns(columns: readonly string[]): string | null {
     columns.includes(name) || (name === 'answers' && columns.includes('answer'));
   const missing = needed.filter((name) => !has(name));
   if (missing.length === 0) return null;
-  return `no column ${missing.join(', ')}; it has ${columns.join(', ')}. A questions file needs ${needed.join(', ')}`;
+  return `no column ${missing.join(', ')}; its columns are ${columns.join(', ')}. A questions file needs ${needed.join(', ')}`;
 }
 
 /** Checks the fields of a row. `text` = every cell is text (CSV), so a list of answers is written out. */
@@ -154,14 +155,14 @@ function listed(cell: unknown): unknown {
   try {
     return JSON.parse(cell);
   } catch {
-    const advice = 'an answer that begins with [ goes into a column "answer" or into a JSON array';
-    throw new Wrong('answers', `bad JSON: not a JSON array of strings; ${advice}`);
+    const advice = 'put an answer that begins with [ into a column "answer" or into a JSON array';
+    throw new Wrong('answers', `invalid JSON: not an array of strings; ${advice}`);
   }
 }
 
 function filled(field: Name, value: unknown): string {
   if (value === undefined || value === null) throw new Wrong(field, 'is missing');
-  if (typeof value !== 'string') throw new Wrong(field, `must be text, not ${kindOf(value)}`);
+  if (typeof value !== 'string') throw new Wrong(field, `must be a string, not ${kindName(value)}`);
   if (value.trim() === '') throw new Wrong(field, 'is empty');
   return value;
 }
@@ -177,9 +178,12 @@ function identifier(value: unknown): string {
 function answers(value: unknown): string[] {
   if (!Array.isArray(value)) {
     filled('answers', value);
-    throw new Wrong('answers', 'must be a list of texts; one text goes into the field "answer"');
+    throw new Wrong(
+      'answers',
+      'must be a list of strings; a single answer goes into the field "answer"',
+    );
   }
-  if (value.length === 0) throw new Wrong('answers', 'holds no answer');
+  if (value.length === 0) throw new Wrong('answers', 'has no answer');
   return value.map((answer) => filled('answers', answer));
 }
 
@@ -187,8 +191,4 @@ function ability(value: unknown): Ability {
   const given = filled('ability', value);
   if (given === 'math' || given === 'qa') return given;
   throw new Wrong('ability', `must be "math" or "qa", not ${JSON.stringify(given)}`);
-}
-
-function kindOf(value: unknown): string {
-  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }

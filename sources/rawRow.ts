@@ -22,6 +22,12 @@ export interface Unreadable {
 
 export type RawRow = Fields | Unreadable;
 
+/** What a value is, for messages: `a list`, `an object`. */
+export function kindName(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
 /** The whole file cannot be used; the message says what to do. */
 export function questionsFileError(message: string, cause?: unknown): MillraceError {
   return new MillraceError('QUESTIONS_FILE', message, cause === undefined ? {} : { cause });

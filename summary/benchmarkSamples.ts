@@ -1,4 +1,6 @@
-/** Some trajectories of an evaluation: the first wrong and the first right ones of each benchmark, in turn. */
+/**
+ * Some trajectories of an evaluation: the first wrong and the first right ones of each benchmark, in turn.
+ */
 import type { Log } from '../streams/index.ts';
 import { type Question, type Rollout, type Scored, topics } from '../topics/index.ts';
 import { toolsIn } from './samples.ts';

@@ -16,8 +16,8 @@ import {
 import type { Scored } from '../topics/index.ts';
 
 /**
- * Of each figure that is a mean over rollouts: Wilson's or the bootstrap over questions (`shareInterval`). Of the mean over right
- * rollouts: the bootstrap over questions, null where nothing was right.
+ * Of each figure that is a mean over rollouts: Wilson's or the bootstrap over questions (`shareInterval`). Of
+ * the mean over right rollouts: the bootstrap over questions, null where nothing was right.
  */
 export type Intervals = Readonly<Record<MeanFigure, Interval>> & {
   readonly meanToolCallsCorrect: Interval | null;

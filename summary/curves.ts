@@ -1,4 +1,7 @@
-/** Which curves of a run are shown, as data: names as in docs/metrics.md, values of a training step, points of held-out questions. */
+/**
+ * Which curves of a run are shown, as data: names as in docs/metrics.md, values of a training step, points of
+ * held-out questions.
+ */
 import type { MeanFigure } from '../operators/metrics/index.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
 import type { Reading } from './reading.ts';
@@ -105,7 +108,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
       ...one('Valid format in training', metricNames.validFormat, true),
       unit: 'share',
     },
-    one('Longest standstill of the event loop (ms)', metricNames.standstill, true),
+    one('Longest block of the event loop (ms)', metricNames.standstill, true),
   ];
   return {
     curves: [

@@ -31,8 +31,8 @@ export interface Start {
 }
 
 /**
- * Time that a run was running, all starts together, in seconds. A start that was killed lasted until the last record that
- * is known of before the next start: tell `seen` the time of each.
+ * Time that a run was running, all starts together, in seconds. A start that was killed lasted until the last
+ * record that is known of before the next start: tell `seen` the time of each.
  */
 export class RunningTime {
   readonly #starts: readonly Start[];

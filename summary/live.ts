@@ -47,7 +47,10 @@ export interface StageRow {
   readonly waits: number;
   readonly full: number;
   readonly commits: number;
-  /** Shares of the time: all that is in flight is finished and waits for the log; all that is not waits for its policy version. */
+  /**
+   * Shares of the time: all that is in flight is finished and waits for the log; all that is not waits for
+   * its policy version.
+   */
   readonly blocked: number;
   readonly paced: number;
   /** How many run it. */
@@ -116,7 +119,9 @@ const OLD_TIMES = 10;
 /** The same while nothing is known of what is usual. */
 const OLD_UNKNOWN_MS = 60_000;
 
-/** Whether the oldest record of a stage is in work for unusually long: its function or operator may never end. */
+/**
+ * Whether the oldest record of a stage is in work for unusually long: its function or operator may never end.
+ */
 export function isOld({ oldestMs, usualMs }: StageRow): boolean {
   if (usualMs === null) return oldestMs >= OLD_UNKNOWN_MS;
   return oldestMs >= Math.max(OLD_MS, OLD_TIMES * usualMs);
@@ -171,8 +176,8 @@ interface Span<T> {
 }
 
 /**
- * The parts of the processes that are live, by name, in the order in which they are first named, over the time between the
- * last two reports. Where none is live, those of all, over their whole lives.
+ * The parts of the processes that are live, by name, in the order in which they are first named, over the
+ * time between the last two reports. Where none is live, those of all, over their whole lives.
  */
 function spans<T extends { readonly name: string }>(
   { workers, nowMs }: Look,
@@ -254,7 +259,10 @@ function stageRows(look: Look): StageRow[] {
   });
 }
 
-/** The oldest record of all processes, and what is usual where it is: by Little's law, records in work over records a time. */
+/**
+ * The oldest record of all processes, and what is usual where it is: by Little's law, records in work over
+ * records a time.
+ */
 function oldest(parts: readonly Span<StageStats>[]): Pick<StageRow, 'oldestMs' | 'usualMs'> {
   const [{ now, lifeMs }] = [...parts].sort((a, b) => b.now.oldestMs - a.now.oldestMs) as [
     Span<StageStats>,

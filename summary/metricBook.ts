@@ -1,8 +1,9 @@
 /**
  * The metrics of a run in bounded room: of each name its curve over the steps, and its mean in each round.
  *
- * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step lies beyond the last one, neighbours merge and
- * a bucket holds twice as many; so a bucket stays where it is while values are added, and a short run loses nothing.
+ * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step lies beyond the last one,
+ * neighbours merge and a bucket holds twice as many; so a bucket stays where it is while values are added,
+ * and a short run loses nothing.
  */
 import type { Metric } from '../topics/index.ts';
 

@@ -1,6 +1,7 @@
 /**
- * What each kind of training added: the ablation table in small. Rounds one after the other that train on the same kind of
- * data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the last of them.
+ * What each kind of training added: the ablation table in small. Rounds one after the other that train on the
+ * same kind of data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the
+ * last of them.
  */
 import type { Evaluation } from '../operators/metrics/index.ts';
 import type { BatchKind } from '../topics/index.ts';

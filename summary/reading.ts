@@ -1,6 +1,6 @@
 /**
- * One reading of a run: one pass over each of four topics of its log, kept in bounded room but for the groups of its
- * evaluations (held-out questions times rounds).
+ * One reading of a run: one pass over each of four topics of its log, kept in bounded room but for the groups
+ * of its evaluations (held-out questions times rounds).
  */
 import type { Log, Topic } from '../streams/index.ts';
 import { type BatchKind, Learning, type Metric, type Scored, topics } from '../topics/index.ts';
@@ -14,7 +14,9 @@ export interface Timed<T> {
   readonly atMs: number;
 }
 
-/** The evaluation of a round as far as it is scored. Round 0 is before any training, round r after round r. */
+/**
+ * The evaluation of a round as far as it is scored. Round 0 is before any training, round r after round r.
+ */
 export interface Measured {
   /** Scored groups, by the ids of their questions: nothing depends on which was finished first. */
   readonly groups: readonly Scored[];
@@ -122,7 +124,9 @@ export function measured(scored: readonly Timed<Scored>[], expected: number): Me
   return { groups, expected, lastMs: scored.reduce((last, { atMs }) => Math.max(last, atMs), 0) };
 }
 
-/** Rounds whose evaluation counts, ascending: while a run goes on, those of which every question is scored. */
+/**
+ * Rounds whose evaluation counts, ascending: while a run goes on, those of which every question is scored.
+ */
 export function completeRounds({ facts, evaluations }: Reading): number[] {
   const over = facts.status !== 'running';
   return [...evaluations]

@@ -58,10 +58,10 @@ const kinds: readonly { readonly why: string; readonly rank: (pair: Pair) => num
   },
   { why: 'became wrong', rank: (p) => (p.before.correct && !p.after.correct ? 1 : 0) },
   { why: 'stayed right', rank: (p) => (p.before.correct && p.after.correct ? 1 : 0) },
-  { why: 'became right, too', rank: (p) => (!p.before.correct && p.after.correct ? 1 : 0) },
+  { why: 'also became right', rank: (p) => (!p.before.correct && p.after.correct ? 1 : 0) },
   { why: 'stayed wrong', rank: (p) => (!p.before.correct && !p.after.correct ? 1 : 0) },
-  { why: 'stayed wrong, too', rank: (p) => (!p.before.correct && !p.after.correct ? 1 : 0) },
-  { why: 'another one', rank: () => 1 },
+  { why: 'also stayed wrong', rank: (p) => (!p.before.correct && !p.after.correct ? 1 : 0) },
+  { why: 'another example', rank: () => 1 },
 ];
 
 /** The first rollout of each question. */

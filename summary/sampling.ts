@@ -1,4 +1,6 @@
-/** How the held-out questions of a run are answered, from its settings: an accuracy says little without it. */
+/**
+ * How the held-out questions of a run are answered, from its settings: an accuracy says little without it.
+ */
 import { type Sampling, samplingIn } from '../model/index.ts';
 import type { RunFacts } from './facts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The summary of a run at one moment: what it is, what it has achieved, its curves, some trajectories, and what its stages
- * do. Text, JSON and pages are views of it.
+ * The summary of a run at one moment: what it is, what it has achieved, its curves, some trajectories, and
+ * what its stages do. Text, JSON and pages are views of it.
  */
 import type { Clock } from '../base/index.ts';
 import type { Log } from '../streams/index.ts';

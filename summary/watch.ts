@@ -1,4 +1,7 @@
-/** Reads what a run does now, as often as it is asked: of the log, only its newest records and what processes report. */
+/**
+ * Reads what a run does now, as often as it is asked: of the log, only its newest records and what processes
+ * report.
+ */
 import type { Clock } from '../base/index.ts';
 import type { Log, Topic } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';

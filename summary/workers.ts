@@ -1,8 +1,9 @@
 /**
- * The processes of a run by their newest report and an earlier one, the one before it or that of a while ago: rates are
- * differences between the two.
+ * The processes of a run by their newest report and an earlier one, the one before it or that of a while ago:
+ * rates are differences between the two.
  *
- * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is checked.
+ * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is
+ * checked.
  */
 import { z } from 'zod';
 import type { WorkerStatus } from '../streams/run/index.ts';

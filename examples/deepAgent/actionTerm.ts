@@ -1,9 +1,11 @@
 /**
- * What ToolPO's action term adds: `npx tsx examples/deepAgent/actionTerm.ts [--seeds 1,2,3] [--runs FOLDER] [--set key=value]`.
+ * What ToolPO's action term adds: `npx tsx examples/deepAgent/actionTerm.ts [--seeds 1,2,3] [--runs FOLDER]
+ * [--set key=value]`.
  *
- * For each seed a run of the example with the term and one without it (`callWeight` and `foldWeight` 0), from the same policy on the
- * same questions. After every round both answer the same held-out questions. Prints for each round the means over the
- * seeds, and the mean of the differences seed by seed with Student's 95 % interval. A run that is there goes on where it ended.
+ * For each seed a run of the example with the term and one without it (`callWeight` and `foldWeight` 0), from
+ * the same policy on the same questions. After every round both answer the same held-out questions. Prints
+ * for each round the means over the seeds, and the mean of the differences seed by seed with Student's 95 %
+ * interval. A run that is there goes on where it ended.
  */
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -28,8 +30,8 @@ const forms = { with: [], without: ['callWeight=0', 'foldWeight=0'] } as const;
 type Form = keyof typeof forms;
 /** What is compared, by the names of metrics. */
 const measured = {
-  'right calls of a response': 'eval/tools_right_mean',
-  'right share of calls': 'eval/tools_right',
+  'right calls per response': 'eval/tools_right_mean',
+  'share of right calls': 'eval/tools_right',
   accuracy: 'eval/accuracy',
 } as const;
 type Measured = keyof typeof measured;
@@ -51,7 +53,7 @@ function finish(form: Form, seed: number): Promise<void> {
     child.on('error', fail);
     child.on('exit', (code) => {
       if (code === 0) done();
-      else fail(new Error(`${runOf(form, seed)} ended with code ${code}`));
+      else fail(new Error(`${runOf(form, seed)} exited with code ${code}`));
     });
   });
 }

@@ -1,8 +1,10 @@
 /**
- * DeepAgent in an invented world of 300 functions: a small policy that calls without having searched, names arguments wrongly and
- * folds for nothing learns by ToolPO to find the right function and to call it once. `npx millrace run examples/deepAgent/job.ts`
+ * DeepAgent in an invented world of 300 functions: a small policy that calls without having searched, names
+ * arguments wrongly and folds for nothing learns by ToolPO to find the right function and to call it once.
+ * `npx millrace run examples/deepAgent/job.ts`
  *
- * A rule answers the calls, another writes the memories. `--set callWeight=0 --set foldWeight=0` trains on success alone.
+ * A rule answers the calls, another writes the memories. `--set callWeight=0 --set foldWeight=0` trains on
+ * success alone.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +51,8 @@ function libraryOf(seed: number): readonly Tool[] {
 
 export default defineJob({
   name: 'deepAgent',
-  about: 'Teaches a small policy to find functions, to call them rightly and to fold for a reason.',
+  about:
+    'Teaches a small policy to find functions, call them correctly and fold its memory when it helps.',
   settings: deepAgentSettings.extend({
     rounds: deepAgentSettings.shape.rounds.default(2),
     explore: deepAgentSettings.shape.explore.default(192),
@@ -61,7 +64,7 @@ export default defineJob({
       .unwrap()
       .prefault({ top: TOP, actions: 12, folds: 2, context: 300 }),
     questions: z.number().int().positive().default(400).describe('questions to train on'),
-    threads: z.number().int().positive().default(2).describe('threads of engine and trainer'),
+    threads: z.number().int().positive().default(2).describe('threads for engine and trainer'),
   }),
 
   async build(context) {

@@ -1,11 +1,12 @@
 /**
  * Makes the base policy of the DeepAgent example: `npx tsx examples/deepAgent/makeBase.ts`.
  *
- * A decoder of 0.3 million parameters is fine-tuned on episodes (bad habits included) of worlds that no run uses: seeds from
- * 1,000,000 on, a new one every 100 episodes. A folded episode gives a sequence for each of its contexts. Writes policy.safetensors
- * and tokenizer.json.
+ * A decoder of 0.3 million parameters is fine-tuned on episodes (bad habits included) of worlds that no run
+ * uses: seeds from 1,000,000 on, a new one every 100 episodes. A folded episode gives a sequence for each of
+ * its contexts. Writes policy.safetensors and tokenizer.json.
  *
- * Options: --steps N (2200), --threads N (2), --from FILE (goes on from that policy), --rate N (0.003), --out FOLDER, --report N (100).
+ * Options: --steps N (2200), --threads N (2), --from FILE (goes on from that policy), --rate N (0.003), --out
+ * FOLDER, --report N (100).
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -63,8 +64,8 @@ async function find(query: string) {
 }
 
 /**
- * A round as a training sequence. All of the response is a target, what functions answer too: the words of a question come again
- * there, and that is where copying is learnt.
+ * A round as a training sequence. All of the response is a target, what functions answer too: the words of a
+ * question come again there, and that is where copying is learnt.
  */
 function sequence({ message, pieces }: ShownRound, last: boolean): TrainSequence {
   const tokens = [...dialect.message(message)];

@@ -1,6 +1,7 @@
 /**
- * A job of one's own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my` copies it
- * into a folder; change what you like and run it with `npx millrace run my/job.ts`. `--show-settings` shows what can be set.
+ * A job of one's own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my`
+ * copies it into a folder; change what you like and run it with `npx millrace run my/job.ts`.
+ * `--show-settings` shows what can be set.
  */
 import { fileURLToPath } from 'node:url';
 import * as m from 'millrace';
@@ -15,24 +16,27 @@ const quickstart = new URL(
 // The questions: a file with the columns id, source, question, answers, ability.
 const questionsFile = new URL('questions.csv', import.meta.url);
 
-// The tool: a function from what the policy writes between <python> and </python> to what it reads as the result. Its
-// tag is `python` because that is what this policy writes; one that follows a system prompt is told of any other.
+// The tool: a function from what the policy writes between <python> and </python> to what it reads as the
+// result. Its tag is `python` because that is what this policy writes; one that follows a system prompt is
+// told of any other.
 const calculator = m.pureTool('python', 'Multiplies the numbers in a text.', (text) => {
   const numbers = text.match(/\d+/g);
   if (numbers === null) throw new Error('there is no number in it');
   return String(numbers.reduce((product, number) => product * Number(number), 1));
 });
 
-// The reward of each rollout in a group: 1 for a right answer, less a thousandth for each token that was written.
+// The reward of each rollout in a group: 1 for a right answer, less a thousandth for each token that was
+// written.
 const accuracy = m.accuracy();
 const reward: m.RewardFunction = (group) =>
   accuracy(group).map((one, i) => ({ ...one, score: one.score - (group.lengths[i] ?? 0) / 1000 }));
 
 export default m.defineJob({
   name: 'from-scratch',
-  about: 'Teaches a policy of yours to multiply with a calculator, in few words.',
+  about: 'Teaches your policy to multiply with a calculator, in few words.',
 
-  // What the method can be told, what every ready job can (engine, trainer, lengths, …), and defaults of our own.
+  // What the method can be told, what every ready job can (engine, trainer, lengths, …), and defaults of our
+  // own.
   settings: m.calibrateSettings.extend({
     ...readySettings,
     policy: readySettings.policy.default(fileURLToPath(quickstart)),

@@ -1,13 +1,15 @@
 /**
- * What each part of the method adds, in small: `npm run ablation`. The rows are those of ET-Agent's ablation table.
+ * What each part of the method adds, in small: `npm run ablation`. The rows are those of ET-Agent's ablation
+ * table.
  *
- * Each cell, a variant and a seed, is a run of the quickstart with one setting changed, one after another, all variants of a
- * seed before the next seed, in `runs/ablation-<variant>-<seed>`. A cell that is done is read from its folder; one that was
- * stopped goes on. Prints a table, of the cells that are done if it is stopped: means over the seeds, with Student's 95 %
- * intervals where there are two seeds or more. With `--json` one JSON object is the last line of stdout.
+ * Each cell, a variant and a seed, is a run of the quickstart with one setting changed, one after another,
+ * all variants of a seed before the next seed, in `runs/ablation-<variant>-<seed>`. A cell that is done is
+ * read from its folder; one that was stopped goes on. Prints a table, of the cells that are done if it is
+ * stopped: means over the seeds, with Student's 95 % intervals where there are two seeds or more. With
+ * `--json` one JSON object is the last line of stdout.
  *
- * Options: --world small|hard (small), --seeds 1,2 (1), --only NAME,… (all), --json, --runs FOLDER (runs), and --set key=value
- * for all variants.
+ * Options: --world small|hard (small), --seeds 1,2 (1), --only NAME,… (all), --json, --runs FOLDER (runs),
+ * and --set key=value for all variants.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -43,15 +45,13 @@ const only = values.only === '' ? null : values.only.split(',');
 const unknown = only?.find((name) => !variants.some((variant) => variant.name === name));
 const world = worldNames.find((name) => name === values.world);
 if (unknown !== undefined) {
-  refuse(
-    `there is no variant ${unknown}; there are ${variants.map(({ name }) => name).join(', ')}`,
-  );
+  refuse(`unknown variant ${unknown}; variants are ${variants.map(({ name }) => name).join(', ')}`);
 }
 if (seeds.some((seed) => !Number.isSafeInteger(seed))) {
   refuse(`--seeds takes whole numbers, comma-separated; given: ${values.seeds}`);
 }
 if (world === undefined) {
-  refuse(`there is no world ${values.world}; there are ${worldNames.join(', ')}`);
+  refuse(`unknown world ${values.world}; worlds are ${worldNames.join(', ')}`);
 }
 const folder = resolve(values.runs);
 const cells = cellsOf({ world, seeds, only, set: values.set });
@@ -98,7 +98,7 @@ async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
   for (const [done, cell] of open.entries()) {
     const spent = performance.now() - from;
     const left = minutes((spent / done) * (open.length - done));
-    const soFar = done === 0 ? '' : `; ${minutes(spent)} so far, about ${left} to go`;
+    const soFar = done === 0 ? '' : `; ${minutes(spent)} so far, about ${left} left`;
     const number = cells.length - open.length + done + 1;
     console.error(`\n${number} of ${cells.length}: ${cell.name}, seed ${cell.seed}${soFar}`);
     const code = await finish(cell);
@@ -123,7 +123,7 @@ const { outcomes, code } = await finishAll();
 const rows = ablationTable(outcomes);
 if (rows.length > 0) console.table(Object.fromEntries(rows.map((row) => [row.what, shown(row)])));
 if (code !== 0) {
-  console.error('stopped; the same command goes on where this ended');
+  console.error('stopped; repeat the command to resume');
   process.exit(code);
 }
 if (values.json) console.log(JSON.stringify({ name: 'ablation', world, seeds, rows }));

@@ -1,4 +1,7 @@
-/** The cells of the ablation: which there are, what their runs measured, and what is kept of them when they are done. */
+/**
+ * The cells of the ablation: which there are, what their runs measured, and what is kept of them when they
+ * are done.
+ */
 import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

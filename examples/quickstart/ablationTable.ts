@@ -12,7 +12,7 @@ export const variants: readonly Variant[] = [
   { name: 'whole', about: 'flywheel, fine-tuning, calibration', settings: [] },
   {
     name: 'no-flywheel',
-    about: 'fine-tuned on the first trajectories that were right, nothing evolved',
+    about: 'fine-tuned on right first trajectories, none evolved',
     settings: ['flywheel.rounds=0'],
   },
   {
@@ -22,13 +22,13 @@ export const variants: readonly Variant[] = [
   },
   {
     name: 'no-pareto',
-    about: 'a round practises any of its candidates',
+    about: 'a round practises random candidates',
     settings: ['sampler=random'],
   },
-  { name: 'no-reward', about: 'accuracy and format alone are rewarded', settings: ['sigmas=[0]'] },
+  { name: 'no-reward', about: 'only accuracy and format are rewarded', settings: ['sigmas=[0]'] },
   {
     name: 'no-decrease',
-    about: 'the efficiency reward is as strong in every round',
+    about: 'the efficiency reward is equally strong in every round',
     settings: ['sigmas=[0.6]'],
   },
 ];
@@ -55,8 +55,8 @@ export interface Row {
   readonly efficiency: Estimate;
   readonly calls: Estimate;
   /**
-   * Accuracy less that of the whole method in the same worlds, seed by seed: what the worlds have in common is not in its
-   * interval. Null for the whole method, and where no seed has both.
+   * Accuracy less that of the whole method in the same worlds, seed by seed: what the worlds have in common
+   * is not in its interval. Null for the whole method, and where no seed has both.
    */
   readonly difference: Estimate | null;
   /** Seeds that the numbers are the mean of. */

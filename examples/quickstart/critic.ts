@@ -1,11 +1,11 @@
 /**
  * The quickstart's analyst and critic: a model by rule that knows the world's tasks and what each takes.
  *
- * It replies to the flywheel's prompts in the formats that they ask for. What it puts into the policy's mouth (new steps,
- * shorter steps, thinking) holds no fact that only a tool could tell: it counts how far the results in the prompt have
- * come on the shortest way, and goes on from there with words of the question and of those results. (Single-digit sums
- * are known by heart.) It uses no word that the policy has no token for. Reads the prompts of the package; where those
- * are overridden, use a model that reads.
+ * It replies to the flywheel's prompts in the formats that they ask for. What it puts into the policy's mouth
+ * (new steps, shorter steps, thinking) holds no fact that only a tool could tell: it counts how far the
+ * results in the prompt have come on the shortest way, and goes on from there with words of the question and
+ * of those results. (Single-digit sums are known by heart.) It uses no word that the policy has no token for.
+ * Reads the prompts of the package; where those are overridden, use a model that reads.
  */
 import type { Hints } from 'millrace';
 import { isFailure } from './world/hard/noise.ts';
@@ -40,7 +40,9 @@ interface Progress {
   readonly flaw: Flaw;
 }
 
-/** A request of the flywheel, as far as the critic looks at it. Its name is the last key but one of its draws. */
+/**
+ * A request of the flywheel, as far as the critic looks at it. Its name is the last key but one of its draws.
+ */
 interface Request {
   readonly draws: readonly (string | number)[];
   readonly prompt: string;

@@ -1,10 +1,11 @@
 /**
  * The quickstart: a small policy with bad habits learns to stop wasting tool calls. `npm start` runs it.
  *
- * The ready job et-agent with parts of its own: an invented world is written to the run folder (corpus, training and
- * held-out questions), the base policy was never shown this world, and the flywheel's critic is a script that knows it.
- * `--set flywheel.questions=0` begins with the calibration; `--set questions=FILE` trains on another CSV, JSONL or Parquet
- * file; `--set critic.url=…` asks a model on a server instead of the scripted critic.
+ * The ready job et-agent with parts of its own: an invented world is written to the run folder (corpus,
+ * training and held-out questions), the base policy was never shown this world, and the flywheel's critic is
+ * a script that knows it. `--set flywheel.questions=0` begins with the calibration; `--set questions=FILE`
+ * trains on another CSV, JSONL or Parquet file; `--set critic.url=…` asks a model on a server instead of the
+ * scripted critic.
  */
 import {
   calibrateSettings,
@@ -25,7 +26,7 @@ import { worlds } from './world/worlds.ts';
 export default defineJob({
   name: 'quickstart',
   about:
-    'Teaches a small policy good tool use in an invented world: flywheel, fine-tuning, calibration.',
+    'Teaches a small policy to use tools well in an invented world: flywheel, fine-tuning, calibration.',
   settings: etAgentSettings.extend({
     critic: textModelSettings.prefault({}),
     mixedOnly: z

@@ -2,9 +2,10 @@
  * Makes the quickstart's base policy: `npm run quickstart:base`.
  *
  * A decoder is fine-tuned on demonstrations (bad habits included) from worlds that no run uses: seeds from
- * 1,000,000 on, a new one every 200 demonstrations. It learns the form of a trajectory, single-digit sums, and to
- * copy from a result; it cannot learn a run's facts. The small world's begins from nothing, the hard one's
- * (`--world hard`) from the small one's, whose vocabulary it adds to. Writes policy.safetensors and tokenizer.json.
+ * 1,000,000 on, a new one every 200 demonstrations. It learns the form of a trajectory, single-digit sums,
+ * and to copy from a result; it cannot learn a run's facts. The small world's begins from nothing, the hard
+ * one's (`--world hard`) from the small one's, whose vocabulary it adds to. Writes policy.safetensors and
+ * tokenizer.json.
  *
  * Options: --world small|hard, --steps N (2000; hard 900), --threads N (2), --out FOLDER, --report N (100).
  */
@@ -35,7 +36,7 @@ const { values } = parseArgs({
 });
 const world = worldNames.find((name) => name === values.world);
 if (world === undefined)
-  throw new Error(`--world is ${values.world}; give ${worldNames.join(' or ')}`);
+  throw new Error(`--world takes ${worldNames.join(' or ')}; given: ${values.world}`);
 const form = worlds[world];
 const isFirst = world === 'small';
 const steps = Number(values.steps ?? (isFirst ? 2000 : 900));

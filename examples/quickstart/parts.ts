@@ -1,6 +1,6 @@
 /**
- * What every job in the quickstart's world runs on: the world's files, the first policy, an engine, a trainer, the tools.
- * Owned by the job that asks for them.
+ * What every job in the quickstart's world runs on: the world's files, the first policy, an engine, a
+ * trainer, the tools. Owned by the job that asks for them.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,12 +38,12 @@ export const worldSettings = {
   world: z
     .enum(worldNames)
     .default('small')
-    .describe('hard = longer ways, dead ends, distractors and tools that fail (README)'),
+    .describe('hard = longer chains, dead ends, distractors and failing tools (see its README)'),
   base: z
     .string()
     .default('')
     .describe(
-      'the first policy: a policy file, its folder, a Hugging Face folder, or a run’s; empty = the world’s own',
+      'initial policy: a policy file, its folder, a Hugging Face folder, or a run’s folder; empty = the world’s own',
     ),
   questions: z
     .string()
@@ -54,11 +54,11 @@ export const worldSettings = {
     .int()
     .positive()
     .default(2)
-    .describe('threads of engine and trainer, which take turns'),
+    .describe('threads for engine and trainer, which take turns'),
   provider: z
     .enum(providers)
     .default('cpu')
-    .describe('what engine and trainer compute on; tried out first (docs/gpu.md)'),
+    .describe('device that engine and trainer compute on; tested at the start (docs/gpu.md)'),
 };
 
 interface WorldSettings extends PolicySettings {
@@ -94,7 +94,7 @@ export async function worldParts(
     ]);
   if (questions) {
     context.print(
-      `training on ${questions}; this policy knows its invented world alone, expect scores near zero`,
+      `training on ${questions}, but this policy knows only its invented world: expect scores near zero`,
     );
   }
   const tools = [calculator, searchTool({ documents: await readCorpus(world.corpus), top: 1 })];

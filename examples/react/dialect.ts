@@ -1,4 +1,7 @@
-/** A dialect of one's own: ReAct, as many prompts have it (Thought, Action, Action Input, Observation, Final Answer). */
+/**
+ * A dialect of one's own: ReAct, as many prompts have it (Thought, Action, Action Input, Observation, Final
+ * Answer).
+ */
 import type { Tokenizer } from 'millrace';
 import { type Dialect, fenceFor, formatFault, type Part } from 'millrace/operators';
 

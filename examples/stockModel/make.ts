@@ -1,5 +1,6 @@
 /**
- * Makes what a stock-shaped model needs to learn in the quickstart's world: `npm run stock -- [FOLDER]` (stock).
+ * Makes what a stock-shaped model needs to learn in the quickstart's world: `npm run stock -- [FOLDER]`
+ * (stock).
  *
  * - `start/`: the first policy, a Hugging Face folder that has never seen a tag (start.ts);
  * - `lessons.jsonl`: conversations that show tags and bad habits (lessons.ts);

@@ -1,6 +1,7 @@
 /**
- * A tokenizer as checkpoints have it: byte-level byte-pair encoding with the splits of Qwen, learnt from a list of texts, and
- * a ChatML template. Every text of the list becomes one token; all else is spelt in smaller pieces.
+ * A tokenizer as checkpoints have it: byte-level byte-pair encoding with the splits of Qwen, learnt from a
+ * list of texts, and a ChatML template. Every text of the list becomes one token; all else is spelt in
+ * smaller pieces.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,8 +19,8 @@ const TEMPLATE = `{% for message in messages %}<|im_start|>{{ message.role }}
 {% endif %}`;
 
 /**
- * Writes `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja` into a folder. A text that `SPLIT` takes apart
- * becomes several tokens.
+ * Writes `tokenizer.json`, `tokenizer_config.json` and `chat_template.jinja` into a folder. A text that
+ * `SPLIT` takes apart becomes several tokens.
  */
 export async function writeTokenizer(folder: string, texts: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * A page of the API reference: every name that an entry point exports, with its words and its declaration, as the compiler
- * wrote them (`dist/**.d.ts`). A name without words is an error.
+ * A page of the API reference: every name that an entry point exports, with its words and its declaration, as
+ * the compiler wrote them (`dist/**.d.ts`). A name without words is an error.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ function section({ name, file }: Exported): string {
   const words = commentOf(
     found.length === 0 ? text : (found.find((one) => one.comment)?.comment ?? ''),
   );
-  if (words === '') throw new Error(`${file}: ${name} has no words; put /** … */ above it`);
+  if (words === '') throw new Error(`${file}: ${name} has no documentation; put /** … */ above it`);
   const code = found.map((one) => one.code).join('\n');
   const shown = code === '' ? '' : `\n\`\`\`ts\n${code}\n\`\`\`\n`;
   return `## ${name}\n\n${words}\n${shown}\n${file}\n`;
@@ -57,7 +57,8 @@ function declarationsOf(name: string, text: string): readonly Declaration[] {
   );
   return [...text.matchAll(start)].map(({ 0: head, 1: comment = '', index }) => {
     const from = index + comment.length;
-    // The compiler indents what lies inside: a declaration ends before the next line that begins at the margin.
+    // The compiler indents what lies inside: a declaration ends before the next line that begins at the
+    // margin.
     const rest = text.slice(index + head.length);
     const end = rest.search(/\n(?=[^\s}])/);
     const length = end < 0 ? rest.length : end;

@@ -1,4 +1,7 @@
-/** `npm run docs`: writes the API reference into docs/api, a page for each entry point. It is made of what was built. */
+/**
+ * `npm run docs`: writes the API reference into docs/api, a page for each entry point. It is made of what was
+ * built.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../test/support/exports.ts';

@@ -42,8 +42,8 @@ export function javaMissing(): string | null {
   const found = spawnSync(java(), ['-version'], { encoding: 'utf8' });
   const version = Number(/version "(\d+)/.exec(found.stderr ?? '')?.[1] ?? 0);
   if (found.error !== undefined || version === 0)
-    return 'there is no java; install a Java 17 runtime';
-  return version < 17 ? `java is version ${version}; Kafka 4 needs 17 or newer` : null;
+    return 'java not found; install a Java runtime, version 17 or later';
+  return version < 17 ? `java is version ${version}, but Kafka 4 needs 17 or later` : null;
 }
 
 /** Resolves when the broker answers. */
@@ -67,7 +67,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       encoding: 'utf8',
     });
     if (formatted.status !== 0)
-      throw new Error(`kafka cannot format ${folder}: ${formatted.stderr}`);
+      throw new Error(`Kafka cannot format ${folder}: ${formatted.stderr}`);
   }
   const child = spawn(java(), run('512m', 'kafka.Kafka', properties), {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -148,11 +148,11 @@ async function answering(child: ChildProcess, port: number, log: string): Promis
   const startedMs = performance.now();
   for (;;) {
     if (child.exitCode !== null) {
-      throw new Error(`the broker ended with ${child.exitCode} as it started; see ${log}`);
+      throw new Error(`the broker exited with code ${child.exitCode} while starting; see ${log}`);
     }
     if (await connects(port)) return;
     if (performance.now() - startedMs > START_MAX_MS) {
-      throw new Error(`the broker does not answer after ${START_MAX_MS / 1000} s; see ${log}`);
+      throw new Error(`the broker is not answering after ${START_MAX_MS / 1000} s; see ${log}`);
     }
     await new Promise((done) => setTimeout(done, 100));
   }

@@ -35,7 +35,10 @@ function repository(): string {
   return (process.env.MILLRACE_MAVEN ?? 'https://repo1.maven.org/maven2').replace(/\/$/, '');
 }
 
-/** The folder with all jars, and `more` (paths to SHA-256); downloads those that are missing and says so by `tell`. */
+/**
+ * The folder with all jars, and `more` (paths to SHA-256); downloads those that are missing and says so by
+ * `tell`.
+ */
 export async function kafkaJars(
   tell: (line: string) => void,
   more: Readonly<Record<string, string>> = {},
@@ -46,7 +49,7 @@ export async function kafkaJars(
     ([path]) => !existsSync(join(folder, basename(path))),
   );
   if (missing.length > 0) {
-    tell(`fetching ${missing.length} jars of Kafka ${kafkaVersion} from ${repository()}`);
+    tell(`downloading ${missing.length} jars of Kafka ${kafkaVersion} from ${repository()}`);
   }
   const queue = [...missing];
   const worker = async (): Promise<void> => {
@@ -62,8 +65,7 @@ async function download(path: string, sha256: string, folder: string): Promise<v
   const url = `${repository()}/${path}`;
   const bytes = await fetched(url, 1);
   const digest = createHash('sha256').update(bytes).digest('hex');
-  if (digest !== sha256)
-    throw new Error(`${url} has digest ${digest}, not ${sha256}; it is not used`);
+  if (digest !== sha256) throw new Error(`${url} has digest ${digest}, not ${sha256}; discarded`);
   const place = join(folder, basename(path));
   await writeFile(`${place}.${process.pid}`, bytes);
   await rename(`${place}.${process.pid}`, place);
@@ -75,7 +77,7 @@ async function fetched(url: string, attempt: number): Promise<Buffer> {
     if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
     return Buffer.from(await response.arrayBuffer());
   } catch (error) {
-    if (attempt >= ATTEMPTS_MAX) throw new Error(`${url} cannot be fetched`, { cause: error });
+    if (attempt >= ATTEMPTS_MAX) throw new Error(`cannot download ${url}`, { cause: error });
     await new Promise((done) => setTimeout(done, 500 * 2 ** attempt));
     return fetched(url, attempt + 1);
   }

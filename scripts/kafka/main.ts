@@ -17,15 +17,15 @@ import { kafkaVersion } from './jars.ts';
 const program = new Command('npm run kafka')
   .usage('[-- run|start|stop] [options]')
   .description(
-    `A Kafka ${kafkaVersion} broker on this machine, for tests and trials. Needs Java 17 or newer.`,
+    `A Kafka ${kafkaVersion} broker on this machine, for tests and experiments. Needs Java 17 or later.`,
   )
   .argument(
     '[command]',
-    'run: until Ctrl-C; start: in the background, returns when it answers; stop: ends that one',
+    'run: run until Ctrl-C; start: run in the background, returns when it answers; stop: stop that one',
     'run',
   )
-  .option('--port <number>', 'port on this machine', port, 9092)
-  .option('--folder <dir>', 'its data, kept from one start to the next', 'runs/.kafka')
+  .option('--port <number>', 'port to listen on', port, 9092)
+  .option('--folder <dir>', 'data folder, kept between starts', 'runs/.kafka')
   .showHelpAfterError()
   .parse();
 const options = program.opts<{ port: number; folder: string }>();
@@ -38,7 +38,7 @@ async function foreground(): Promise<void> {
   if (why !== null) throw new Error(why);
   const broker = await startBroker({ folder, port: options.port, tell });
   await writeFile(pidFile, String(process.pid));
-  tell(`Kafka ${kafkaVersion} answers at ${broker.address}, data in ${folder}`);
+  tell(`Kafka ${kafkaVersion} is running at ${broker.address}, data in ${folder}`);
   console.log('ready');
   const stop = (): void => void broker.stop();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
@@ -67,13 +67,13 @@ async function background(): Promise<void> {
   }
   child.unref();
   tell(
-    `Kafka ${kafkaVersion} answers at 127.0.0.1:${options.port}; end it with: npm run kafka -- stop`,
+    `Kafka ${kafkaVersion} is running at 127.0.0.1:${options.port}; stop it with: npm run kafka -- stop`,
   );
 }
 
 async function stop(): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => '0'));
-  if (pid === 0) return tell(`no broker runs on ${folder}`);
+  if (pid === 0) return tell(`no broker is running on ${folder}`);
   // One that was killed leaves its number behind.
   for (let signal: NodeJS.Signals | 0 = 'SIGTERM'; signalled(pid, signal); signal = 0) {
     await new Promise((done) => setTimeout(done, 100));
@@ -98,7 +98,8 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
 };
 const [name = ''] = program.processedArgs as readonly string[];
 const command = commands[name];
-if (command === undefined) program.error(`'${name}' is no command; there are run, start and stop`);
+if (command === undefined)
+  program.error(`unknown command '${name}'; commands are run, start and stop`);
 await command().catch((error: unknown) => {
   tell(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

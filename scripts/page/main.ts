@@ -1,7 +1,7 @@
 /**
- * Builds the page into dist/page/browser: `index.html`, and under `assets/` what it loads, with hashes in the names so that a browser
- * may keep them for ever. `bundle.json` names them (for the page frozen into one file); `licences.txt` holds the notices of
- * the packages that are bundled in. Run by `npm run build`.
+ * Builds the page into dist/page/browser: `index.html`, and under `assets/` what it loads, with hashes in the
+ * names so that a browser may keep them for ever. `bundle.json` names them (for the page frozen into one
+ * file); `licences.txt` holds the notices of the packages that are bundled in. Run by `npm run build`.
  */
 
 import { createHash } from 'node:crypto';

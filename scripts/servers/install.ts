@@ -1,6 +1,6 @@
 /**
- * Environments of servers, kept in the user's cache and made once: `python -m venv`, then every package of the kind's list in the
- * version that stands there. Nothing of it is part of `npm ci`.
+ * Environments of servers, kept in the user's cache and made once: `python -m venv`, then every package of
+ * the kind's list in the version that stands there. Nothing of it is part of `npm ci`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -41,7 +41,10 @@ export async function isInstalled(kind: string): Promise<boolean> {
 
 const WAIT_MS = 2_000;
 
-/** Makes the environment where it is not there; says what it does by `tell`. One process at a time: others wait for it. */
+/**
+ * Makes the environment where it is not there; says what it does by `tell`. One process at a time: others
+ * wait for it.
+ */
 export async function install(kind: string, tell: (line: string) => void): Promise<void> {
   const wanted = kinds[kind]!;
   for (const other of wanted.sees) await install(other, tell);
@@ -49,7 +52,7 @@ export async function install(kind: string, tell: (line: string) => void): Promi
   const lock = join(serversFolder(), kind, 'installing');
   await mkdir(join(serversFolder(), kind), { recursive: true });
   for (let announced = false; !(await locked(lock)); announced = true) {
-    if (!announced) tell(`another process installs ${wanted.name}; waiting for it (${lock})`);
+    if (!announced) tell(`another process is installing ${wanted.name}; waiting for it (${lock})`);
     await new Promise((done) => setTimeout(done, WAIT_MS));
   }
   try {
@@ -88,7 +91,7 @@ async function installed(
   const environment = environmentOf(kind);
   const log = join(serversFolder(), kind, 'install.log');
   tell(
-    `installing ${wanted.name} into ${environment}: about ${wanted.gigabytes} GB, some minutes; ${log} says how far it is`,
+    `installing ${wanted.name} into ${environment}: about ${wanted.gigabytes} GB, some minutes; progress is in ${log}`,
   );
   const python = findPython(wanted.python);
   await rm(environment, { recursive: true, force: true });
@@ -97,7 +100,7 @@ async function installed(
   const pip = [own, '-m', 'pip', 'install', '--disable-pip-version-check', '--no-deps'];
   await run([...pip, '-r', join(here, 'requirements', wanted.requirements)], log);
   await finish(kind, wanted, own);
-  tell(`${wanted.name} is installed`);
+  tell(`installed ${wanted.name}`);
 }
 
 async function finish(kind: string, wanted: ServerKind, python: string): Promise<void> {
@@ -152,7 +155,7 @@ function findPython(version: string): string {
   );
   if (found !== undefined) return found;
   throw new Error(
-    `there is no Python ${version} (looked for ${candidates.join(', ')}): install it, or name it in MILLRACE_SERVER_PYTHON`,
+    `Python ${version} not found (looked for ${candidates.join(', ')}): install it, or set MILLRACE_SERVER_PYTHON`,
   );
 }
 
@@ -166,7 +169,7 @@ async function run(command: readonly string[], log: string): Promise<void> {
       child.on('error', (error) => resolve(error.message));
       child.on('exit', (status, signal) => resolve(status ?? signal ?? 'killed'));
     });
-    if (code !== 0) throw new Error(`'${command.join(' ')}' failed (${code}): ${log} says why`);
+    if (code !== 0) throw new Error(`'${command.join(' ')}' failed (${code}); see ${log}`);
   } finally {
     await file.close();
   }

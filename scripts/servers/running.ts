@@ -1,6 +1,6 @@
 /**
- * Servers in the background: started in a group of processes of their own, waited for until they are ready, and ended as a
- * group. What runs is written down beside the logs, one file a port.
+ * Servers in the background: started in a group of processes of their own, waited for until they are ready,
+ * and ended as a group. What runs is written down beside the logs, one file a port.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -38,7 +38,10 @@ export interface Start {
   readonly tell: (line: string) => void;
 }
 
-/** Resolves when it is ready. When it ends or is too slow, its last lines are in the error and nothing is left running. */
+/**
+ * Resolves when it is ready. When it ends or is too slow, its last lines are in the error and nothing is left
+ * running.
+ */
 export async function start({ kind, port, model, more, tell }: Start): Promise<Running> {
   const wanted = kinds[kind]!;
   const folder = join(serversFolder(), kind);
@@ -86,11 +89,11 @@ async function isReady(
   const startedMs = performance.now();
   let toldMs = startedMs;
   for (;;) {
-    if (ended() !== null) throw new Error(`${name} ended with ${ended()}`);
+    if (ended() !== null) throw new Error(`${name} exited with ${ended()}`);
     if (await answers(running, ready)) return;
     const nowMs = performance.now();
     if (nowMs - startedMs > START_MAX_MS)
-      throw new Error(`${name} is not ready after ${START_MAX_MS / 1000} s`);
+      throw new Error(`${name} is still not ready after ${START_MAX_MS / 1000} s`);
     if (nowMs - toldMs > PROGRESS_MS) {
       toldMs = nowMs;
       tell(

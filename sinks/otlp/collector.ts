@@ -1,6 +1,6 @@
 /**
- * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP (OTLP). One that is away is asked again until
- * it answers; what it refuses is not asked again.
+ * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP
+ * (OTLP). One that is away is asked again until it answers; what it refuses is not asked again.
  */
 import { MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
@@ -43,7 +43,7 @@ export function collector(telemetry: OpenTelemetry, options: CollectorOptions): 
   const tried = (spans: Readable): Promise<Error | null> =>
     new Promise((resolve) => {
       exporter.export(spans, ({ code, error }) => {
-        resolve(code === 0 ? null : (error ?? new Error('no reason')));
+        resolve(code === 0 ? null : (error ?? new Error('no reason given')));
       });
     });
   return {
@@ -62,11 +62,10 @@ export function collector(telemetry: OpenTelemetry, options: CollectorOptions): 
         if (clock.now() + waitMs - sinceMs > patienceMs) {
           throw new MillraceError(
             'AWAY',
-            `the collector at ${url} does not answer (${why}); start the command again when it does: it goes on where it was`,
+            `the collector at ${url} does not answer (${why}); repeat the command when it does, and it will resume`,
           );
         }
-        if (!reported)
-          notice(`the collector at ${url} does not answer (${why}); asking again until it does`);
+        if (!reported) notice(`the collector at ${url} does not answer (${why}); retrying`);
         reported = true;
         await clock.sleep(waitMs, signal);
       }

@@ -1,8 +1,9 @@
 /**
  * Carries the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
  *
- * A collector cannot be asked how far it was told, so that is kept in a file beside the run, written after each batch that it took. After a kill in between
- * a batch is sent again, with the ids that it had: whoever keeps spans by their ids has each once.
+ * A collector cannot be asked how far it was told, so that is kept in a file beside the run, written after
+ * each batch that it took. After a kill in between a batch is sent again, with the ids that it had: whoever
+ * keeps spans by their ids has each once.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';

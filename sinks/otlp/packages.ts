@@ -1,5 +1,6 @@
 /**
- * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: who wants traces adds them, and is told how.
+ * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: who wants
+ * traces adds them, and is told how.
  */
 import { MillraceError } from '../../base/index.ts';
 
@@ -30,7 +31,7 @@ export async function openTelemetry(): Promise<OpenTelemetry> {
   } catch (cause) {
     throw new MillraceError(
       'MISSING_PACKAGE',
-      `traces need OpenTelemetry's packages, which are not installed with millrace: npm install ${NAMES.join(' ')}`,
+      `traces need OpenTelemetry's packages, which do not come with millrace; run: npm install ${NAMES.join(' ')}`,
       { cause },
     );
   }

@@ -1,8 +1,9 @@
 /**
- * A rollout and its tool calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent` and, in it, `execute_tool`. Pure.
+ * A rollout and its tool calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent`
+ * and, in it, `execute_tool`. Pure.
  *
- * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span. What a model, a tool or a
- * question says stands in them only where it is asked for, and then cut.
+ * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span.
+ * What a model, a tool or a question says stands in them only where it is asked for, and then cut.
  */
 import { createHash } from 'node:crypto';
 import { outsideText, withoutSecrets } from '../../base/index.ts';
@@ -142,8 +143,8 @@ function saidBy({ input, output }: ToolCall): Attributes {
 }
 
 /**
- * When each call began. A call says how long it took and not when, so the rest of the rollout's time is laid out over the tokens that
- * the policy wrote before it.
+ * When each call began. A call says how long it took and not when, so the rest of the rollout's time is laid
+ * out over the tokens that the policy wrote before it.
  */
 function startsOf(rollout: Rollout, calls: readonly ToolCall[]): number[] {
   const { startedMs, endedMs, segments, parent } = rollout;

@@ -1,8 +1,9 @@
 /**
  * How far somebody outside has read a topic, and what lies behind that.
  *
- * An offset a partition says it exactly. The time of the newest record is where the log is asked from, which every log finds fast; what
- * was read already is passed over. Clocks of processes that share a run may differ, by less than `CLOCKS_APART_MS`.
+ * An offset a partition says it exactly. The time of the newest record is where the log is asked from, which
+ * every log finds fast; what was read already is passed over. Clocks of processes that share a run may
+ * differ, by less than `CLOCKS_APART_MS`.
  */
 import { type Log, recordsOf, type Stored, type Topic } from '../../streams/index.ts';
 
@@ -43,7 +44,10 @@ export function parseCursor(text: string): Cursor {
   return BEGINNING;
 }
 
-/** Records behind the cursor, those that cannot be read left out. With `followUntil` it waits for more until that aborts. */
+/**
+ * Records behind the cursor, those that cannot be read left out. With `followUntil` it waits for more until
+ * that aborts.
+ */
 export async function* unread<T>(
   log: Log,
   topic: Topic<T>,

@@ -1,8 +1,10 @@
 /**
- * Carries the metrics of a run to a program outside that shows them, beginning where that program says it stands.
+ * Carries the metrics of a run to a program outside that shows them, beginning where that program says it
+ * stands.
  *
- * Holds true: a metric reaches a target that keeps its word (`MetricTarget`) once, in the order of the log, also when this process is killed and another one
- * goes on; nothing is written to the log, and nothing waits for a target but its own batch.
+ * Holds true: a metric reaches a target that keeps its word (`MetricTarget`) once, in the order of the log,
+ * also when this process is killed and another one goes on; nothing is written to the log, and nothing waits
+ * for a target but its own batch.
  */
 import type { SleepClock } from '../../base/index.ts';
 import type { Log, Stored } from '../../streams/index.ts';
@@ -31,9 +33,15 @@ export interface RunEnd {
 
 /** A program outside that keeps metrics. */
 export interface MetricTarget {
-  /** How far it has what was written, asked again at every start: it must not forget, nor count what it does not have. */
+  /**
+   * How far it has what was written, asked again at every start: it must not forget, nor count what it does
+   * not have.
+   */
   open(signal: AbortSignal): Promise<Cursor>;
-  /** Resolves once they are kept; `after` is the cursor behind them. May wait as long as it takes, until `signal` aborts. */
+  /**
+   * Resolves once they are kept; `after` is the cursor behind them. May wait as long as it takes, until
+   * `signal` aborts.
+   */
   write(batch: readonly Stored<Metric>[], after: Cursor, signal: AbortSignal): Promise<void>;
   close(end: RunEnd, signal: AbortSignal): Promise<void>;
 }

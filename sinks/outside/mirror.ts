@@ -1,9 +1,10 @@
 /**
  * Writes the records of a run to a Kafka that is not the run's own, by kafkajs's documented producer.
  *
- * Holds true: each record is there once, in the order of its partition, whatever is killed. A transaction holds records of all topics and, as
- * committed offsets of a group of the mirror's own, how far it has read; who opens the same mirror again ends what another left open
- * (one transactional id), reads those offsets and goes on there. What waits in memory is bounded (`WAITING`).
+ * Holds true: each record is there once, in the order of its partition, whatever is killed. A transaction
+ * holds records of all topics and, as committed offsets of a group of the mirror's own, how far it has read;
+ * who opens the same mirror again ends what another left open (one transactional id), reads those offsets and
+ * goes on there. What waits in memory is bounded (`WAITING`).
  */
 import type { Admin, Kafka, Producer, ProducerBatch, TopicMessages, Transaction } from 'kafkajs';
 import { Subscription } from 'rxjs';
@@ -59,7 +60,7 @@ export async function mirror(options: MirrorOptions): Promise<void> {
       const failed = asFailure(error, options.id);
       if (failed !== null) throw failed;
       if (!follow && attempt >= ATTEMPTS_MAX) throw kafkaError(error);
-      notice(`${messageOf(error)}; going on from the last transaction in ${PAUSE_MS / 1000} s`);
+      notice(`${messageOf(error)}; resuming from the last transaction in ${PAUSE_MS / 1000} s`);
       await clock.sleep(PAUSE_MS, signal).catch(() => undefined);
     } finally {
       await turn.close();
@@ -87,7 +88,7 @@ function asFailure(error: unknown, id: string): MillraceError | null {
   if (/FENCED|INVALID_PRODUCER_EPOCH/.test(type)) {
     return new MillraceError(
       'FENCED',
-      `another process mirrors this run there now, or this one stood still for longer than the broker waits (${id}); start it again, once`,
+      `another process now mirrors this run to the same place, or this one stalled for longer than the broker allows (${id}); start a single mirror again`,
     );
   }
   if (/AUTHORIZATION|SASL|MESSAGE_TOO_LARGE|INVALID_REPLICATION|INVALID_TOPIC/.test(type)) {
@@ -97,7 +98,7 @@ function asFailure(error: unknown, id: string): MillraceError | null {
 }
 
 function kafkaError(cause: unknown): MillraceError {
-  return new MillraceError('KAFKA', `the mirror's Kafka: ${messageOf(cause)}`, { cause });
+  return new MillraceError('KAFKA', `the mirror's Kafka cluster: ${messageOf(cause)}`, { cause });
 }
 
 /** From one connection to its loss. */
@@ -125,7 +126,8 @@ class Turn {
   async run(): Promise<void> {
     await this.#producer.connect();
     await this.#admin.connect();
-    // First of all: a transaction of ours is begun once the one before is decided everywhere, so that the offsets are the last.
+    // First of all: a transaction of ours is begun once the one before is decided everywhere, so that the
+    // offsets are the last.
     await (await this.#producer.transaction()).abort();
     await this.#makeTopics();
     const { topics, signal } = this.#options;
@@ -165,7 +167,8 @@ class Turn {
   /** First offset to mirror, by topic and partition of the run. */
   async #begins(): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
     const { topics, nameOf, id } = this.#options;
-    // All that the group has: of topics that are named, kafkajs leaves out those whose metadata it does not have yet.
+    // All that the group has: of topics that are named, kafkajs leaves out those whose metadata it does not
+    // have yet.
     const offsets = await this.#admin.fetchOffsets({ groupId: id });
     return new Map(
       topics.map(({ name }) => {
@@ -183,7 +186,7 @@ class Turn {
       follow,
       room: () => this.#room(),
       unreadable: ({ partition, offset: at }, error) =>
-        notice(`left out ${topic.name}@${partition}/${at}: ${error.message}`),
+        notice(`skipped ${topic.name}@${partition}/${at}: ${error.message}`),
     });
     this.#taps.add(
       records$.subscribe({

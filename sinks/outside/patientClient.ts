@@ -1,8 +1,8 @@
 /**
  * A server outside that may be away: it is asked again until it answers, and the person is told once.
  *
- * Holds true: a request that the server may have had is only made again because each of ours may be had twice. What the server says is wrong
- * with a request is not asked again.
+ * Holds true: a request that the server may have had is only made again because each of ours may be had
+ * twice. What the server says is wrong with a request is not asked again.
  */
 
 import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index.ts';
@@ -42,8 +42,9 @@ export class PatientClient {
   }
 
   /**
-   * The reply to a GET (no body) or a POST, as it is with a status below 300 or one of `also`. Rejects with the signal's reason, with code
-   * `AWAY` once it was waited for in vain, or with code `REFUSED` and what the server said.
+   * The reply to a GET (no body) or a POST, as it is with a status below 300 or one of `also`. Rejects with
+   * the signal's reason, with code `AWAY` once it was waited for in vain, or with code `REFUSED` and what the
+   * server said.
    */
   async ask(
     path: string,
@@ -74,11 +75,10 @@ export class PatientClient {
       if (clock.now() + waitMs - sinceMs > patienceMs) {
         throw new MillraceError(
           'AWAY',
-          `${what} at ${url} does not answer (${away}); start the command again when it does: it goes on where it was`,
+          `${what} at ${url} does not answer (${away}); repeat the command when it does, and it will resume`,
         );
       }
-      if (!reported)
-        notice(`${what} at ${url} does not answer (${away}); asking again until it does`);
+      if (!reported) notice(`${what} at ${url} does not answer (${away}); retrying`);
       reported = true;
       await clock.sleep(waitMs, signal);
     }
@@ -102,7 +102,7 @@ function accepted(
   { what, url, path }: { readonly what: string; readonly url: string; readonly path: string },
 ): HttpReply {
   if (reply.ok || also.includes(reply.status)) return reply;
-  const login = [401, 403].includes(reply.status) ? ' (is the login right?)' : '';
+  const login = [401, 403].includes(reply.status) ? ' (check the credentials)' : '';
   throw new MillraceError(
     'REFUSED',
     `${what} at ${url} refused ${path} with ${reply.status}${login}: ${saidIn(reply.text())}`,

@@ -1,4 +1,7 @@
-/** The little of protocol buffers that files of others need: fields one after the other, each its number, kind and value. */
+/**
+ * The little of protocol buffers that files of others need: fields one after the other, each its number, kind
+ * and value.
+ */
 
 /** A whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first. */
 export function varint(value: number): Buffer {
@@ -33,7 +36,10 @@ export function bytesField(number: number, value: string | Buffer): Buffer {
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-/** The fields of a message by number: whole numbers, and bytes; of several with one number the last. Throws where the bytes are no message. */
+/**
+ * The fields of a message by number: whole numbers, and bytes; of several with one number the last. Throws
+ * where the bytes are no message.
+ */
 export function fieldsOf(message: Buffer): {
   readonly wholes: ReadonlyMap<number, number>;
   readonly bytes: ReadonlyMap<number, Buffer>;

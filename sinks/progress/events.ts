@@ -1,6 +1,9 @@
 /** What a run tells of itself while it goes on, as data: what has happened, and what is going on. */
 
-/** An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic `metrics`. */
+/**
+ * An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic
+ * `metrics`.
+ */
 export interface ProgressEvent {
   readonly kind: 'step' | 'evaluation';
   readonly round: number;

@@ -1,4 +1,7 @@
-/** How far a run is: from what its rounds weigh, and where in its round the last step was. Pure but for what it is told. */
+/**
+ * How far a run is: from what its rounds weigh, and where in its round the last step was. Pure but for what
+ * it is told.
+ */
 import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 
 export interface TrackerOptions {

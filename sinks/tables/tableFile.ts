@@ -1,8 +1,9 @@
 /**
  * A file of records in the making, as Parquet or as JSON Lines.
  *
- * Parquet is written a row group at a time (`ROW_GROUP`), so what waits in memory is bounded whatever the topic's size. JSON Lines
- * have the columns of Parquet; numbers that JSON lacks are their names ("Infinity", "NaN").
+ * Parquet is written a row group at a time (`ROW_GROUP`), so what waits in memory is bounded whatever the
+ * topic's size. JSON Lines have the columns of Parquet; numbers that JSON lacks are their names ("Infinity",
+ * "NaN").
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';

@@ -1,9 +1,10 @@
 /**
- * Events as TensorBoard reads them from a file: records of TensorFlow's format (length, masked CRC-32C of it, body, masked CRC-32C of
- * that), each an `Event`.
+ * Events as TensorBoard reads them from a file: records of TensorFlow's format (length, masked CRC-32C of it,
+ * body, masked CRC-32C of that), each an `Event`.
  *
- * An event also says which record it was made of, in fields of numbers that TensorFlow does not use and every reader passes over: so
- * a file tells by itself how far it goes, and there is nothing beside it that could disagree.
+ * An event also says which record it was made of, in fields of numbers that TensorFlow does not use and every
+ * reader passes over: so a file tells by itself how far it goes, and there is nothing beside it that could
+ * disagree.
  */
 import { crc32c } from '../../base/index.ts';
 import type { Stored } from '../../streams/index.ts';
@@ -58,7 +59,10 @@ export function textEvent(tag: string, text: string, atMs: number): Buffer {
   return framed(doubleField(1, atMs / 1000), wholeField(2, 0), bytesField(5, bytesField(1, value)));
 }
 
-/** Of the events of a file, up to the first that is not whole: what a crash left half written, or what is no event. */
+/**
+ * Of the events of a file, up to the first that is not whole: what a crash left half written, or what is no
+ * event.
+ */
 export function* originsIn(file: Buffer): Generator<Origin> {
   for (let at = 0; at + HEAD + TAIL <= file.length; ) {
     const head = file.subarray(at, at + 8);

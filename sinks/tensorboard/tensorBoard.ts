@@ -1,10 +1,10 @@
 /**
- * `tensorBoard`: the metrics of a run as event files that TensorBoard reads, in a folder of the run's own: step and name as they are, the
- * time of the record.
+ * `tensorBoard`: the metrics of a run as event files that TensorBoard reads, in a folder of the run's own:
+ * step and name as they are, the time of the record.
  *
- * Every start begins a new file, and goes on behind the last event that the files of the run hold. A run of the same name that began at another time
- * (it was started over) gets a folder of its own, `NAME.2`, since its steps would lie over those of the other; so does a
- * rewound run by its own name.
+ * Every start begins a new file, and goes on behind the last event that the files of the run hold. A run of
+ * the same name that began at another time (it was started over) gets a folder of its own, `NAME.2`, since
+ * its steps would lie over those of the other; so does a rewound run by its own name.
  */
 import { constants } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';

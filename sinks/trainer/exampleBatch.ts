@@ -1,8 +1,10 @@
 /**
- * Demonstrations and preference pairs as training sequences: the batch refers to them, the texts lie in their topics.
+ * Demonstrations and preference pairs as training sequences: the batch refers to them, the texts lie in their
+ * topics.
  *
- * A sequence longer than `tokensMax`, or without a token to learn, is left out (with its pair) and counted; a cut-off
- * one would teach a response without its end. Where that is wanted all the same (`tooLong: 'cut'`) its beginning is kept.
+ * A sequence longer than `tokensMax`, or without a token to learn, is left out (with its pair) and counted; a
+ * cut-off one would teach a response without its end. Where that is wanted all the same (`tooLong: 'cut'`)
+ * its beginning is kept.
  */
 import type { TrainSequence } from '../../model/index.ts';
 import type { Log, Topic } from '../../streams/index.ts';

@@ -21,7 +21,10 @@ export interface Holder {
 
 export function holder(engine: FrozenEngine, store: WeightsStore): Holder {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
-  /** Uris of what this process has written or read through: switching back and forth does not compute their digests twice. */
+  /**
+   * Uris of what this process has written or read through: switching back and forth does not compute their
+   * digests twice.
+   */
   const checked = new Set<string>();
   const once = (checkpoint: Checkpoint): Checkpoint =>
     checked.has(checkpoint.uri) ? { ...checkpoint, digest: null } : checkpoint;

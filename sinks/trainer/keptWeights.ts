@@ -1,9 +1,11 @@
 /**
- * Which versions' files go once a newer one is committed. The first always stays, and the newest few; of the others what the rule says:
- * ends of rounds (all, or the newest so many), every n-th version, and those that evaluated best.
+ * Which versions' files go once a newer one is committed. The first always stays, and the newest few; of the
+ * others what the rule says: ends of rounds (all, or the newest so many), every n-th version, and those that
+ * evaluated best.
  *
- * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once more when a better
- * one takes its place among the best. Ends and figures of earlier starts are read once from the topics.
+ * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once
+ * more when a better one takes its place among the best. Ends and figures of earlier starts are read once
+ * from the topics.
  */
 import { type Log, recordsOf } from '../../streams/index.ts';
 import { finishesRound, topics, type Weights } from '../../topics/index.ts';
@@ -31,7 +33,10 @@ export class KeptWeights {
   /** Evaluated versions with their accuracy, as far as the topic was read. */
   readonly #figures = new Map<number, number>();
   #readTo = 0;
-  /** Whose files are there though neither newest nor an end, because they are among the best; judged again each time. */
+  /**
+   * Whose files are there though neither newest nor an end, because they are among the best; judged again
+   * each time.
+   */
   readonly #spared = new Set<number>();
 
   constructor(rule: WeightsRule, log: Log) {

@@ -1,6 +1,7 @@
 /**
  * Corrects what an older policy wrote (model/credit/lagCorrection.ts) before the steps of a batch: its tokens
- * are scored once under the weights that the batch starts from, all mini-batches take that as their proximal policy.
+ * are scored once under the weights that the batch starts from, all mini-batches take that as their proximal
+ * policy.
  */
 
 import { type LagCorrection, lagCorrected } from '../../model/credit/index.ts';
@@ -13,7 +14,9 @@ export interface Corrected {
   readonly numbers: Readonly<Record<string, number>>;
 }
 
-/** `correction: null` leaves sequences as they are. `scorer` must hold the weights that the batch starts from. */
+/**
+ * `correction: null` leaves sequences as they are. `scorer` must hold the weights that the batch starts from.
+ */
 export async function corrected(
   steps: BatchSteps,
   correction: LagCorrection | null,

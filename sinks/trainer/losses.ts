@@ -20,16 +20,18 @@ export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
   if (loss !== undefined) return loss;
   throw new MillraceError(
     'NO_LOSS',
-    `batch ${step} is of kind ${kind}, and the trainer has no loss for that: give it losses.${kind}`,
+    `batch ${step} is of kind ${kind}, for which the trainer has no loss: give it losses.${kind}`,
   );
 }
 
-/** What the loss asks for and reports. Fails with code `NO_LOSS` where it reads what such batches do not hold. */
+/**
+ * What the loss asks for and reports. Fails with code `NO_LOSS` where it reads what such batches do not hold.
+ */
 export async function preparedFor({ kind, step }: Batch, loss: Loss): Promise<PreparedLoss> {
   const prepared = await prepareLoss(loss);
   if (prepared.data === HELD[kind]) return prepared;
   throw new MillraceError(
     'NO_LOSS',
-    `batch ${step} holds ${HELD[kind]}, and its loss ${loss.name} reads ${prepared.data}: give losses.${kind} another`,
+    `batch ${step} has ${HELD[kind]}, but its loss ${loss.name} needs ${prepared.data}: give losses.${kind} another`,
   );
 }

@@ -1,7 +1,7 @@
 /**
- * The reference policy: a frozen version that a loss compares with. Which one follows from the batch, so it is the same
- * after a crash: preferences are compared with the version that their round began with (the policy that wrote the
- * responses), all else with the first policy of the run.
+ * The reference policy: a frozen version that a loss compares with. Which one follows from the batch, so it
+ * is the same after a crash: preferences are compared with the version that their round began with (the
+ * policy that wrote the responses), all else with the first policy of the run.
  */
 import type { Scorer } from '../../model/index.ts';
 import { type Batch, beginOfRound } from '../../topics/index.ts';

@@ -1,9 +1,9 @@
 /**
- * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt and what
- * tools wrote are not.
+ * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt
+ * and what tools wrote are not.
  *
- * A rollout whose context was replaced (a fold) is a sequence for each of its contexts, and one rollout to whatever counts
- * rollouts; all carry its advantages.
+ * A rollout whose context was replaced (a fold) is a sequence for each of its contexts, and one rollout to
+ * whatever counts rollouts; all carry its advantages.
  */
 
 import {
@@ -76,7 +76,10 @@ async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
   );
 }
 
-/** Of each rollout the advantages of its response tokens: its own, and on the tokens of actions that of its actions too. */
+/**
+ * Of each rollout the advantages of its response tokens: its own, and on the tokens of actions that of its
+ * actions too.
+ */
 function tokenAdvantages(
   { scored, rollouts }: TrainGroup,
   { attribution, searchActions: search = false }: RolloutBatchOptions,
@@ -91,8 +94,8 @@ function tokenAdvantages(
 }
 
 /**
- * The sequences of a rollout; where there are several, each says that they are of one, whose `number` no other has. Nothing is
- * learnt from a rollout that failed: what went wrong is none of the policy's doing.
+ * The sequences of a rollout; where there are several, each says that they are of one, whose `number` no
+ * other has. Nothing is learnt from a rollout that failed: what went wrong is none of the policy's doing.
  */
 function sequencesOf(
   rollout: Rollout,
@@ -114,7 +117,10 @@ function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
   return mask;
 }
 
-/** The training sequences of a rollout, with an advantage for each response token: one, and one more for each fold of its context. */
+/**
+ * The training sequences of a rollout, with an advantage for each response token: one, and one more for each
+ * fold of its context.
+ */
 export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence[] {
   const folds = rollout.episode?.folds ?? [];
   const begins = [{ at: 0, prompt: rollout.prompt }, ...folds];

@@ -1,8 +1,10 @@
 /**
- * Whether the rollouts of a step were made by the weights that the step starts from, as their records say: the trainer recomputes
- * the log-prob of every token that it trains on, and with the same weights only rounding sets the two apart (model/agreement.ts).
+ * Whether the rollouts of a step were made by the weights that the step starts from, as their records say:
+ * the trainer recomputes the log-prob of every token that it trains on, and with the same weights only
+ * rounding sets the two apart (model/agreement.ts).
  *
- * Labels and digests say what a server was given; this says what it answered with. Rollouts of older versions are not judged.
+ * Labels and digests say what a server was given; this says what it answered with. Rollouts of older versions
+ * are not judged.
  */
 import { MillraceError } from '../../base/index.ts';
 import { Agreement, type AgreementRule, type StepReport } from '../../model/index.ts';
@@ -25,8 +27,8 @@ export class SamplerCheck {
   }
 
   /**
-   * Whether a batch must not be trained, by its first optimiser step, which is then taken back. Fails with code `WEIGHTS_WRONG` at the
-   * second one in a row: weights were published once more between the two.
+   * Whether a batch must not be trained, by its first optimiser step, which is then taken back. Fails with
+   * code `WEIGHTS_WRONG` at the second one in a row: weights were published once more between the two.
    */
   async refuses(
     { step, version }: Batch,
@@ -46,10 +48,10 @@ export class SamplerCheck {
     if (++this.#refused === 1) return true;
     throw new MillraceError(
       'WEIGHTS_WRONG',
-      `the rollouts of step ${step} were not made by version ${version} of the policy: what the engine said of their tokens differs from what ` +
-        `the trainer computes by ${apart.toPrecision(2)} nats a token (allowed: ${agreement.meanMax.toPrecision(2)}: ${agreement.reason}). ` +
-        'It was so in the step before, which was not trained either, and weights were published once more. See that the engine has the same ' +
-        'base model, reads the same disk and is given no other weights by anyone else',
+      `the rollouts of step ${step} do not come from version ${version} of the policy: the engine's log-probs differ from those ` +
+        `of the trainer by ${apart.toPrecision(2)} nats per token (allowed: ${agreement.meanMax.toPrecision(2)}: ${agreement.reason}). ` +
+        'The previous step had the same problem; it was skipped, and the weights were published again. Make sure that the engine has the same ' +
+        'base model, reads the same disk, and gets no weights from anyone else',
       { context: { step, version, apart, allowed: agreement.meanMax } },
     );
   }

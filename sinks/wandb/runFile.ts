@@ -1,6 +1,6 @@
 /**
- * The file that `wandb sync` reads (`run-ID.wandb`, version 0): a log of blocks of 32 kB, as LevelDB has it, with CRC-32, of records in
- * protocol buffers.
+ * The file that `wandb sync` reads (`run-ID.wandb`, version 0): a log of blocks of 32 kB, as LevelDB has it,
+ * with CRC-32, of records in protocol buffers.
  */
 import { crc32 } from '../../base/index.ts';
 import { bytesField, varint } from '../outside/proto.ts';
@@ -86,7 +86,10 @@ export function recordOf(
   return Buffer.concat([numbered, bytesField(kind, body), more]);
 }
 
-/** An entry of a history, a summary or a configuration: a name and a value as JSON. `key` is the number of the field of the name. */
+/**
+ * An entry of a history, a summary or a configuration: a name and a value as JSON. `key` is the number of the
+ * field of the name.
+ */
 export function item(name: string, value: unknown, key: number): Buffer {
   return Buffer.concat([bytesField(key, name), bytesField(16, jsonOf(value))]);
 }

@@ -1,9 +1,9 @@
 /**
- * From what has arrived to a question, the same way for every endless source: what is missing is filled in, what is wrong
- * is a dead letter with its place.
+ * From what has arrived to a question, the same way for every endless source: what is missing is filled in,
+ * what is wrong is a dead letter with its place.
  *
- * A question without an id of its own is known by what it asks: the same question and answers have the same id wherever and
- * whenever they come. So what a producer sends twice is asked once.
+ * A question without an id of its own is known by what it asks: the same question and answers have the same
+ * id wherever and whenever they come. So what a producer sends twice is asked once.
  */
 import { createHash } from 'node:crypto';
 import type { SourceItem } from '../../streams/index.ts';
@@ -17,7 +17,10 @@ export const repeatsAre = ['once', 'again'] as const;
 export interface ArrivalRules {
   /** What is wrong with a question for this job (its prompt is too long), or null. */
   readonly check?: (row: QuestionRow) => Omit<RowFault, 'key'> | null;
-  /** Whether a question whose id has come before is asked `once` (the default) or `again`, under an id of its own. */
+  /**
+   * Whether a question whose id has come before is asked `once` (the default) or `again`, under an id of its
+   * own.
+   */
   readonly repeats?: (typeof repeatsAre)[number];
 }
 

@@ -1,4 +1,6 @@
-/** A bounded queue between what comes by itself and who asks: what has no room is told so, or waits for it. */
+/**
+ * A bounded queue between what comes by itself and who asks: what has no room is told so, or waits for it.
+ */
 export class Channel<T> {
   readonly #max: number;
   readonly #waiting: T[] = [];

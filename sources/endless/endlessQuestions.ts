@@ -1,9 +1,10 @@
 /**
- * Questions without an end: what the planner of a job takes from when `questions` is no file that can be read through.
+ * Questions without an end: what the planner of a job takes from when `questions` is no file that can be read
+ * through.
  *
- * Holds true of all of them: each question comes with the place behind it and can be gone on from there; nothing is read
- * before it is asked for, but for a bounded few; a row that cannot be used is a dead letter with its place; and a question
- * has the same id whenever it comes, so that one that comes twice is known.
+ * Holds true of all of them: each question comes with the place behind it and can be gone on from there;
+ * nothing is read before it is asked for, but for a bounded few; a row that cannot be used is a dead letter
+ * with its place; and a question has the same id whenever it comes, so that one that comes twice is known.
  */
 import { isResumable, type Resumable } from '../../streams/index.ts';
 import type { QuestionRow } from '../questionRow.ts';

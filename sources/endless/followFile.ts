@@ -1,7 +1,8 @@
 /**
  * Questions that somebody appends to a JSON Lines file, as `tail -F` would show them (`growingFile.ts`).
  *
- * The cursor is the place behind the last line that was taken. A line that is no question is a dead letter with file and line.
+ * The cursor is the place behind the last line that was taken. A line that is no question is a dead letter
+ * with file and line.
  */
 import { basename, extname } from 'node:path';
 import type { SleepClock } from '../../base/index.ts';
@@ -22,12 +23,15 @@ export interface FollowOptions extends ArrivalRules {
 /** The part of the cursor. */
 const PLACE = 'file';
 
-/** Follows a JSON Lines file, which need not be there yet. Fails with code `QUESTIONS_FILE` when its name says otherwise. */
+/**
+ * Follows a JSON Lines file, which need not be there yet. Fails with code `QUESTIONS_FILE` when its name says
+ * otherwise.
+ */
 export function followFile(path: string, options: FollowOptions): EndlessQuestions {
   const ending = extname(path);
   if (!['.jsonl', '.ndjson'].includes(ending)) {
     throw questionsFileError(
-      `${path} cannot be followed: only a file of JSON Lines (.jsonl, .ndjson) can grow line by line; put files of other kinds into a folder, and follow that`,
+      `cannot follow ${path}: only JSON Lines files (.jsonl, .ndjson) grow line by line; put other files into a folder and follow that`,
     );
   }
   const source = basename(path, ending);
@@ -53,7 +57,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
 function rowOf(grown: Grown): RawRow | null {
   if ('gap' in grown) {
     const reason =
-      'the file was replaced or emptied while nobody read it, and no rotated file holds this line: what was written behind it was not read';
+      'the file was replaced or emptied while nobody read it, and no rotated file has this line: anything written after it was missed';
     return { kind: 'unreadable', place: grown.gap.lines, reason, payload: '' };
   }
   const { line } = grown;
@@ -61,5 +65,5 @@ function rowOf(grown: Grown): RawRow | null {
     return { kind: 'unreadable', place: line.number, reason: line.reason, payload: '' };
   }
   if (line.text.trim() === '') return null;
-  return parsed(line.number, line.text, 'a line must hold one JSON object');
+  return parsed(line.number, line.text, 'a line must be one JSON object');
 }

@@ -1,11 +1,12 @@
 /**
- * Questions in files that appear in a folder: CSV, JSON Lines, JSON or Parquet, each read once it has stopped changing.
+ * Questions in files that appear in a folder: CSV, JSON Lines, JSON or Parquet, each read once it has stopped
+ * changing.
  *
- * Each file has a cursor: how many of its rows are taken, a digest of those rows, and size and time of a file that is read to
- * its end. A file that changes later is read again: from behind those rows where it still begins with them, so that what was
- * added is asked, and from its first row where another file has the name. Files are taken in the order of their names, one row
- * in memory at a time. Hidden files and those that others are still writing (`.tmp`, `.part`, `~`) are left alone,
- * and folders within it too.
+ * Each file has a cursor: how many of its rows are taken, a digest of those rows, and size and time of a file
+ * that is read to its end. A file that changes later is read again: from behind those rows where it still
+ * begins with them, so that what was added is asked, and from its first row where another file has the name.
+ * Files are taken in the order of their names, one row in memory at a time. Hidden files and those that
+ * others are still writing (`.tmp`, `.part`, `~`) are left alone, and folders within it too.
  */
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
@@ -100,10 +101,7 @@ class Folder {
 
   async #names(): Promise<readonly string[]> {
     const names = await readdir(this.#folder).catch((error: Error) => {
-      throw questionsFileError(
-        `the folder ${this.#folder} cannot be read: ${error.message}`,
-        error,
-      );
+      throw questionsFileError(`cannot read the folder ${this.#folder}: ${error.message}`, error);
     });
     return names.filter((name) => !name.startsWith('.') && fileKinds.includes(kindOf(name))).sort();
   }

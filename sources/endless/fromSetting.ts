@@ -30,12 +30,15 @@ export function namesEndless(setting: string): boolean {
   return isKafkaUrl(setting) || setting.startsWith(FOLLOW) || setting.startsWith(LISTEN);
 }
 
-/** The questions that the setting names; they are opened when the run takes the first. Fails with `USAGE` or `QUESTIONS_FILE`. */
+/**
+ * The questions that the setting names; they are opened when the run takes the first. Fails with `USAGE` or
+ * `QUESTIONS_FILE`.
+ */
 export function endlessFrom(setting: string, options: FromSettingOptions): EndlessQuestions {
   if (isKafkaUrl(setting)) return kafkaQuestions(setting, options);
   if (setting.startsWith(LISTEN)) return listening(setting.slice(LISTEN.length), options);
   const path = setting.slice(FOLLOW.length);
-  if (path === '') throw usage('follow: names no file and no folder; write follow:my.jsonl');
+  if (path === '') throw usage('follow: needs a file or a folder, such as follow:my.jsonl');
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   return isFolder || path.endsWith('/') ? followFolder(path, options) : followFile(path, options);
 }
@@ -44,14 +47,14 @@ function listening(place: string, options: FromSettingOptions): EndlessQuestions
   const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:]+):)?(\d{1,5})$/.exec(place);
   const port = Number(match?.[2]);
   if (match === null || port > 65_535) {
-    throw usage(`listen:${place} is no port and no host:port; write listen:8080`);
+    throw usage(`listen:${place} is neither a port nor host:port; write listen:8080`);
   }
   return questionServer({
     ...options,
     host: match[1] ?? '127.0.0.1',
     port,
     token: options.env.MILLRACE_QUESTIONS_TOKEN?.trim() ?? '',
-    listening: (url) => options.print(`questions are taken at ${url}`),
+    listening: (url) => options.print(`accepting questions at ${url}`),
   });
 }
 

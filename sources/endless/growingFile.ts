@@ -1,11 +1,11 @@
 /**
  * The lines of a file that grows, as `tail -F` follows it: through rotation and truncation, from a place on.
  *
- * A line counts when its end is there; what is half written waits. A file is known by its beginning, because rotation renames
- * it, copies it, or empties it, and numbers of files are used again. Once another file has the name, the old one is read
- * until it rests, and its last line counts without an end. After a restart the place is looked for in the file of that name
- * and in those that rotation makes of it (`my.jsonl.1`, `my.jsonl-20261123`, `my-1.jsonl`), and what came since is read in
- * order.
+ * A line counts when its end is there; what is half written waits. A file is known by its beginning, because
+ * rotation renames it, copies it, or empties it, and numbers of files are used again. Once another file has
+ * the name, the old one is read until it rests, and its last line counts without an end. After a restart the
+ * place is looked for in the file of that name and in those that rotation makes of it (`my.jsonl.1`,
+ * `my.jsonl-20261123`, `my-1.jsonl`), and what came since is read in order.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
@@ -124,7 +124,7 @@ class OpenFile {
     if (handle === null) return null;
     if (!(await handle.stat()).isFile()) {
       await handle.close();
-      throw new MillraceError('QUESTIONS_FILE', `${path} is no file that could grow`);
+      throw new MillraceError('QUESTIONS_FILE', `${path} is not a regular file`);
     }
     return new OpenFile(path, handle, place);
   }

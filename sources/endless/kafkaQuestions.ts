@@ -1,12 +1,13 @@
 /**
  * Questions that others write to a Kafka topic, as plain JSON or as Avro in Confluent's wire form.
  *
- * It reads by kafkajs's documented consumer, in a group that is new at every start: where it goes on is what the run's own log
- * says, a cursor for each partition, and nothing is committed to the broker. A record that is no question is a dead letter
- * with topic, partition and offset. Of a partition at most a fetch is in memory; while nobody asks for more, none is fetched.
- * A topic that ends before the cursor was deleted and made again: a dead letter says so, and it is read from its beginning.
- * Where offsets are missing, the broker is asked where the partition begins now: compaction and the marks of transactions leave
- * gaps too, and only what lies before that beginning was deleted.
+ * It reads by kafkajs's documented consumer, in a group that is new at every start: where it goes on is what
+ * the run's own log says, a cursor for each partition, and nothing is committed to the broker. A record that
+ * is no question is a dead letter with topic, partition and offset. Of a partition at most a fetch is in
+ * memory; while nobody asks for more, none is fetched. A topic that ends before the cursor was deleted and
+ * made again: a dead letter says so, and it is read from its beginning. Where offsets are missing, the broker
+ * is asked where the partition begins now: compaction and the marks of transactions leave gaps too, and only
+ * what lies before that beginning was deleted.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
@@ -42,8 +43,8 @@ const METADATA_MS = 30_000;
 const SCHEMAS_MAX = 1024;
 
 /**
- * The questions of `kafka://host:port/topic`. `?from=latest` begins with what comes (default: `earliest`); `?registry=http://…`
- * names the registry of Avro schemas. Fails with code `USAGE`.
+ * The questions of `kafka://host:port/topic`. `?from=latest` begins with what comes (default: `earliest`);
+ * `?registry=http://…` names the registry of Avro schemas. Fails with code `USAGE`.
  */
 export function kafkaQuestions(
   address: string,
@@ -52,10 +53,7 @@ export function kafkaQuestions(
   const foreign = foreignTopic(address, env, ['from']);
   const { from = 'earliest' } = foreign.own;
   if (from !== 'earliest' && from !== 'latest') {
-    throw new MillraceError(
-      'USAGE',
-      `from=${from}: a topic is read from earliest or from latest on`,
-    );
+    throw new MillraceError('USAGE', `from=${from}: must be earliest or latest`);
   }
   return {
     kind: 'resumable',
@@ -65,8 +63,8 @@ export function kafkaQuestions(
 }
 
 /**
- * A record; or, in its place, where the reader stood in a topic that has been made again since, or the records up to `low`
- * that the broker deleted before they were read.
+ * A record; or, in its place, where the reader stood in a topic that has been made again since, or the
+ * records up to `low` that the broker deleted before they were read.
  */
 type Taken =
   | { readonly partition: number; readonly message: KafkaMessage }
@@ -184,13 +182,13 @@ class Reading {
   }
 
   #deleted(partition: number, place: bigint, low: bigint): ResumableItem<QuestionRow> {
-    const reason = `the broker deleted the records from here to ${low - 1n} before they were read: let the topic keep its records longer`;
+    const reason = `the broker deleted the records from here to ${low - 1n} before they were read: increase the topic's retention`;
     return this.#lost(partition, place, low, reason);
   }
 
   #madeAgain(partition: number, place: bigint, next: bigint): ResumableItem<QuestionRow> {
     const reason =
-      'the topic ends before this place, where the run was: it was deleted and made again, and is read from its beginning';
+      'the topic ends before the run’s position: it was deleted and created again, so it is read from its beginning';
     return this.#lost(partition, place, next, reason);
   }
 
@@ -280,7 +278,7 @@ async function endsOf(kafka: Kafka, topic: string, shown: string) {
     if (!(await admin.listTopics()).includes(topic)) {
       throw new MillraceError(
         'QUESTIONS_FILE',
-        `there is no topic ${topic} at ${shown}: create it, or check its name (a login that may not see it finds none either)`,
+        `no topic ${topic} at ${shown}: create it, or check its name and whether your login may see it`,
       );
     }
     return await admin.fetchTopicOffsets(topic);
@@ -296,11 +294,11 @@ function broken(shown: string, cause: unknown): MillraceError {
   if (packing !== undefined) {
     return new MillraceError(
       'KAFKA',
-      `${shown} has records that are compressed with ${packing.toLowerCase()}, which Node.js ${process.versions.node} cannot unpack: start the run with Node.js 22.15 or later and it goes on where it is, or let the topic be written with gzip, snappy or lz4`,
+      `${shown} has records compressed with ${packing.toLowerCase()}, which Node.js ${process.versions.node} cannot decompress: resume the run with Node.js 22.15 or later, or write the topic with gzip, snappy or lz4`,
       { cause },
     );
   }
-  return new MillraceError('KAFKA', `${shown} cannot be read: ${messageOf(cause)}`, { cause });
+  return new MillraceError('KAFKA', `cannot read ${shown}: ${messageOf(cause)}`, { cause });
 }
 
 /** What the values of a topic hold: JSON, or Avro by schemas of a registry. */
@@ -320,7 +318,7 @@ class ForeignValues {
     const unreadable = (reason: string): RawRow => ({ kind: 'unreadable', place, reason, payload });
     if (this.#registry === null) {
       return unreadable(
-        `the record names schema ${sealed.id} of a registry; give its address: ?registry=http://…`,
+        `the record uses schema ${sealed.id} of a registry; give the registry's URL with ?registry=http://…`,
       );
     }
     let fields: unknown;
@@ -328,10 +326,9 @@ class ForeignValues {
       fields = (await this.#readerOf(sealed.id, this.#registry))(sealed.body);
     } catch (error) {
       if (error instanceof MillraceError && error.code !== 'SCHEMA') throw error;
-      return unreadable(`not Avro by schema ${sealed.id}: ${messageOf(error)}`);
+      return unreadable(`not valid Avro for schema ${sealed.id}: ${messageOf(error)}`);
     }
-    if (typeof fields !== 'object' || fields === null)
-      return unreadable('the record is no Avro record');
+    if (typeof fields !== 'object' || fields === null) return unreadable('not an Avro record');
     const text = JSON.stringify(fields);
     return { kind: 'fields', place, fields: fields as Record<string, unknown>, payload: text };
   }
@@ -349,9 +346,9 @@ class ForeignValues {
 function jsonRow(place: number, value: Buffer): RawRow {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(value);
-    return parsed(place, text, 'a record must hold one JSON object');
+    return parsed(place, text, 'a record must be one JSON object');
   } catch {
     const payload = value.toString('hex', 0, 1000);
-    return { kind: 'unreadable', place, reason: 'the record is not UTF-8', payload };
+    return { kind: 'unreadable', place, reason: 'not UTF-8', payload };
   }
 }

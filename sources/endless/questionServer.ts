@@ -1,13 +1,13 @@
 /**
  * Questions that programs send: `POST /questions`, JSON (one question or a list of them) or JSON Lines.
  *
- * An answer 200 says that what it lists as `accepted` is in the run's log, and what it lists as `refused` is not, and why.
- * Anything else means that nothing new is certain: sent again, a question that did get in is known by its id, or by the
- * `Idempotency-Key` of the request where it has none, and is asked once. When as many questions wait as may wait, the
- * answer is 429 with `Retry-After`.
+ * An answer 200 says that what it lists as `accepted` is in the run's log, and what it lists as `refused` is
+ * not, and why. Anything else means that nothing new is certain: sent again, a question that did get in is
+ * known by its id, or by the `Idempotency-Key` of the request where it has none, and is asked once. When as
+ * many questions wait as may wait, the answer is 429 with `Retry-After`.
  *
- * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser cannot send here:
- * requests with an `Origin`, and those that name another host, are refused.
+ * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser
+ * cannot send here: requests with an `Origin`, and those that name another host, are refused.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -68,7 +68,7 @@ export function questionServer(options: QuestionServerOptions): EndlessQuestions
   if (token === '' && !isLoopback(host)) {
     throw new MillraceError(
       'USAGE',
-      `to listen at ${host} needs a token, for others could reach it: put one into MILLRACE_QUESTIONS_TOKEN, or listen at 127.0.0.1`,
+      `other machines can reach ${host}, so listening there needs a token: set MILLRACE_QUESTIONS_TOKEN, or listen on 127.0.0.1`,
     );
   }
   return {
@@ -111,7 +111,7 @@ class QuestionServer {
         this.#answer(from, to).catch(() => to.destroy());
       },
     ).catch((error: unknown) => {
-      const message = `cannot listen for questions at ${host}:${port}: ${messageOf(error)}`;
+      const message = `cannot listen for questions on ${host}:${port}: ${messageOf(error)}`;
       throw new MillraceError('USAGE', message);
     });
     listening?.(`${server.url}/questions`);
@@ -135,7 +135,7 @@ class QuestionServer {
     } catch (error) {
       // V8 goes through nested lists by its stack.
       const deep = error instanceof RangeError;
-      if (deep) return refuse(from, to, new Refusal(400, 'bad JSON: it is nested too deeply'));
+      if (deep) return refuse(from, to, new Refusal(400, 'invalid JSON: nested too deeply'));
       if (!(error instanceof Refusal)) throw error;
       refuse(from, to, error);
     }
@@ -143,7 +143,8 @@ class QuestionServer {
 
   #admit({ method, url, headers }: IncomingMessage): void {
     admit(headers, this.#options);
-    if (url?.split('?')[0] !== '/questions') throw new Refusal(404, 'here is POST /questions');
+    if (url?.split('?')[0] !== '/questions')
+      throw new Refusal(404, 'not found; this server has POST /questions');
     if (method !== 'POST') throw new Refusal(405, 'send questions by POST', { allow: 'POST' });
   }
 
@@ -167,7 +168,7 @@ class QuestionServer {
     }
     const { waitingMax = WAITING_MAX } = this.#options;
     if (posted.length > waitingMax) {
-      throw new Refusal(413, `send at most ${waitingMax} questions in a request`);
+      throw new Refusal(413, `send at most ${waitingMax} questions per request`);
     }
     if (posted.length > this.#channel.room) {
       throw full();
@@ -181,7 +182,9 @@ class QuestionServer {
     return { origin: 'POST /questions', source: SOURCE, unique: `${key || freshName()}-${index}` };
   }
 
-  /** Fails with 503 when it takes too long, or the run ends first; what nobody has taken is then withdrawn. */
+  /**
+   * Fails with 503 when it takes too long, or the run ends first; what nobody has taken is then withdrawn.
+   */
   async #untilWritten(written: Promise<unknown>, posted: readonly Posted[]): Promise<void> {
     const { clock, patienceMs = PATIENCE_MS } = this.#options;
     const { signal } = this.#opening;
@@ -195,14 +198,14 @@ class QuestionServer {
     for (const one of posted) this.#channel.withdraw(one);
     throw new Refusal(
       503,
-      'the questions are not in the log yet; send them again: none is asked twice',
+      'the questions are not in the log yet; send them again, none will be asked twice',
       { retrySeconds: 5 },
     );
   }
 }
 
 function full(): Refusal {
-  return new Refusal(429, 'as many questions wait as may wait; send these again later', {
+  return new Refusal(429, 'the queue of questions is full; send these again later', {
     retrySeconds: 1,
   });
 }
@@ -227,14 +230,14 @@ function rowsOf(type: string, body: string): readonly RawRow[] {
     return lines.map((line, i) => parsed(i + 1, line, otherwise));
   }
   if (kind !== 'application/json') {
-    throw new Refusal(415, 'send content-type application/json, or application/x-ndjson');
+    throw new Refusal(415, 'send Content-Type: application/json or application/x-ndjson');
   }
   let given: unknown;
   try {
     given = JSON.parse(body);
   } catch (error) {
     if (error instanceof RangeError) throw error;
-    throw new Refusal(400, `bad JSON: ${(error as Error).message}`);
+    throw new Refusal(400, `invalid JSON: ${(error as Error).message}`);
   }
   const all: readonly unknown[] = Array.isArray(given) ? given : [given];
   return all.map((one, i) => parsed(i + 1, JSON.stringify(one), otherwise));

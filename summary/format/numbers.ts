@@ -1,4 +1,7 @@
-/** Numbers as people read them: one way of writing a share, a duration, a size or a difference, for every view. */
+/**
+ * Numbers as people read them: one way of writing a share, a duration, a size or a difference, for every
+ * view.
+ */
 
 /** Stands where nothing was measured. */
 export const NOTHING = '–';

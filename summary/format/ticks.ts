@@ -1,6 +1,9 @@
 /** Round values along an axis. */
 
-/** Round values that enclose the range, `about` steps between them: three to six values where nothing else is said. */
+/**
+ * Round values that enclose the range, `about` steps between them: three to six values where nothing else is
+ * said.
+ */
 export function ticks(low: number, high: number, about = 4): number[] {
   const span = high - low || Math.abs(high) || 4;
   const rough = span / about;

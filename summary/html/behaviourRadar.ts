@@ -1,6 +1,7 @@
 /**
- * The radar of tool-use behaviour (ET-Agent, its figure of five metrics): correctness, efficiency, conciseness, successful
- * execution, reasoning length. With fewer it would be a shape that says nothing: the table has the numbers.
+ * The radar of tool-use behaviour (ET-Agent, its figure of five metrics): correctness, efficiency,
+ * conciseness, successful execution, reasoning length. With fewer it would be a shape that says nothing: the
+ * table has the numbers.
  */
 
 import type { Behaviour } from '../behaviour.ts';

@@ -1,6 +1,6 @@
 /**
- * The figures of held-out questions before and after, one row each: values with their intervals, both on a line of their own
- * scale, and what changed. What may be chance (the interval holds 0) has no colour.
+ * The figures of held-out questions before and after, one row each: values with their intervals, both on a
+ * line of their own scale, and what changed. What may be chance (the interval holds 0) has no colour.
  */
 import type { Interval } from '../../operators/metrics/index.ts';
 import type { Behaviour } from '../behaviour.ts';
@@ -80,7 +80,7 @@ const measures: readonly {
   {
     key: 'successfulExecution',
     label: 'successful execution',
-    about: 'mean of right / failed calls',
+    about: 'right answers per failed call',
     show: percent,
     change: (value) => `${signed(value, hundred)} points`,
     end: 1,
@@ -96,7 +96,7 @@ const measures: readonly {
   {
     key: 'reasoningLength',
     label: 'reasoning length',
-    about: 'right answers per 1000 tokens of its own',
+    about: 'right answers per 1000 tokens written',
     show: fixed(1),
     change: (value) => signed(value, fixed(1)),
   },

@@ -6,7 +6,9 @@ const pointsMin = 16;
 /** Share of the points that a mean is over. */
 const share = 1 / 10;
 
-/** The mean of each point and its neighbours on both sides, fewer of them at the ends; null for few points. */
+/**
+ * The mean of each point and its neighbours on both sides, fewer of them at the ends; null for few points.
+ */
 export function movingMean(points: readonly Point[]): readonly Point[] | null {
   if (points.length < pointsMin) return null;
   const reach = Math.max(1, Math.round((points.length * share) / 2));

@@ -1,6 +1,6 @@
 /**
- * The frame of a page: self-contained, no script, no other file, no request. What a model wrote is shown as text; the
- * content policy in the head forbids the rest should anything ever slip through.
+ * The frame of a page: self-contained, no script, no other file, no request. What a model wrote is shown as
+ * text; the content policy in the head forbids the rest should anything ever slip through.
  */
 import { type Html, html } from './html.ts';
 import { style } from './style.ts';

@@ -1,6 +1,7 @@
 /**
- * A radar chart as inline SVG: an axis a number, at most three series. A series is told by its line and by the shape at its
- * corners as well as by its colour, and every value can be read on hover and in the label of the figure.
+ * A radar chart as inline SVG: an axis a number, at most three series. A series is told by its line and by
+ * the shape at its corners as well as by its colour, and every value can be read on hover and in the label of
+ * the figure.
  */
 import { NOTHING, type Show } from '../format/numbers.ts';
 import { type Html, html } from './html.ts';
@@ -35,7 +36,10 @@ interface Point {
   readonly y: number;
 }
 
-/** Nothing for fewer than three axes: that is no area. Throws a RangeError for more series than can be told apart. */
+/**
+ * Nothing for fewer than three axes: that is no area. Throws a RangeError for more series than can be told
+ * apart.
+ */
 export function radar({ title, axes, series }: Radar): Html | null {
   if (series.length > radarSeriesMax) {
     throw new RangeError(

@@ -55,7 +55,7 @@ function measured(results: Results): Html {
   if (results.before === null) {
     const training = trainingTable(results);
     return training === null
-      ? muted('Nothing is measured yet: the first evaluation is not complete.')
+      ? muted('No results yet: the first evaluation is not complete.')
       : html`<h2>Training</h2>${htmlTable(training)}`;
   }
   const { rounds } = results;
@@ -66,7 +66,7 @@ function measured(results: Results): Html {
 ${[roundsNote, ...phaseLines(results)].map(muted)}`;
   return html`<h2>Held-out questions, before and after</h2>
 ${headline(results)}${figuresTable(results)}
-${muted('small: 95 % intervals, over questions; a change has a colour where its interval does not hold 0')}
+${muted('small print: 95 % intervals over questions; a change is coloured if its interval excludes 0')}
 ${course}`;
 }
 

@@ -1,4 +1,7 @@
-/** Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not pair. */
+/**
+ * Questions with what the policy wrote about them, tags highlighted. The text may be anything; tags need not
+ * pair.
+ */
 
 import { counted, literal } from '../../base/text/index.ts';
 import type { Question, Rollout } from '../../topics/index.ts';
@@ -67,8 +70,8 @@ function lineEnds(text: string, tags: RegExp): number[] {
 }
 
 /**
- * The text in pieces, flat: a tag opens a colour, any closing tag ends it; `before` = the tag that is open where the text begins.
- * The style puts open tags on new lines.
+ * The text in pieces, flat: a tag opens a colour, any closing tag ends it; `before` = the tag that is open
+ * where the text begins. The style puts open tags on new lines.
  */
 function highlighted(
   text: string,

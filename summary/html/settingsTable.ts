@@ -13,7 +13,7 @@ export function settingsTable({ settings, changed }: Pick<RunFacts, 'settings' |
   const usual = all.filter(([key]) => changed[key] === undefined);
   const first =
     own.length === 0
-      ? html`<p class="muted">none was changed</p>`
+      ? html`<p class="muted">all are at the job’s defaults</p>`
       : table(own.map(([key, value]) => changedRow(key, value, changed[key]!)));
   return html`${first}<details><summary>${counted(usual.length, 'setting')} at the job’s default</summary>${table(usual.map(row))}</details>`;
 }

@@ -1,8 +1,8 @@
 /**
  * What a scrape is answered with: families of samples, written by prom-client.
  *
- * A page is filled when it is asked for, from numbers that others keep; only histograms are kept from one page to the next. Label
- * values are cut, since some of them come from outside.
+ * A page is filled when it is asked for, from numbers that others keep; only histograms are kept from one
+ * page to the next. Label values are cut, since some of them come from outside.
  */
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 

@@ -1,8 +1,9 @@
 /**
- * Every number that a run gives Prometheus. docs/observability.md lists them, docker/grafana draws them, and a test holds both to
- * this table.
+ * Every number that a run gives Prometheus. docs/observability.md lists them, docker/grafana draws them, and
+ * a test holds both to this table.
  *
- * Base units, `_total` on counters, and no label that grows with the data: no question, rollout, version or error text.
+ * Base units, `_total` on counters, and no label that grows with the data: no question, rollout, version or
+ * error text.
  */
 import type { Family } from './exposition.ts';
 
@@ -17,15 +18,15 @@ const histogram = of('histogram');
 
 /** Of one process of a run, measured in that process. */
 export const processFamilies = {
-  up: gauge('worker_info', 'A process of the run; 1.', 'worker', 'host'),
+  up: gauge('worker_info', 'Always 1; labels identify a process of the run.', 'worker', 'host'),
   heartbeat: gauge(
     'heartbeat_timestamp_seconds',
-    'When the process last reported the state of its stages, seconds since 1970.',
+    'Unix time at which the process last reported the state of its stages.',
     'worker',
   ),
   away: gauge(
     'servers_away',
-    'Servers (of models, training, search) that do not answer this process.',
+    'Servers (models, training, search) that do not answer this process.',
     'worker',
   ),
   memory: gauge('worker_memory_bytes', 'Resident memory of the process.', 'worker'),
@@ -37,7 +38,7 @@ export const processFamilies = {
   ),
   stageOut: counter(
     'stage_records_out_total',
-    'Records that have left the operator of the stage.',
+    'Records that the operator of the stage has emitted.',
     'worker',
     'stage',
   ),
@@ -49,26 +50,26 @@ export const processFamilies = {
   ),
   stageTime: counter(
     'stage_time_seconds_total',
-    'Time of the stage: starved = nothing in flight but open groups, full = all places taken, busy = between the two.',
+    'Time of the stage by state: starved = nothing in flight except open groups, full = at capacity, busy = in between.',
     'worker',
     'stage',
     'state',
   ),
   stageCommit: counter(
     'stage_commit_seconds_total',
-    'Time with a commit of the stage under way (beside its other work).',
+    'Time with a commit of the stage in progress (concurrently with its other work).',
     'worker',
     'stage',
   ),
   stageInflight: gauge(
     'stage_inflight',
-    'Records that the stage has read and not settled.',
+    'Records that the stage has read but not settled.',
     'worker',
     'stage',
   ),
   stageInflightLimit: gauge(
     'stage_inflight_limit',
-    'Most records of a partition that the stage may have in flight.',
+    'Maximum records per partition that the stage may have in flight.',
     'worker',
     'stage',
   ),
@@ -80,31 +81,31 @@ export const processFamilies = {
   ),
   stageOldest: gauge(
     'stage_oldest_seconds',
-    'How long the oldest record has been in work, open groups aside.',
+    'How long the oldest record has been in progress, not counting open groups.',
     'worker',
     'stage',
   ),
   sourceItems: gauge(
     'source_items',
-    'Items of the source in the log, those of earlier starts included.',
+    'Items of the source in the log, including those of earlier starts.',
     'worker',
     'source',
   ),
   sourceDropped: counter(
     'source_dropped_total',
-    'Items of a live source for which there was no room.',
+    'Items of a live source that were dropped for lack of room.',
     'worker',
     'source',
   ),
   sourceHeld: counter(
     'source_held_seconds_total',
-    'Time that the source waited for the readers of its topic, or for the log.',
+    'Time that the source has waited for the readers of its topic, or for the log.',
     'worker',
     'source',
   ),
   sourceDone: gauge(
     'source_done',
-    '1 once the source has given all its items.',
+    '1 once the source has emitted all its items.',
     'worker',
     'source',
   ),
@@ -112,29 +113,36 @@ export const processFamilies = {
 
 /** Of the run as a whole, read from its log: given by the process that leads it, or by `millrace metrics`. */
 export const runFamilies = {
-  runInfo: gauge('run_info', 'What runs; 1.', 'job', 'millrace', 'seed'),
-  runStatus: gauge('run_status', '1 at the status of the run.', 'status'),
-  resumes: counter('resumes_total', 'How often the run was started again.'),
-  logAnswers: gauge('log_answers', '1 if the log answered for this scrape; else older numbers.'),
-  reading: gauge('topic_read', '1 while the topic is followed for the counters below.', 'topic'),
+  runInfo: gauge('run_info', 'Always 1; labels describe the run.', 'job', 'millrace', 'seed'),
+  runStatus: gauge('run_status', '1 for the current status of the run.', 'status'),
+  resumes: counter('resumes_total', 'Number of times the run was resumed.'),
+  logAnswers: gauge(
+    'log_answers',
+    '1 if the log answered for this scrape; otherwise the numbers are older.',
+  ),
+  reading: gauge(
+    'topic_read',
+    '1 while the topic is being followed for the counters below.',
+    'topic',
+  ),
   topicRecords: counter('topic_records_total', 'Records in the topic.', 'topic'),
   topicBytes: counter('topic_bytes_total', 'Bytes in the topic, as stored.', 'topic'),
   lag: gauge(
     'stage_lag_records',
-    'Records of the topic that the stage has not settled.',
+    'Records of the topic that the stage has yet to settle.',
     'stage',
     'topic',
   ),
   deadLetters: counter('dead_letters_total', 'Records that could not be read or processed.'),
   version: gauge('policy_version', 'Newest version of the policy.'),
-  step: gauge('train_step', 'Optimiser step that made it.'),
+  step: gauge('train_step', 'Optimiser step that made the newest version.'),
   weightsAt: gauge(
     'weights_timestamp_seconds',
-    'When the newest weights were published, seconds since 1970.',
+    'Unix time at which the newest weights were published.',
   ),
   metric: gauge(
     'metric',
-    'Newest value of a number in the topic metrics (docs/metrics.md).',
+    'Newest value of a metric in the topic metrics (docs/metrics.md).',
     'name',
   ),
   metricsLeftOut: gauge(
@@ -143,8 +151,8 @@ export const runFamilies = {
   ),
   trainSeconds: counter('train_seconds_total', 'Time in the trainer (time/train_ms).'),
   rollouts: counter('rollouts_total', 'Rollouts by how they ended.', 'finish'),
-  rolloutSeconds: histogram('rollout_duration_seconds', 'From the start of a rollout to its end.'),
-  rolloutTurns: histogram('rollout_turns', 'Policy segments of a rollout.'),
+  rolloutSeconds: histogram('rollout_duration_seconds', 'Duration of rollouts.'),
+  rolloutTurns: histogram('rollout_turns', 'Policy segments per rollout.'),
   tokens: counter('tokens_total', 'Tokens of rollouts by who wrote them.', 'kind'),
   toolCalls: counter('tool_calls_total', 'Tool calls by how they ended.', 'tool', 'outcome'),
   toolSeconds: histogram(
@@ -157,8 +165,13 @@ export const runFamilies = {
 
 /** Of the process that answers. */
 export const ownFamilies = {
-  build: gauge('build_info', 'The package that answers; 1.', 'version', 'node'),
-  scrapes: counter('scrapes_total', 'How often these numbers were asked for.'),
+  build: gauge(
+    'build_info',
+    'Always 1; labels identify the package that answers.',
+    'version',
+    'node',
+  ),
+  scrapes: counter('scrapes_total', 'Number of scrapes.'),
 } as const;
 
 /** All of them. */

@@ -1,4 +1,7 @@
-/** Follows the topics of a run that are counted for Prometheus. Settles nothing; a topic that cannot be read is given up. */
+/**
+ * Follows the topics of a run that are counted for Prometheus. Settles nothing; a topic that cannot be read
+ * is given up.
+ */
 import { Subscription } from 'rxjs';
 import type { From, Log, Stored, Topic } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';

@@ -34,33 +34,33 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     { label: 'questions', about: '', show: (row) => String(row.questions), mean: none },
     {
       label: 'by',
-      about: 'LJ = the judge’s verdict, equal = LaTeX equality, F1 = shared words',
+      about: 'LJ = judge’s verdict, equal = LaTeX equality, F1 = shared words',
       show: (row) => measureNames[row.measure],
       mean: none,
     },
-    of('correct', 'correctness, of 100', ({ correctness }) => hundred(correctness)),
+    of('correct', 'correctness out of 100', ({ correctness }) => hundred(correctness)),
     {
       label: '95 %',
-      about: 'interval of the correctness (Wilson’s, or by bootstrap over questions)',
+      about: 'confidence interval of the correctness (Wilson, or bootstrap over questions)',
       show: ({ interval: { low, high } }) => `${hundred(low)}–${hundred(high)}`,
       mean: none,
     },
-    of('effi', 'correctness per tool call, of 100', ({ efficiency }) => hundred(efficiency)),
-    of('calls', 'tool calls a response', ({ toolCalls }) => two(toolCalls)),
+    of('effi', 'correctness per tool call, out of 100', ({ efficiency }) => hundred(efficiency)),
+    of('calls', 'tool calls per response', ({ toolCalls }) => two(toolCalls)),
     ...(rows.some(({ conciseness }) => conciseness !== null)
       ? [
-          of('concise', 'responses without redundant calls, of 100', ({ conciseness }) =>
+          of('concise', 'responses without redundant calls, out of 100', ({ conciseness }) =>
             orDash(conciseness, hundred),
           ),
         ]
       : []),
-    of('executed', 'correctness per failed call, of 100', (row) =>
+    of('executed', 'correctness per failed call, out of 100', (row) =>
       hundred(row.successfulExecution),
     ),
-    of('length', 'correctness per 1000 tokens of its own', (row) => two(row.reasoningLength)),
+    of('length', 'correctness per 1000 tokens written', (row) => two(row.reasoningLength)),
     ...passes.map((name) => ({
       label: name,
-      about: 'chance that one of k is right, of 100',
+      about: 'chance that at least one of k is right, out of 100',
       show: ({ passAtK }: BenchmarkRow) => orDash(passAtK[name], hundred),
       mean: none,
     })),

@@ -1,4 +1,7 @@
-/** The figures of an evaluation as people read them: what each is called, how it is written, which way is better. */
+/**
+ * The figures of an evaluation as people read them: what each is called, how it is written, which way is
+ * better.
+ */
 import type { Interval } from '../../operators/metrics/index.ts';
 import type { Difference, Differences, Intervals } from '../certainty.ts';
 import { fixed, NOTHING, percent, type Show, signed } from '../format/numbers.ts';
@@ -54,35 +57,34 @@ function count(digits: number) {
 /** Those that training may change. */
 export const figures: readonly Figure[] = [
   { key: 'accuracy', label: 'accuracy', short: 'accuracy', ...share, about: '' },
-  { key: 'meanToolCalls', label: 'tool calls', short: 'calls', ...count(2), about: 'a response' },
+  { key: 'meanToolCalls', label: 'tool calls', short: 'calls', ...count(2), about: 'per response' },
   {
     key: 'meanToolCallsCorrect',
     label: 'calls when right',
     short: 'when right',
     ...count(2),
-    about: 'of right responses only',
+    about: 'right responses only',
   },
   {
     key: 'efficiency',
     label: 'efficiency',
     short: 'efficiency',
     ...share,
-    about: 'mean of right / tool calls, of right itself without a call',
+    about: 'right answers per tool call; without a call, 1 if right',
   },
   {
     key: 'formatValid',
     label: 'valid format',
     short: 'valid',
     ...share,
-    about:
-      'responses with the form that is asked for: thoughts and calls in pairs, one boxed answer',
+    about: 'responses in the required format: thoughts and calls in pairs, one boxed answer',
   },
   {
     key: 'tokens',
     label: 'tokens',
     short: 'tokens',
     ...count(0),
-    about: 'of a response, tool results included',
+    about: 'per response, tool results included',
   },
 ];
 

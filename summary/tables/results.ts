@@ -77,7 +77,7 @@ function accuracyChange({ change }: Round): string {
 
 /** What the columns of `roundsTable` mean that do not say it themselves. */
 export const roundsNote =
-  'change: of the accuracy since the row above, in percentage points; reward: mean over the training steps';
+  'change: accuracy compared with the row above, in percentage points; reward: mean over the training steps';
 
 /** Of kinds of training that took several rounds, what they changed together: one line each. */
 export function phaseLines({ phases }: Pick<Results, 'phases'>): string[] {
@@ -101,7 +101,7 @@ export function trainingTable({ training }: Pick<Results, 'training'>): Table | 
       ? []
       : [[label, ...[course.first, course.last, course.lowest, course.highest].map(show)]];
   return {
-    columns: columns(['over the steps', 'first', 'last', 'lowest', 'highest']),
+    columns: columns(['over all steps', 'first', 'last', 'lowest', 'highest']),
     rows: [
       ...row('loss', loss, fixed(4)),
       ...row('held-out loss', heldOutLoss, fixed(4)),

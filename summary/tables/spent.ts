@@ -1,4 +1,7 @@
-/** Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit a run that ended and one that goes on. */
+/**
+ * Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit a run
+ * that ended and one that goes on.
+ */
 
 import { percent, rate } from '../format/numbers.ts';
 import type { Live } from '../live.ts';
@@ -32,7 +35,7 @@ export function spentTable({ sources, stages }: Live): Table {
 
 /** What the columns mean, those that do not say it themselves. */
 export const spentColumns: readonly (readonly [label: string, about: string])[] = [
-  ['idle', 'share of the time without any record in work'],
-  ['full', 'share of the time with every place taken (a source: held back by its readers)'],
-  ['commits', 'share of the time with a commit under way'],
+  ['idle', 'share of the time with no record in progress'],
+  ['full', 'share of the time at full capacity (a source: held back by its readers)'],
+  ['commits', 'share of the time with a commit in progress'],
 ];

@@ -35,12 +35,12 @@ function sourceCells({ name, perSecond, items, done, held }: SourceRow): string[
 
 /** What the columns of `stagesTable` mean, those that do not say it themselves. */
 export const stageColumns: readonly (readonly [label: string, about: string])[] = [
-  ['groups', 'of those in flight, waiting for the others of their group'],
-  ['lag', 'records of its topic that it has not settled'],
-  ['waits', 'share of the time with nothing in flight: it waits for its input'],
+  ['groups', 'records in flight that wait for the others of their group'],
+  ['lag', 'records of its topic not yet settled'],
+  ['waits', 'share of the time with nothing in flight, waiting for input'],
   [
     'full',
-    'share of the time with every place taken: its input waits for it (a source: for its readers)',
+    'share of the time at full capacity, holding up its input (a source: held back by its readers)',
   ],
-  ['commits', 'share of the time with a commit under way'],
+  ['commits', 'share of the time with a commit in progress'],
 ];

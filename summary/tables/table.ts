@@ -13,7 +13,10 @@ export interface Column {
   readonly drop?: number;
 }
 
-/** Columns of names go left, those of numbers right: the first `names` are names. `drops` = `Column.drop`, by label. */
+/**
+ * Columns of names go left, those of numbers right: the first `names` are names. `drops` = `Column.drop`, by
+ * label.
+ */
 export function columns(
   labels: readonly string[],
   names = 1,

@@ -22,15 +22,15 @@ export function cautionsOf(benchmarks: Benchmarks): string[] {
   const { rows, status, failedRollouts, deadLetters, run } = benchmarks;
   const unjudged = rows.reduce((sum, { judgeFailures }) => sum + judgeFailures, 0);
   return [
-    ...(status === 'done' ? [] : [`the run is ${status}: these are the questions so far`]),
+    ...(status === 'done' ? [] : [`the run is ${status}: results cover only the questions so far`]),
     ...(failedRollouts === 0
       ? []
-      : [`failed, counted as wrong: ${counted(failedRollouts, 'rollout')}`]),
+      : [`${counted(failedRollouts, 'rollout')} failed and counted as wrong`]),
     ...(unjudged === 0
       ? []
-      : [`without a verdict, counted as wrong: ${counted(unjudged, 'answer')}`]),
+      : [`${counted(unjudged, 'answer')} got no verdict and counted as wrong`]),
     ...(deadLetters === 0
       ? []
-      : [`${counted(deadLetters, 'row')} could not be read: millrace dlq ls ${run}`]),
+      : [`${counted(deadLetters, 'row')} could not be read (millrace dlq ls ${run})`]),
   ];
 }

@@ -39,7 +39,7 @@ function stageLines(
 ): string[] {
   const table = stagesTable(live);
   if (table.rows.length === 0) {
-    return ['no process has reported its stages yet; millrace topics shows records and lag'];
+    return ['no process has reported its stages yet; for records and lag see millrace topics'];
   }
   const { dim, warn } = colours(colour);
   const [head = '', ...rows] = textTable(table, columns).split('\n');
@@ -61,19 +61,20 @@ const statePaint = {
 
 /** What a state means where it is not what a person would expect, and what to do. */
 const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
-  paused: (run) => `it begins nothing new until millrace resume ${run}`,
-  silent: (run) => `no process reports: it was killed; resume it with millrace run --run ${run}`,
+  paused: (run) => `paused: starts nothing new; resume with millrace resume ${run}`,
+  silent: (run) =>
+    `no process is reporting: it was probably killed; resume with millrace run --run ${run}`,
 };
 
 /** What has to be noticed of single parts: records in work for unusually long, items dropped. */
 function notes({ stages, sources }: Live): string[] {
   const old = stages.filter(isOld).map(({ name, oldestMs, usualMs }) => {
     const usual = usualMs === null ? '' : `, usually ${duration(usualMs / 1000)}`;
-    return `${visible(name)}: a record in work for ${duration(oldestMs / 1000)}${usual}`;
+    return `${visible(name)}: one record has been in progress for ${duration(oldestMs / 1000)}${usual}`;
   });
   const dropping = sources
     .filter(({ dropped }) => dropped > 0)
-    .map(({ name, dropped }) => `${visible(name)}: ${dropped} items dropped, no room for them`);
+    .map(({ name, dropped }) => `${visible(name)}: dropped ${dropped} items for lack of room`);
   return [...old, ...dropping];
 }
 

@@ -1,4 +1,7 @@
-/** Records as plain JSON data, and as text: typed arrays become arrays, numbers that JSON lacks become their names. */
+/**
+ * Records as plain JSON data, and as text: typed arrays become arrays, numbers that JSON lacks become their
+ * names.
+ */
 import { escaped, replaceHidden } from '../../base/text/index.ts';
 
 export function plain(value: unknown): unknown {

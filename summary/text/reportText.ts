@@ -27,7 +27,7 @@ export function reportText(results: Results, options: ReportTextOptions = {}): s
     ...warnings.map((text) => broken(`note: ${text}`)),
     ...(deadLetters === 0
       ? []
-      : [`${counted(deadLetters, 'dead letter')}, see: millrace dlq ls ${run}`]),
+      : [`${counted(deadLetters, 'dead letter')} (millrace dlq ls ${run})`]),
   ];
   return parts.join('\n\n');
 
@@ -45,7 +45,6 @@ export function reportText(results: Results, options: ReportTextOptions = {}): s
 /** Of a run that asks no held-out questions, or has not yet. */
 function unmeasured(results: Results, columns: number | undefined): string[][] {
   const training = trainingTable(results);
-  if (training === null)
-    return [['Nothing is measured yet: the first evaluation is not complete.']];
+  if (training === null) return [['No results yet: the first evaluation is not complete.']];
   return [[textTable(training, columns)]];
 }

@@ -1,5 +1,6 @@
 /**
- * Text on its way to a terminal: whatever stands in it, the terminal obeys nothing but ends of lines and the colours that we set.
+ * Text on its way to a terminal: whatever stands in it, the terminal obeys nothing but ends of lines and the
+ * colours that we set.
  */
 import { visibleLines } from '../../base/text/index.ts';
 

@@ -88,7 +88,7 @@ describeKafka('a topic of others', () => {
       sink('tell', topics.metrics, null, told),
     );
     expect(await runFlow(parts, { log, signal: stop.signal })).toBe('stopped');
-    expect(said[0]).toContain('kafka://127.0.0.1:1/told takes no messages');
+    expect(said[0]).toContain('kafka://127.0.0.1:1/told accepts no messages');
     expect(await log.lag(topics.metrics, 'tell')).toBe(1);
     await log.close();
     folder.remove();

@@ -99,7 +99,7 @@ describe('MLflow', () => {
     await carry();
     server.mischief.length = 0;
     expect(told).toEqual([
-      'MLflow at URL does not answer (503: starting); asking again until it does',
+      'MLflow at URL does not answer (503: starting); retrying',
       'MLflow at URL answers again',
     ]);
     expect(clock.sleeps.slice(0, 2)).toEqual([1000, 2000]);
@@ -132,7 +132,7 @@ describe('MLflow', () => {
     await expect(carry()).rejects.toMatchObject({
       code: 'REFUSED',
       message: expect.stringMatching(
-        /refused .*get-by-name.* with 401 \(is the login right\?\): who are you\?/,
+        /refused .*get-by-name.* with 401 \(check the credentials\): who are you\?/,
       ),
     });
     expect(server.asked).toEqual([]);

@@ -225,7 +225,7 @@ describe('trainer', () => {
       await fill();
       const engine = fakeTrainer({ apart: (call) => (call >= 2 ? 0.06 : 0.01) });
       await expect(train(undefined, engine, { agreement })).rejects.toThrow(
-        /step 3 were not made by version 2.*0\.060 nats a token \(allowed: 0\.040: the first weights agreed within 0\.010\)/,
+        /step 3 do not come from version 2.*0\.060 nats per token \(allowed: 0\.040: the first weights agreed within 0\.010\)/,
       );
       expect(await all(topics.weights)).toHaveLength(3);
     });

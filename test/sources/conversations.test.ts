@@ -149,9 +149,9 @@ describe('rows of conversations', () => {
     expect(
       dead.map(({ origin, place, field, reason }) => [origin === path, place, field, reason]),
     ).toEqual([
-      [true, 2, '', expect.stringMatching(/^bad JSON/)],
+      [true, 2, '', expect.stringMatching(/^invalid JSON/)],
       [true, 3, 'output', 'is missing'],
-      [true, 4, 'instruction', 'must be text, not a number'],
+      [true, 4, 'instruction', 'must be a string, not a number'],
       [
         true,
         5,
@@ -166,9 +166,9 @@ describe('rows of conversations', () => {
         'is a part of type image_url; only text can be trained on',
       ],
       [true, 8, 'conversations[1].value', expect.stringMatching(/^must be JSON with the name/)],
-      [true, 9, 'messages', expect.stringMatching(/^begins with an answer/)],
+      [true, 9, 'messages', expect.stringMatching(/^must not begin with an answer/)],
       [true, 10, '', expect.stringMatching(/^has none of messages/)],
-      [true, 11, 'history[0]', expect.stringMatching(/^must be two texts/)],
+      [true, 11, 'history[0]', expect.stringMatching(/^must be two strings/)],
       [true, 12, 'tools', expect.stringMatching(/^must be a list of functions/)],
     ]);
   });
@@ -207,15 +207,17 @@ describe('rows of conversations', () => {
     );
     expect((await all(`${info}#mine`)).values.map(script)).toEqual([['user: q', 'assistant: a']]);
     expect((await all(`${info}#withSystem`)).values.map(script)[0]).toContain('system: S');
-    await expect(all(`${info}#hub`)).rejects.toThrow(/names no file_name; nothing is fetched/);
+    await expect(all(`${info}#hub`)).rejects.toThrow(
+      /has no file_name; millrace does not download/,
+    );
     await expect(all(`${info}#pairs`)).rejects.toThrow(/holds preferences/);
-    await expect(all(`${info}#none`)).rejects.toThrow(/has no dataset none; it has mine/);
+    await expect(all(`${info}#none`)).rejects.toThrow(/has no dataset none; its datasets are mine/);
   });
 
   test('of a missing file stop at once', async () => {
     await expect(all(join(folder, 'nosuch.json'))).rejects.toThrow(/data file .* does not exist/);
     const csv = await written('other.csv', 'text,label', 'a,b');
-    await expect(all(csv)).rejects.toThrow(/no column of conversations/);
+    await expect(all(csv)).rejects.toThrow(/no column with conversations/);
   });
 });
 
@@ -242,9 +244,9 @@ describe('a JSON array', () => {
       ['user: a]', 'assistant: {"b\\"'],
     ]);
     expect(dead.map(({ place, reason }) => [place, reason])).toEqual([
-      [2, expect.stringMatching(/^bad JSON/)],
+      [2, expect.stringMatching(/^invalid JSON/)],
       [3, 'an element must be a JSON object'],
-      [5, 'the file ends before this element or the array does'],
+      [5, 'the file ends before this element or the array is complete'],
     ]);
   });
 

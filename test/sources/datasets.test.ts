@@ -97,7 +97,7 @@ describe('rows of public benchmarks', () => {
         place: 3,
         key: 'gsm8k-2',
         field: 'answer',
-        reason: 'has no #### before its number',
+        reason: 'has no #### before the number',
       }),
     ]);
   });
@@ -189,17 +189,17 @@ describe('rows of public benchmarks', () => {
       await written('hle/dev.jsonl', row, { ...row, id: 'x' }, { ...row, id: 'x' }),
     );
     expect(values.map(({ id }) => id)).toEqual(['hle-0', 'hle-x']);
-    expect(dead).toMatchObject([{ place: 3, field: 'id', reason: 'is already the id of line 2' }]);
+    expect(dead).toMatchObject([{ place: 3, field: 'id', reason: 'is already used in line 2' }]);
   });
 
   it.each([
     [{ answer: 'a' }, 'question', 'is missing'],
     [{ question: ' ', answer: 'a' }, 'question', 'is empty'],
-    [{ question: ['q'], answer: 'a' }, 'question', 'must be text, not a list'],
+    [{ question: ['q'], answer: 'a' }, 'question', 'must be a string, not a list'],
     [{ question: 'q' }, 'answer', 'is missing'],
-    [{ question: 'q', answer: [] }, 'answer', 'holds no answer'],
+    [{ question: 'q', answer: [] }, 'answer', 'has no answer'],
     [{ question: 'q', answer: ['a', ''] }, 'answer', 'is empty'],
-    [{ question: 'q', answer: { a: 1 } }, 'answer', 'must be text, not a object'],
+    [{ question: 'q', answer: { a: 1 } }, 'answer', 'must be a string, not an object'],
   ])('that are bad are refused by field: %j', async (row, field, reason) => {
     const { values, dead } = await all(await written('2wiki/test.jsonl', row));
     expect(values).toEqual([]);
@@ -234,7 +234,7 @@ describe('a file of questions', () => {
     expect(values).toMatchObject([{ id: 'amc23-0', answers: ['4'] }]);
     expect(dead).toMatchObject([{ place: 2, reason: 'an element must be a JSON object' }]);
     await writeFile(path, '{"question": "P?"}');
-    await expect(all(path)).rejects.toThrow(/must hold one array of objects/);
+    await expect(all(path)).rejects.toThrow(/must be one array of objects/);
     await writeFile(path, '[{');
     await expect(all(path)).rejects.toThrow(/is not JSON: .* rename it to end in \.jsonl/);
   });
@@ -261,14 +261,14 @@ describe('a file of questions', () => {
     const { values } = await all(path);
     expect(values.map(({ answers }) => answers)).toEqual([['Ada'], ['Ada', 'Lovelace']]);
     await writeFile(path, 'text,answer\nWho?,Ada\n');
-    await expect(all(path)).rejects.toThrow(/no column question; it has text, answer/);
+    await expect(all(path)).rejects.toThrow(/no column question; its columns are text, answer/);
   });
 
   it('takes the dataset name that it is given', async () => {
     const row = { problem: 'P?', answer: 4 };
     expect(await only('mine.jsonl', row, { name: 'aime26' })).toMatchObject({ id: 'aime26-0' });
     expect(() => readDataset('mine.jsonl', { name: 'nosuch' })).toThrow(
-      /there is no dataset named nosuch; the known ones are .*2wiki.*\. Any other file needs the fields/,
+      /unknown dataset nosuch; known ones are .*2wiki.*\. Any other file needs the fields/,
     );
   });
 
@@ -294,7 +294,7 @@ describe('a file of questions', () => {
     const path = join(folder, 'mine.csv');
     await writeFile(path, 'frage,antwort\nx,y\n');
     await expect(all(path)).rejects.toThrow(
-      /mine\.csv: it has the columns frage, antwort; a questions file needs question and answer/,
+      /mine\.csv: its columns are frage, antwort, but a questions file needs question and answer/,
     );
   });
 });

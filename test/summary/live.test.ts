@@ -68,11 +68,11 @@ it('a paused or killed run is described in words, with what to do', () => {
     liveLines(liveOf(look(new Workers(), [status()], { facts: running, ...over }))).slice(0, 2);
   expect(headOf({ paused: true })).toEqual([
     'first · synthetic · paused · 12.0 s',
-    'it begins nothing new until millrace resume first',
+    'paused: starts nothing new; resume with millrace resume first',
   ]);
   expect(headOf({ nowMs: 60_000 })).toEqual([
     'first · synthetic · silent · 1 min 0 s',
-    'no process reports: it was killed; resume it with millrace run --run first',
+    'no process is reporting: it was probably killed; resume with millrace run --run first',
   ]);
 });
 
@@ -180,13 +180,13 @@ describe('the text of a live run', () => {
     const usual = { settled: 1_000, inflight: 7, waiting: 3, idleMs: 500_000 };
     expect(notes({ ...usual, oldestMs: 19_999 })).toEqual([]);
     expect(notes({ ...usual, oldestMs: 20_000 })).toEqual([
-      'rollout: a record in work for 20.0 s, usually 2.0 s',
+      'rollout: one record has been in progress for 20.0 s, usually 2.0 s',
     ]);
     expect(notes({ ...usual, settled: 1_000_000, oldestMs: 9_999 })).toEqual([]);
     expect(notes({ inflight: 1, oldestMs: 59_999 })).toEqual([]);
     expect(notes({ inflight: 1, oldestMs: 61_000 }, 12)).toEqual([
-      'rollout: a record in work for 1 min 1 s',
-      'ticks: 12 items dropped, no room for them',
+      'rollout: one record has been in progress for 1 min 1 s',
+      'ticks: dropped 12 items for lack of room',
     ]);
   });
 

@@ -115,7 +115,7 @@ describe('a summary', () => {
   it('is empty for a run without evaluations', () => {
     const nothing = { ...reading, evaluations: new Map(), metrics: new MetricBook() };
     expect(resultsOf(nothing)).toMatchObject({ before: null, after: null, rounds: [] });
-    expect(reportText(resultsOf(nothing))).toContain('Nothing is measured yet');
+    expect(reportText(resultsOf(nothing))).toContain('No results yet');
   });
 
   it('counts a killed start until its last record', () => {
@@ -327,7 +327,7 @@ describe('a run without held-out questions', () => {
     expect(text).toContain('3 steps · 3,000 tokens trained · 48 examples · 6.0 s in the trainer');
     expect(text).toMatch(/\nloss +2\.5000 +0\.7500 +0\.5000 +2\.5000\n/);
     expect(text).toMatch(/\nheld-out loss +3\.0000 +1\.2500 /);
-    expect(text).not.toContain('Nothing is measured');
+    expect(text).not.toContain('No results yet');
     expect(reportPage(summaryOf(over))).toMatch(
       /<h2>Training<\/h2>.*<td class="right">2\.5000<\/td>/s,
     );

@@ -1,6 +1,6 @@
 /**
- * Episodes that the first policy learns from, bad habits included: it calls without having searched, gives an argument a wrong name,
- * makes a call twice, folds where nothing is gained, and answers from nothing.
+ * Episodes that the first policy learns from, bad habits included: it calls without having searched, gives an
+ * argument a wrong name, makes a call twice, folds where nothing is gained, and answers from nothing.
  */
 import { type Draws, draws } from 'millrace';
 import { foldPrompt, noticeText, pythonJson, type ToolDoc } from 'millrace/operators';

@@ -1,6 +1,7 @@
 /**
- * A few hundred documented functions, and what they answer: one for each property of each kind of thing. A rule answers them, from the
- * seed, the function and the name of the thing, so that all rollouts of a question meet the same world.
+ * A few hundred documented functions, and what they answer: one for each property of each kind of thing. A
+ * rule answers them, from the seed, the function and the name of the thing, so that all rollouts of a
+ * question meet the same world.
  */
 import { draws } from 'millrace';
 import type { ToolDoc } from 'millrace/operators';

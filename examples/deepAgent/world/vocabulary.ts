@@ -1,4 +1,7 @@
-/** The vocabulary of the small policy: tags, what JSON has around its values in one token each, digits and the world's words. */
+/**
+ * The vocabulary of the small policy: tags, what JSON has around its values in one token each, digits and the
+ * world's words.
+ */
 import type { WordVocabulary } from 'millrace';
 import {
   foldPrompt,

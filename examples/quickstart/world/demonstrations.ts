@@ -1,9 +1,10 @@
 /**
- * Demonstrations with bad habits: what the base policy is fine-tuned on, so that there is behaviour to calibrate.
+ * Demonstrations with bad habits: what the base policy is fine-tuned on, so that there is behaviour to
+ * calibrate.
  *
  * The habits: Python for 2+3, the same search again and again, a calculation checked twice, an answer from
- * nothing where a tool was needed, giving up half-way, a forgotten box. `HABITS` states how often; the good way
- * is always in the mixture, but never its most frequent member.
+ * nothing where a tool was needed, giving up half-way, a forgotten box. `HABITS` states how often; the good
+ * way is always in the mixture, but never its most frequent member.
  */
 import { type Draws, draws } from 'millrace';
 import { resultBlock } from 'millrace/operators';

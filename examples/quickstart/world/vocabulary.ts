@@ -1,4 +1,6 @@
-/** The vocabulary of the quickstart's policy: tags, punctuation, digits, template words and the world's names. */
+/**
+ * The vocabulary of the quickstart's policy: tags, punctuation, digits, template words and the world's names.
+ */
 import type { WordVocabulary } from 'millrace';
 import { FIRM_KINDS, FIRM_NAMES, FIRST_NAMES, LAST_NAMES, RIVERS, TOWNS } from './names.ts';
 

@@ -1,4 +1,7 @@
-/** The worlds by their names, the setting `world`: their questions, articles and failures, and demonstrations of their habits. */
+/**
+ * The worlds by their names, the setting `world`: their questions, articles and failures, and demonstrations
+ * of their habits.
+ */
 import { answers, demonstrate, habitDraws, type Piece } from './demonstrations.ts';
 import { demonstrateHard, hardHabitDraws, MORE_WORDS } from './hard/demonstrations.ts';
 import { makeHardWorld } from './hard/facts.ts';

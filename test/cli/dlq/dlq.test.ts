@@ -48,7 +48,7 @@ describe('millrace dlq', () => {
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
-    expect(out).toMatch(/questions\.jsonl:2 +bad +answers holds no answer/);
+    expect(out).toMatch(/questions\.jsonl:2 +bad +answers has no answer/);
     expect(out).toMatch(/questions:\d +evil +cannot be worked on/);
     expect(out).not.toContain('\u001b');
     const one = JSON.parse((await millrace('dlq', 'ls', 'letters', '--json')).out.split('\n')[0]!);
@@ -85,9 +85,7 @@ describe('millrace dlq', () => {
     expect(await ids()).toEqual(['good', 'bad']);
 
     expect((await millrace('dlq', 'retry', 'letters', '0')).out).toContain('already put back');
-    expect((await millrace('dlq', 'ls', 'letters')).out).toMatch(
-      /answers holds no answer +put back/,
-    );
+    expect((await millrace('dlq', 'ls', 'letters')).out).toMatch(/answers has no answer +put back/);
   });
 
   test('says that there are no letters', async () => {

@@ -101,7 +101,7 @@ test('retriever build is stopped by Ctrl-C with a sentence, and resumes where it
   while (encoded() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   io.interrupt();
   expect(await running).toBe(130);
-  expect(io.stderr().at(-1)).toContain('stopped; the same command goes on');
+  expect(io.stderr().at(-1)).toContain('stopped; repeat the command to resume');
   const before = encoded();
   expect(before).toBeGreaterThan(0);
   expect(before).toBeLessThan(1500);

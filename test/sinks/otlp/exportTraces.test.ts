@@ -190,9 +190,7 @@ describe('exported traces', () => {
     await write('q1/explore-0/0');
     receiver.statuses.push(500, 500);
     expect(await carry()).toBe(1);
-    expect(told[0]).toMatch(
-      /^the collector at URL does not answer \(.*\); asking again until it does$/,
-    );
+    expect(told[0]).toMatch(/^the collector at URL does not answer \(.*\); retrying$/);
     expect(told[1]).toBe('the collector at URL answers again');
     await write('q2/explore-0/0');
     receiver.statuses.push(400);

@@ -135,7 +135,7 @@ describe('a growing file', () => {
   });
 
   test('must be JSON Lines', () => {
-    expect(() => followFile('my.csv', options)).toThrow('only a file of JSON Lines');
+    expect(() => followFile('my.csv', options)).toThrow('only JSON Lines files');
   });
 });
 

@@ -128,7 +128,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
       codecs[CompressionTypes.ZSTD] = unread;
     });
     await expect(reading().take(1)).rejects.toThrow(
-      /compressed with zstd, which Node\.js .* cannot unpack: start the run with Node\.js 22\.15/,
+      /compressed with zstd, which Node\.js .* cannot decompress: resume the run with Node\.js 22\.15/,
     );
   });
 

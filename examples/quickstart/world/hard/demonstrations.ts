@@ -1,9 +1,10 @@
 /**
  * Demonstrations of the hard world with bad habits: what its base policy is fine-tuned on.
  *
- * The habits: an answer from nothing, a search for the bare name (half the time a dead end), the same search again where it
- * will find the same, a fact of the wrong page taken for the answer, giving up half-way or when a tool fails, calls made again
- * that told all there is, a forgotten box. The good way is in the mixture.
+ * The habits: an answer from nothing, a search for the bare name (half the time a dead end), the same search
+ * again where it will find the same, a fact of the wrong page taken for the answer, giving up half-way or
+ * when a tool fails, calls made again that told all there is, a forgotten box. The good way is in the
+ * mixture.
  */
 import { type Draws, draws } from 'millrace';
 import { resultBlock } from 'millrace/operators';
@@ -25,7 +26,9 @@ export const GUESS: Readonly<Record<HardKind, number>> = {
 };
 /** Share of searches for the bare name. */
 export const BARE = 0.55;
-/** After a page that does not tell: asks otherwise, asks the same, else takes what is there for the answer. */
+/**
+ * After a page that does not tell: asks otherwise, asks the same, else takes what is there for the answer.
+ */
 export const AFTER_DEAD_END = { other: 0.3, same: 0.2 };
 /** After a tool that failed: the same call again, else gives up. */
 export const AFTER_FAILURE = 0.6;
@@ -47,7 +50,9 @@ function holds(text: string, fact: string): boolean {
   return ` ${text.replace(/[^\p{L}\d]+/gu, ' ')} `.includes(` ${fact} `);
 }
 
-/** What could be taken for the answer: a name of its kind on the page if there is one, else any; or digits. */
+/**
+ * What could be taken for the answer: a name of its kind on the page if there is one, else any; or digits.
+ */
 function wrong(task: HardTask, world: HardWorld, page: string, stream: Draws): string {
   if (/^-?\d+$/.test(task.answer)) {
     const year = task.answer.length === 4 ? /\b\d{4}\b/.exec(page)?.[0] : undefined;

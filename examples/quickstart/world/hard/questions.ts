@@ -1,9 +1,9 @@
 /**
  * Questions about a hard world, each with its answer and the shortest way to it.
  *
- * Seven kinds: `none` needs no tool, `sum` arithmetic in two steps, `look`, `two` and `three` as many searches that depend on
- * each other, `gap` two facts and their difference, `chain` a fact about something that must be found first, and a difference.
- * The way holds the queries that find the right page.
+ * Seven kinds: `none` needs no tool, `sum` arithmetic in two steps, `look`, `two` and `three` as many
+ * searches that depend on each other, `gap` two facts and their difference, `chain` a fact about something
+ * that must be found first, and a difference. The way holds the queries that find the right page.
  */
 import type { Draws } from 'millrace';
 import {
