@@ -66,9 +66,11 @@ function filesIn(folder: string): readonly MetricFile[] {
   ];
 }
 
+/** NaN for a damaged line, and for one of an older version, which called the round a stage. */
 function offsetInJson(line: string): number {
   try {
-    return (JSON.parse(line) as { offset: number }).offset;
+    const { offset, round } = JSON.parse(line) as { offset: number; round?: number };
+    return round === undefined ? Number.NaN : offset;
   } catch {
     return Number.NaN;
   }

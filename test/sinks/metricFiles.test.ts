@@ -48,6 +48,16 @@ describe('metric files', () => {
     expect(csv[3]).toBe('2,2,1,"loss, ""part"" 2",0.25,102');
   });
 
+  test('of an older version, which called the round a stage, are written again', async () => {
+    await start();
+    const whole = { jsonl: await read('jsonl'), csv: await read('csv') };
+    for (const ending of ['jsonl', 'csv'] as const) {
+      await writeFile(path(ending), whole[ending].replaceAll(/\bround\b/g, 'stage'));
+    }
+    await start();
+    expect({ jsonl: await read('jsonl'), csv: await read('csv') }).toEqual(whole);
+  });
+
   test('have no cell that a spreadsheet would execute', async () => {
     await start([metric({ name: '=1+1', round: 1, value: -0.5, step: 3, atMs: 100 })]);
     expect((await read('csv')).trimEnd().split('\n')[1]).toBe("0,3,1,'=1+1,-0.5,100");
