@@ -54,7 +54,11 @@ test('no other module asks for the operating system, reads /proc or sends signal
     'sources',
     'sinks',
     'jobs',
-    'views',
+    'summary',
+    'page',
+    'topics',
+    'jinja',
+    'api',
     'cli',
     'testing',
   ];

@@ -70,7 +70,7 @@ describe('a public lookup', () => {
 
   test('fails when a name has no public address', async () => {
     expect(await found(named('127.0.0.1', '::ffff:8.8.8.8'), { all: true })).toMatch(
-      /name is at no public address/,
+      /name has no public address/,
     );
     expect(await found([], {})).toMatch(/no public address/);
   });

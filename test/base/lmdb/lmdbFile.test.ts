@@ -69,10 +69,12 @@ describe('an lmdb file', () => {
       writeFileSync(path, whole.subarray(0, size));
       expect([size, lmdbDamage(path)]).toEqual([
         size,
-        expect.stringMatching(size === 0 ? /is empty/ : /is cut short: it has only \d+ bytes/),
+        expect.stringMatching(
+          size === 0 ? /is empty/ : /is cut short: it has \d+ of at least \d+ bytes/,
+        ),
       ]);
       writeFileSync(path, Buffer.concat([whole.subarray(0, size), Buffer.alloc(length - size)]));
-      expect(lmdbDamage(path)).toMatch(/header that was changed|page/);
+      expect(lmdbDamage(path)).toMatch(/damaged header|page/);
     }
     writeFileSync(path, 'not a file of lmdb'.repeat(1000));
     expect(lmdbDamage(path)).toMatch(/not an lmdb file/);
@@ -94,7 +96,7 @@ describe('an lmdb file', () => {
         expect([page, place, said]).toEqual([
           page,
           place,
-          expect.stringMatching(/has a page that/),
+          expect.stringMatching(/has a damaged page/),
         ]);
       }
     }
