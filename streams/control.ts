@@ -110,7 +110,7 @@ class Followed implements Control {
   changes(count: number): Changes {
     const changes = this.#changes[count];
     if (changes !== undefined) return changes;
-    throw new Error(`${this.count} changes of settings are known, not ${count}`);
+    throw new Error(`only ${this.count} of ${count} setting changes are known`);
   }
 
   known(count: number, signal: AbortSignal): Promise<void> {

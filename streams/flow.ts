@@ -33,7 +33,7 @@ export function partOf(whole: Flow, { only, except = [] }: PartNames): Flow {
   if (unknown !== undefined) {
     throw new MillraceError(
       'FLOW',
-      `no stage and no source of the flow is named ${unknown}; there are ${names.join(', ')}`,
+      `the flow has no stage or source named ${unknown}; it has ${names.join(', ')}`,
     );
   }
   const wanted = ({ name }: { readonly name: string }): boolean =>
@@ -69,7 +69,7 @@ export function flow(...given: readonly (Part | Flow)[]): Flow {
   const names = [...stages, ...sources].map((part) => part.name);
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
-    throw new MillraceError('FLOW', `two parts of the flow are named ${twice}; rename one`);
+    throw new MillraceError('FLOW', `the flow has two parts named ${twice}; rename one`);
   }
   return { stages, sources, feedbacks: [...new Set(loops)] };
 }

@@ -47,7 +47,7 @@ export function archiveAddress(given: string): string {
     keepLogin(url.username, url.password);
     throw new MillraceError(
       'USAGE',
-      `the address of the archive at ${url.host} carries a login or a query, which would be stored with the run: put keys into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a token into MILLRACE_ARCHIVE_TOKEN`,
+      `the address of the archive at ${url.host} carries a login or a query, which would be stored with the run: put keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a token in MILLRACE_ARCHIVE_TOKEN`,
     );
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');
@@ -123,8 +123,8 @@ export class ObjectStore {
     const words = outsideText(/<Message>([^<]*)/.exec(said)?.[1] ?? '', WORDS_MAX);
     const why =
       status === 404
-        ? 'is not there'
-        : `is refused with status ${status}${this.#unsaid(reply.url)}`;
+        ? 'does not exist'
+        : `was refused with status ${status}${this.#unsaid(reply.url)}`;
     throw new Refused(
       words === '' ? why : `${why} (${words})`,
       status >= 500 || status === 429 || status === 408,
@@ -136,7 +136,7 @@ export class ObjectStore {
     const has = this.#signed !== null || Object.keys(this.#headers).length > 0;
     const { host } = new URL(url);
     if (!has || areNamed([host], this.#env)) return '';
-    return ` (the credentials of the environment were not sent: nobody has named this host; set ${HOSTS_VARIABLE}=${host} if it is yours)`;
+    return ` (credentials from the environment go only to hosts that you name; set ${HOSTS_VARIABLE}=${host} if it is yours)`;
   }
 
   async #often<T>(what: string, once: () => Promise<T>): Promise<T> {
@@ -172,8 +172,7 @@ async function read(reply: Response, most: number, cut = false): Promise<Buffer>
     parts.push(part);
     length += part.length;
     if (length > most && cut) break;
-    if (length > most)
-      throw new Refused(`has more than the ${most} bytes that were put there`, false);
+    if (length > most) throw new Refused(`has more than the ${most} bytes that were stored`, false);
   }
   return Buffer.concat(parts).subarray(0, most);
 }

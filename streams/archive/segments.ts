@@ -118,7 +118,7 @@ function boundOf({ plain = PLAIN_MAX }: Segment): { maxOutputLength: number } {
 function mustBeNear(logFolder: string, file: string): void {
   if (mayRead(logFolder, file, isAddress(file))) return;
   throw new Error(
-    'the log was unpacked from elsewhere, and reads nothing outside its folder; unpack it with --trust if it is your own',
+    'an unpacked log reads nothing outside its folder; unpack it with --trust if it is yours',
   );
 }
 
@@ -129,7 +129,7 @@ function placeOf(logFolder: string, file: string): string {
 function allOf(bytes: Buffer, count: number): readonly Buffer[] {
   const records = unpacked(bytes);
   if (records.length === count) return records;
-  throw new Error(`it holds ${records.length} records`);
+  throw new Error(`it has ${records.length} records`);
 }
 
 function unreadable(
@@ -139,10 +139,10 @@ function unreadable(
   cause: unknown,
 ): MillraceError<'ARCHIVED'> {
   const why =
-    systemCode(cause) === 'ENOENT' ? 'is not there' : `cannot be read (${messageOf(cause)})`;
+    systemCode(cause) === 'ENOENT' ? 'does not exist' : `cannot be read (${messageOf(cause)})`;
   return new MillraceError(
     'ARCHIVED',
-    `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: ${isAddress(file) ? 'see that it answers and that this process may read it' : 'put it back'}, or read from offset ${to} on`,
+    `records ${from} to ${to - 1} of ${topic} are archived in ${path}, which ${why}: ${isAddress(file) ? 'check that it answers and that this process may read it' : 'put it back'}, or start reading at offset ${to}`,
     { context: { topic, path, from, to }, cause },
   );
 }
@@ -230,7 +230,7 @@ function digestOf(bytes: Buffer): string {
 
 function mustBe(bytes: Buffer, digest: string | undefined): void {
   if (digest === undefined || digestOf(bytes) === digest) return;
-  throw new Error('it is not what was put there: its digest is another');
+  throw new Error('it was changed: its digest does not match');
 }
 
 function packed(records: readonly Buffer[]): Buffer {

@@ -159,7 +159,7 @@ function text(walk: Walk): void {
 function index(walk: Walk, below: number): number {
   const found = whole(walk);
   if (found < 0 || found >= below) {
-    throw new RangeError(`there is no choice ${found} of ${below} at byte ${walk.at}`);
+    throw new RangeError(`choice ${found} of ${below} does not exist, at byte ${walk.at}`);
   }
   return found;
 }
@@ -181,7 +181,7 @@ function whole(walk: Walk): number {
     if (byte < 0x80) return value % 2 === 1 ? -(value + 1) / 2 : value / 2;
     scale *= 128;
   }
-  throw new RangeError(`a number does not end at byte ${walk.at}`);
+  throw new RangeError(`unterminated number at byte ${walk.at}`);
 }
 
 function outside(walk: Walk): RangeError {

@@ -94,7 +94,7 @@ class Comparison {
   #records(older: SchemaObject, newer: SchemaObject, path: string): readonly string[] {
     if (older.name !== newer.name) {
       return [
-        `${at(path)} was a ${older.name} and is a ${newer.name}: a record keeps its name, so give it back`,
+        `${at(path)} was a ${older.name} and is a ${newer.name}: a record must keep its name, so restore it`,
       ];
     }
     const found = this.#found.get(newer);
@@ -114,7 +114,7 @@ class Comparison {
       if (before !== undefined) return this.of(before.type, field.type, inner);
       if ('default' in field) return [];
       return [
-        `field ${inner} is new and has no default: older records have nothing to put there, so give it one (withDefault)`,
+        `field ${inner} is new and has no default: older records lack it, so give it one (withDefault)`,
       ];
     });
   }
@@ -124,19 +124,17 @@ class Comparison {
 const PACKED: ReadonlySet<string> = new Set(Object.values(packedTypes));
 
 const KEEP_TYPE =
-  'a field keeps its type, so leave it as it was and add a field of another name with a default';
-const KEEP_NULL = 'older records hold it, so leave it nullable';
+  'a field must keep its type: leave it as it was, and add a new field with a default';
+const KEEP_NULL = 'older records hold null, so keep it nullable';
 
 function words(older: SchemaObject, newer: SchemaObject, path: string): readonly string[] {
   const lost = older.symbols!.filter((word) => !newer.symbols!.includes(word));
   if (older.name !== newer.name) {
-    return [`${at(path)} was a ${older.name} and is a ${newer.name}: a choice keeps its name`];
+    return [`${at(path)} was a ${older.name} and is a ${newer.name}: a choice must keep its name`];
   }
   return lost.length === 0
     ? []
-    : [
-        `${at(path)} lost ${lost.join(', ')}: older records hold such words, so leave them in the choice`,
-      ];
+    : [`${at(path)} lost ${lost.join(', ')}: older records use them, so keep them in the choice`];
 }
 
 function at(path: string): string {

@@ -29,7 +29,7 @@ export function fromLittleEndian(
   bytes: Uint8Array | undefined,
   host: Order = endianness(),
 ): ArrayBuffer {
-  if (bytes === undefined) throw new RangeError('the bytes end within a packed array');
+  if (bytes === undefined) throw new RangeError('a packed array is cut short');
   if (bytes.byteLength % 4 !== 0) {
     throw new RangeError(`a packed array has ${bytes.byteLength} bytes, not a multiple of 4`);
   }

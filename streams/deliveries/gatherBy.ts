@@ -86,7 +86,7 @@ class OpenGroups<In> {
     for (const [key, group] of left) {
       const error = new MillraceError(
         'GATHER_SHORT',
-        `group ${key} had ${group.length} when the input ended`,
+        `group ${key} had only ${group.length} members when the input ended`,
       );
       for (const member of group) {
         member.also(deadLetters, deadLetterOf(member, error)).drop();
@@ -129,7 +129,7 @@ class OpenGroups<In> {
   #stalled(waiting: number): MillraceError {
     return new MillraceError(
       'GATHER_STALLED',
-      `all ${waiting} records that may be unsettled wait in ${this.#open.size} open groups; raise inflightMax of the stage`,
+      `all ${waiting} records that may be unsettled are waiting in ${this.#open.size} open groups; raise the stage's inflightMax`,
       { context: { waiting, open: this.#open.size, first: [...this.#open.keys()][0] } },
     );
   }

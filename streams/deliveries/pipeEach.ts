@@ -79,7 +79,7 @@ function collect<Out>(
 function tooMany(outputsMax: number): MillraceError {
   return new MillraceError(
     'OUTPUTS',
-    `the operator emitted more than ${outputsMax} outputs for one record; let it end (take), or raise outputsMax`,
+    `the operator emitted more than ${outputsMax} outputs for one record; end it (take) or raise outputsMax`,
     { context: { outputsMax } },
   );
 }

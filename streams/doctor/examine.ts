@@ -116,7 +116,7 @@ function behind(error: unknown): number | null {
 
 /** What to do where records are archived and their file cannot be read. */
 export const BRING_ARCHIVE_BACK =
-  'put the file back where it lay, or see that the object store answers and lets this process read: what the log itself holds is as it was';
+  'put the file back, or check that the object store answers and lets this process read; the log itself is intact';
 
 function unreadable({ name }: Topic<unknown>, offset: number, error: unknown): Finding {
   if (hasCode(error, 'ARCHIVED')) {
@@ -129,6 +129,6 @@ function unreadable({ name }: Topic<unknown>, offset: number, error: unknown): F
     what: `the record at offset ${offset} cannot be read: ${messageOf(error)}`,
     advice: schema
       ? 'read it with the version of millrace that wrote it, or a newer one'
-      : 'bytes were changed after they were written: restore the folder from a backup, or go back to before it with millrace rewind, and check the disk',
+      : 'bytes changed after they were written: restore the folder from a backup, or go back to before the damage with millrace rewind, and check the disk',
   };
 }

@@ -19,7 +19,7 @@ export function unsealJson(text: string, place: string): unknown {
   } catch {
     // no JSON: not what was written either
   }
-  throw new MillraceError('DAMAGED', `${place} is not what was written; ${AFTER_DAMAGE}`, {
+  throw new MillraceError('DAMAGED', `${place} was changed after it was written; ${AFTER_DAMAGE}`, {
     context: { place },
   });
 }

@@ -164,7 +164,7 @@ export class Committer {
     } catch (cause) {
       const error = new MillraceError(
         'LOG_WRITE',
-        `the log could not be written (${messageOf(cause)}); nothing of this commit is kept, nothing before it is lost; free disk space, or repair the disk, and start the run again`,
+        `the log could not be written (${messageOf(cause)}); this commit was discarded, earlier ones are safe; free disk space or repair the disk, then start the run again`,
         { cause },
       );
       for (const commit of commits) commit.reject(cause instanceof MillraceError ? cause : error);

@@ -15,7 +15,7 @@ export interface Envelope {
 
 /** What to do about a log that is not as it was written. */
 export const AFTER_DAMAGE =
-  "bytes of the log were changed, or its disk is failing; see what is left of the run with millrace doctor, then restore the run's folder from a backup, or go back to before the damage with millrace rewind";
+  "bytes of the log were changed, or its disk is failing; inspect what survives with millrace doctor, then restore the run's folder from a backup, or go back to before the damage with millrace rewind";
 
 /** Bytes before the body. */
 export const HEADER_BYTES = 16;
@@ -41,7 +41,7 @@ export function unseal(bytes: Buffer, place: string): Envelope {
   if (bytes.length < header || changed) {
     throw new MillraceError(
       'DAMAGED',
-      `${place} is not what was written: its checksum differs; ${AFTER_DAMAGE}`,
+      `${place} was changed after it was written (its checksum does not match); ${AFTER_DAMAGE}`,
       { context: { place } },
     );
   }

@@ -31,7 +31,7 @@ export async function forkLog({ from, to, after, topics }: ForkOptions): Promise
     const { topic, offset } = after;
     const standing = standingAfter(source.history(), topic.name, offset);
     if (target.heads().length > 0) {
-      throw new MillraceError('FORK', `there is already a log in ${to}; give another folder`);
+      throw new MillraceError('FORK', `${to} already holds a log; choose another folder`);
     }
     for (const [name, end] of Object.entries(standing.ends)) {
       await copyRecords(source, target, name, end);

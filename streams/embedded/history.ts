@@ -56,7 +56,7 @@ function states(groups: ReadonlyMap<string, ReadonlyMap<string, Progress>>): Sta
 function noHistory(topic: string, offset: number): MillraceError {
   return new MillraceError(
     'NO_HISTORY',
-    `the log does not know how it stood at ${topic}@${offset}: the run was begun by a version of millrace that kept no history; only a new run can be rewound`,
+    `the log has no history for ${topic}@${offset}: the run was started with a version of millrace that kept none; only runs started since can be rewound`,
     { context: { topic, offset } },
   );
 }

@@ -269,7 +269,7 @@ class EmbeddedLog implements Log {
     if (this.#committer !== null) return this.#committer;
     throw new MillraceError(
       'READ_ONLY',
-      "this log was opened to read; open it with mode 'write' to read in a group or to commit",
+      "this log was opened read-only; open it with mode 'write' to read in a group or commit",
     );
   }
 
@@ -326,7 +326,7 @@ function readerOf(reader: object): GroupReader<unknown> {
   if (reader.stale) {
     throw new MillraceError(
       'STALE',
-      `group ${reader.group} has a newer reader of ${reader.topic}, which was given this record again`,
+      `a newer reader of ${reader.topic} in group ${reader.group} has taken over this record`,
     );
   }
   return reader as GroupReader<unknown>;

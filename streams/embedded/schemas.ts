@@ -51,7 +51,7 @@ export class Schemas {
     if (schema === undefined) {
       throw new MillraceError(
         'SCHEMA',
-        `${topic.name}: schema ${number} is not in the log; it is damaged`,
+        `${topic.name}: schema ${number} is missing; the log is damaged`,
       );
     }
     return topic.codec.reading(schema);

@@ -277,7 +277,7 @@ function damaged(path: string, why: string): MillraceError<'DAMAGED'> {
 
 /** How an error calls what the log knows of a topic, a group or a mark. */
 function placeOf(key: readonly string[]): string {
-  return `what the log says of ${key.join(' ')}`;
+  return `the log's entry ${key.join(' ')}`;
 }
 
 /** Each put of a transaction that fails rejects too; the transaction has reported it already. */

@@ -144,7 +144,7 @@ function onlyPartition({ partitions = [] }: TapOptions): void {
   if (other === undefined) return;
   throw new MillraceError(
     'NOT_FOUND',
-    `there is no partition ${other}: a log in a folder has partition 0 only`,
+    `there is no partition ${other}: a log in a folder has only partition 0`,
     { context: { partition: other } },
   );
 }

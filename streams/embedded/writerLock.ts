@@ -72,9 +72,13 @@ export function takeWriterLock(folder: string, store: Store): () => void {
 function lockedBy(owner: Owner, path: string): MillraceError {
   const elsewhere =
     owner.host === hostname()
-      ? 'stop it first, or open the log to read only'
+      ? 'stop it first, or open the log read-only'
       : `it runs on host ${owner.host}; if it is gone for good, delete ${path}`;
-  return new MillraceError('LOCKED', `process ${owner.pid} already writes this log; ${elsewhere}`, {
-    context: { ...owner, path },
-  });
+  return new MillraceError(
+    'LOCKED',
+    `process ${owner.pid} is already writing this log; ${elsewhere}`,
+    {
+      context: { ...owner, path },
+    },
+  );
 }

@@ -28,11 +28,11 @@ export function foreignTopic(
 ): ForeignTopic {
   if (address.includes('@')) {
     throw usage(
-      `the address of a topic may hold no user and no password: put them into MILLRACE_FOREIGN_KAFKA_USERNAME and MILLRACE_FOREIGN_KAFKA_PASSWORD`,
+      `the address of a topic must not contain a user or password: put them in MILLRACE_FOREIGN_KAFKA_USERNAME and MILLRACE_FOREIGN_KAFKA_PASSWORD`,
     );
   }
   const match = /^(kafkas?:\/\/[^/?]+)\/([A-Za-z0-9._-]{1,249})(?:\?(.*))?$/.exec(address);
-  if (match === null) throw usage(`${address} names no topic: ${FORM}`);
+  if (match === null) throw usage(`${address} has no topic: ${FORM}`);
   const [, servers = '', topic = '', text = ''] = match;
   const query = new URLSearchParams(text);
   const taken: Record<string, string> = {};

@@ -68,8 +68,8 @@ export class HttpRegistry implements SchemaRegistry {
     if (made.status === 200) return this.#read(schemaId, made).id;
     throw new MillraceError(
       'SCHEMA',
-      `the schema registry refuses the schema of ${subject}: ${reasonIn(made)}; ` +
-        'give added fields a default, and give a field whose type changed a new name',
+      `the schema registry rejects the schema of ${subject}: ${reasonIn(made)}; ` +
+        'give new fields a default, and give a field whose type changed a new name',
       { context: { subject, status: made.status } },
     );
   }
@@ -105,13 +105,13 @@ export class HttpRegistry implements SchemaRegistry {
       if (status === 401 || status === 403) {
         throw new MillraceError(
           'KAFKA_AUTH',
-          'the schema registry refuses us; check MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
+          'the schema registry rejected the login; check MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
           { context: { url: this.#settings.url, status } },
         );
       }
       if (status > 0 && status < 500) return answer;
       if (attempt === ATTEMPTS_MAX) {
-        throw this.#problem(`does not answer (${reasonIn(answer)}); check that it runs`);
+        throw this.#problem(`does not answer (${reasonIn(answer)}); check that it is running`);
       }
       await this.#clock.sleep(PAUSE_MS * attempt);
     }
@@ -124,7 +124,7 @@ export class HttpRegistry implements SchemaRegistry {
       const reply = await this.#exchange.ask({ ...request, body: content }, NEVER);
       if (isRedirect(reply)) {
         throw this.#problem(
-          `redirects (HTTP ${reply.status}), and no redirect is followed; give the address that it leads to`,
+          `redirects (HTTP ${reply.status}), and redirects are not followed; give the address it leads to`,
         );
       }
       return { status: reply.status, text: reply.text() };
@@ -139,7 +139,7 @@ export class HttpRegistry implements SchemaRegistry {
     const read = form.safeParse(json(text));
     if (read.success) return read.data;
     throw this.#problem(
-      `answers what no registry does (HTTP ${status}: ${saidIn(text)}); check its address`,
+      `does not answer as a schema registry does (HTTP ${status}: ${saidIn(text)}); check its address`,
     );
   }
 

@@ -85,7 +85,7 @@ interface Parts {
 
 /** An address with a login, and paths of files. */
 const MAY_HOLD_AT = ['registry', 'ca', 'cert', 'key'];
-const ENCODE = 'in a user or a password write @ as %40, ? as %3F, / as %2F, % as %25';
+const ENCODE = 'in a user or password write @ as %40, ? as %3F, / as %2F, % as %25';
 
 /** A list of hosts is no URL to `URL`, so it is taken apart here. */
 function partsOf(url: string): Parts {
@@ -118,7 +118,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw wrong(`the user or the password of the log's address is not URL-encoded; ${ENCODE}`);
+    throw wrong(`the user or password in the log's address is not URL-encoded; ${ENCODE}`);
   }
 }
 
@@ -127,11 +127,11 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
   const query = new URLSearchParams(text);
   for (const [name, value] of query) {
     if (value.includes('@') && !MAY_HOLD_AT.includes(name)) {
-      throw wrong(`the log's address has an @ behind its ?; ${ENCODE}`);
+      throw wrong(`the log's address has an @ after its ?; ${ENCODE}`);
     }
     if (known.includes(name)) continue;
-    const shown = mayRepeat ? ` "${name}"` : ' of another name';
-    throw wrong(`the log's address has a setting${shown}; there are ${known.join(', ')}`);
+    const shown = mayRepeat ? ` "${name}"` : '';
+    throw wrong(`the log's address has an unknown setting${shown}; the settings are ${known.join(', ')}`);
   }
   return query;
 }
@@ -152,7 +152,7 @@ export function environmentFor(url: string, env: Environment): Environment {
   if (wanted || (!toRegistry && has('MILLRACE_REGISTRY_USERNAME'))) {
     const hosts = wanted ? brokers.join(',') : new URL(registry!.url).host;
     throw wrong(
-      `the record of the run says that its records are at ${hosts}, and credentials of the environment go only to hosts that you name: ` +
+      `according to its run.json the run's records are at ${hosts}, and credentials from the environment go only to hosts that you name: ` +
         `set ${HOSTS_VARIABLE}=${hosts} if they are yours`,
     );
   }
@@ -238,11 +238,11 @@ function saslSettings(
   if (password !== '') keepLogin(username, password);
   if (username === '') {
     if (asked === null) return null;
-    throw wrong('sasl needs a user: put it before the host, or into MILLRACE_KAFKA_USERNAME');
+    throw wrong('sasl needs a user: put it before the host, or in MILLRACE_KAFKA_USERNAME');
   }
   if (password === '') {
     throw wrong(
-      `there is no password for the user of the log; put it into MILLRACE_KAFKA_PASSWORD`,
+      `the log's address has a user but there is no password; put it in MILLRACE_KAFKA_PASSWORD`,
     );
   }
   const mechanism = one('sasl', (asked ?? 'plain').toLowerCase(), saslMechanisms);
@@ -258,7 +258,7 @@ function registrySettings(text: string, env: Environment): RegistrySettings | nu
   for (const value of url.searchParams.values()) keepSecret(value);
   if (url.search !== '' || url.hash !== '') {
     throw wrong(
-      'the address of the registry carries a query, which may hold a key: log in with MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
+      'the registry's address carries a query, which may hold a key: log in with MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
     );
   }
   const username = decoded(url.username) || (env.MILLRACE_REGISTRY_USERNAME ?? '');
@@ -270,17 +270,17 @@ function registrySettings(text: string, env: Environment): RegistrySettings | nu
 /** What is given is not repeated: a password that was not encoded may have got here. */
 function one<T extends string>(name: string, value: string, of: readonly T[]): T {
   const found = of.find((candidate) => candidate === value);
-  if (found === undefined) throw wrong(`${name} is one of ${of.join(', ')}`);
+  if (found === undefined) throw wrong(`${name} must be one of ${of.join(', ')}`);
   return found;
 }
 
 function whole(name: string, text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1) return value;
-  throw wrong(`${name} is a whole number, 1 or more`);
+  throw wrong(`${name} must be a whole number, 1 or more`);
 }
 
 function workerName(name: string): string {
   if (/^[A-Za-z0-9_-]+$/.test(name)) return name;
-  throw wrong(`worker may hold letters, digits, _ and - only`);
+  throw wrong(`worker may contain only letters, digits, _ and -`);
 }

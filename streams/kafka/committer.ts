@@ -331,7 +331,7 @@ function writeError(cause: unknown): MillraceError {
   if (cause instanceof MillraceError) return cause;
   return new MillraceError(
     'LOG_WRITE',
-    `the broker refused a commit, of which nothing is kept: ${reasonOf(cause)}`,
+    `the broker rejected a commit, and none of it was kept: ${reasonOf(cause)}`,
     { cause },
   );
 }
@@ -347,7 +347,7 @@ function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
       commit.reject(
         new MillraceError(
           'STALE',
-          `${owned.topic}@${owned.partition}/${offset} belongs to another process now; nothing of this commit is kept`,
+          `${owned.topic}@${owned.partition}/${offset} now belongs to another process; this commit was discarded`,
         ),
       );
       return [];

@@ -146,7 +146,7 @@ async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<re
   if (noted === all) return notes;
   throw new MillraceError(
     'NO_HISTORY',
-    `of the ${all} records of run ${run} on Kafka, ${noted} were written by commits that left a note; the others are of a version of millrace that kept no history: start the run from the beginning to be able to look back at it`,
+    `only ${noted} of the ${all} records of run ${run} on Kafka have a history; the others were written by a version of millrace that kept none: to be able to look back, start the run again from the beginning`,
     { context: { run } },
   );
 }
@@ -249,7 +249,7 @@ class Copy {
     const sealed = unseal(raw.value);
     if (sealed === null) {
       const place = `${name}@${raw.partition}/${raw.offset}`;
-      throw new MillraceError('DAMAGED', `${place} is not what was written`, {
+      throw new MillraceError('DAMAGED', `${place} was changed after it was written`, {
         context: { place },
       });
     }

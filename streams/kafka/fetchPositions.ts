@@ -80,7 +80,7 @@ async function lookUp(
 function missing(topic: string, { partition, offset }: Position): MillraceError {
   return new MillraceError(
     'NOT_FOUND',
-    `${topic} has no record at ${partition}/${offset}; it was never written, or its transaction was undone`,
+    `${topic} has no record at ${partition}/${offset}; it was never written, or its transaction was aborted`,
     { context: { topic, partition, offset } },
   );
 }

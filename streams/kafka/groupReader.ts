@@ -196,8 +196,8 @@ export class GroupReader<T> implements CurrentReader {
 function emptied(topic: string, { partition, next }: OwnedPartition): MillraceError {
   return new MillraceError(
     'TOPIC_GONE',
-    `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was and ` +
-      'was made again. To inspect what survives, run: millrace doctor RUN',
+    `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was ` +
+      'deleted and recreated. To inspect what survives, run: millrace doctor RUN',
     { context: { topic, partition, offset: next } },
   );
 }

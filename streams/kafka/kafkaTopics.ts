@@ -104,9 +104,13 @@ export class KafkaTopics {
     } catch (error) {
       if (error instanceof MillraceError) throw error;
       if (kindOf(error) === 'TOPIC_ALREADY_EXISTS') return;
-      throw new MillraceError('KAFKA', `the broker makes no topic ${name}: ${reasonOf(error)}`, {
-        cause: error,
-      });
+      throw new MillraceError(
+        'KAFKA',
+        `the broker did not create the topic ${name}: ${reasonOf(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 }

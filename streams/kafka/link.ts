@@ -163,7 +163,7 @@ export class Link {
       if ((await asked.catch(() => 1)) === 0) {
         throw new MillraceError(
           'TOPIC_GONE',
-          `the topic ${topic} is not on the broker at ${this.#address} any more: it was deleted there while the run used it. ` +
+          `the topic ${topic} is no longer on the broker at ${this.#address}: it was deleted while the run was using it. ` +
             'To inspect what survives, run: millrace doctor RUN',
           { context: { topic, brokers: this.settings.brokers } },
         );
@@ -202,7 +202,7 @@ export class Link {
 
   get #silent(): string {
     return this.#brokers.several
-      ? `a broker of the cluster at ${this.#address} does not answer; waiting until it does or another has taken its place`
+      ? `a broker of the cluster at ${this.#address} does not answer; waiting until it does or another takes its place`
       : `the broker at ${this.#address} does not answer; waiting for it`;
   }
 
@@ -322,7 +322,7 @@ export class Link {
     if (isRefused(cause)) {
       return new MillraceError(
         'KAFKA_AUTH',
-        `the broker at ${this.#address} refuses: ${reasonOf(cause).replace(/\.$/, '')}; check user, password and rights`,
+        `the broker at ${this.#address} refused access: ${reasonOf(cause).replace(/\.$/, '')}; check user, password and rights`,
         { context: { brokers: this.settings.brokers, kind }, cause },
       );
     }
@@ -333,8 +333,8 @@ export class Link {
     const seconds = Math.round(waitedMs / 1000);
     return new MillraceError(
       'KAFKA',
-      `no broker at ${this.#address} could answer for ${seconds} s (${reasonOf(cause)}); ` +
-        'check the address and that it runs; nothing is lost, start again when it does',
+      `no broker at ${this.#address} has answered for ${seconds} s (${reasonOf(cause)}); ` +
+        'check the address and that it is running; nothing is lost: start the run again once it answers',
       { context: { brokers: this.settings.brokers, kind: kindOf(cause) }, cause },
     );
   }

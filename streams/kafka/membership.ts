@@ -260,8 +260,8 @@ export class Membership {
     const { worker } = this.#options;
     return new MillraceError(
       'FENCED',
-      `another process reads as worker "${worker}" in group ${this.groupId}; this one stops, nothing is lost. ` +
-        'To run both, give each a name of its own with --worker',
+      `another process is reading as worker "${worker}" in group ${this.groupId}; this one stops, nothing is lost. ` +
+        'To run both, give each its own name with --worker',
       { context: { worker, group: this.groupId } },
     );
   }

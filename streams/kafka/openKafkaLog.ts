@@ -339,7 +339,7 @@ class KafkaLog implements Log {
     if (archive === undefined) {
       throw new MillraceError(
         'USAGE',
-        'say where records are to be archived: a folder, or the address of an object store',
+        'say where to archive records: a folder or the address of an object store',
       );
     }
     this.#shrinking ??= new ShrinkingRun({
@@ -376,7 +376,7 @@ class KafkaLog implements Log {
     if (this.#options.mode === 'write') return;
     throw new MillraceError(
       'READ_ONLY',
-      "this log was opened to read; open it with mode 'write' to read in a group or to commit",
+      "this log was opened read-only; open it with mode 'write' to read in a group or commit",
     );
   }
 
@@ -411,6 +411,6 @@ function partitionReaderOf({ reader: partitionReader }: Root): PartitionReader {
   if (!reader.stale) return partitionReader;
   throw new MillraceError(
     'STALE',
-    `group ${owned.group} has a newer reader of ${owned.topic}, which was given this record again`,
+    `a newer reader of ${owned.topic} in group ${owned.group} has taken over this record`,
   );
 }

@@ -167,7 +167,7 @@ async function outOfRange(
   if (offset < begin) {
     throw new MillraceError(
       'NOT_FOUND',
-      `${topic} begins at ${partition}/${begin}: what was at ${offset} has been deleted from the broker`,
+      `${topic} begins at ${partition}/${begin}: the record at ${offset} was deleted from the broker`,
       { context: { topic, partition, offset, begin } },
     );
   }

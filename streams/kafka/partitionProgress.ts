@@ -97,7 +97,7 @@ export function decodeProgress(offset: number, metadata: string): ProgressState 
   const numbers = readNumbers(Buffer.from(metadata.slice(MARK.length), 'base64url'));
   const [settled, ahead, ...distances] = numbers;
   if (settled === undefined || ahead === undefined) {
-    throw new MillraceError('OFFSETS', `committed offset ${offset} has metadata that is cut short`);
+    throw new MillraceError('OFFSETS', `committed offset ${offset} has truncated metadata`);
   }
   if (ahead === 0) return { seen: offset, unsettled: [], settled };
   const unsettled = [offset];

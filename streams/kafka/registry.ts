@@ -68,7 +68,7 @@ export class Schemas {
     const schema = this.#schemas.get(sealed.id);
     if (schema === undefined) {
       const why = this.#unknown.get(sealed.id);
-      throw foreign(topic, record, `names schema ${sealed.id}, which is not known`, why);
+      throw foreign(topic, record, `names the unknown schema ${sealed.id}`, why);
     }
     return this.#decoder(topic, record, schema)(sealed.body);
   }
@@ -78,7 +78,7 @@ export class Schemas {
       return topic.codec.reading(schema);
     } catch (error) {
       if (contractOf(record).startsWith(`${topic.name}/`)) throw error;
-      throw foreign(topic, record, 'was not written by the contract of this topic', error);
+      throw foreign(topic, record, 'does not follow this topic's contract', error);
     }
   }
 }

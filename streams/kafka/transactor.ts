@@ -218,14 +218,14 @@ export class Transactor {
     const { run, worker } = this.#options;
     throw new MillraceError(
       'FENCED',
-      `another process has taken over worker "${worker}" of run ${run} and goes on with it; this one stops, ` +
-        'nothing is lost. To run both, give each a name of its own with --worker',
+      `another process has taken over worker "${worker}" of run ${run}; this one stops, ` +
+        'nothing is lost. To run both, give each its own name with --worker',
       { context: { run, worker } },
     );
   }
 
   async #attempt(transaction: Transaction, writer: WriterState): Promise<Written> {
-    if (this.#epoch === null) throw new Error('the producer has not begun');
+    if (this.#epoch === null) throw new Error('the producer has not started');
     const epoch = this.#epoch;
     const writes = [...transaction.writes, this.#stateWrites(transaction, writer)];
     const added = [{ ...epoch, verifyOnly: false, topics: byTopic(writes) }];

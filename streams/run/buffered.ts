@@ -88,8 +88,8 @@ export function buffered<T>(
 function full(max: number): MillraceError {
   return new MillraceError(
     'SOURCE_FULL',
-    `${max} items wait and the Observable goes on: it cannot be paused; give the source an iterable instead, raise bufferMax, ` +
-      "or say which items may go (overflow: 'dropOldest' or 'dropNewest')",
+    `${max} items are waiting and the Observable, which cannot be paused, emits more: use an iterable instead, raise bufferMax, ` +
+      "or say which items may be dropped (overflow: 'dropOldest' or 'dropNewest')",
     { context: { bufferMax: max } },
   );
 }

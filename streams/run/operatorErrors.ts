@@ -15,7 +15,7 @@ export function notADelivery(value: unknown, place: string | undefined): Millrac
     Array.isArray(value) && value.some(isDelivery)
       ? `its operator emitted ${arrayOf(value)}${at}: bufferCount, toArray and the like take deliveries apart; ` +
           'gather records with gatherBy or gatherCount'
-      : `its operator emitted ${show(value)}${at}, which is no delivery: map and the like lose what settles the record; ` +
+      : `its operator emitted ${show(value)}${at}, which is not a delivery: map and the like lose what settles the record; ` +
           'use mapEach, expandEach or pipeEach',
     { context: { place } },
   );
@@ -36,7 +36,7 @@ export function lostRecords(places: readonly string[]): MillraceError {
   const more = places.length > NAMED_MAX ? ` and ${places.length - NAMED_MAX} more` : '';
   return new MillraceError(
     'LOST',
-    `its operator let go of ${places.slice(0, NAMED_MAX).join(', ')}${more}: neither emitted nor dropped (filter, distinct, ` +
+    `its operator lost ${places.slice(0, NAMED_MAX).join(', ')}${more}: neither emitted nor dropped (filter, distinct, ` +
       'debounceTime, switchMap and the like do that to deliveries); use keepIf, or the RxJS operator within pipeEach',
     { context: { places: places.slice(0, NAMED_MAX), count: places.length } },
   );
@@ -46,7 +46,7 @@ export function lostRecords(places: readonly string[]): MillraceError {
 export function endedEarly(): MillraceError {
   return new MillraceError(
     'ENDED',
-    'its operator completed while its input goes on (take, first, takeUntil and the like end the stage); ' +
+    'its operator completed before its input did (take, first, takeUntil and the like end the stage); ' +
       'to pass some records use keepIf, to take some outputs of each record use pipeEach',
   );
 }

@@ -81,7 +81,7 @@ describe('a run in a folder', () => {
     while ((await questions()) < QUESTIONS) await resting(50);
     const second = run();
     expect(await second.code).toBe(1);
-    expect(second.said).toMatch(/LOCKED.*process \d+ already writes this log; stop it first/);
+    expect(second.said).toMatch(/LOCKED.*process \d+ is already writing this log; stop it first/);
     expect(first.process.exitCode).toBeNull();
     first.process.kill('SIGKILL');
     expect(await first.code).toBeNull();
@@ -115,7 +115,7 @@ describe('a run in a folder', () => {
     writeFileSync(log, bytes);
     const tap = millrace('tap', 'r.questions', '--runs', folder.path);
     await tap.code;
-    expect(tap.said).toMatch(/questions@\d+.*its checksum differs.*millrace doctor/);
+    expect(tap.said).toMatch(/questions@\d+.*its checksum does not match.*millrace doctor/);
     expect(statSync(log).size).toBe(bytes.length);
   }, 180_000);
 });

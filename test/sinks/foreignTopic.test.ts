@@ -99,5 +99,5 @@ test('the address of a foreign topic holds no password', () => {
   expect(() => foreignTopic('kafka://me:secret@host/topic', {})).toThrow(
     'MILLRACE_FOREIGN_KAFKA_PASSWORD',
   );
-  expect(() => foreignTopic('kafka://host', {})).toThrow('names no topic');
+  expect(() => foreignTopic('kafka://host', {})).toThrow('has no topic');
 });

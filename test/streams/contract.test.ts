@@ -79,7 +79,7 @@ describe('an incompatible change of a contract', () => {
       'a lost word',
       thing(['a', choice('x', 'y', 'z')]),
       thing(['a', choice('x')]),
-      /field a lost y, z: older records hold such words/,
+      /field a lost y, z: older records use them/,
     ],
     ['a lost null', thing(['a', ['null', 'long']]), thing(['a', 'long']), /field a could be null/],
     [

@@ -56,7 +56,7 @@ const failsWith = (code: string, message: RegExp) => ({
 
 describe('a stage that breaks the rules of operators fails with the record and a remedy', () => {
   const cases: readonly (readonly [string, Deliveries, string, RegExp])[] = [
-    ['filter on deliveries', filter(isEven), 'LOST', /let go of metrics@0\/1 \(key m1\).*keepIf/],
+    ['filter on deliveries', filter(isEven), 'LOST', /lost metrics@0\/1 \(key m1\).*keepIf/],
     ['debounceTime', debounceTime(30), 'LOST', /metrics@0\/\d \(key m\d\).*pipeEach/],
     [
       'bufferCount',
@@ -106,7 +106,7 @@ describe('a stage that breaks the rules of operators fails with the record and a
       'NOT_A_DELIVERY',
       /bare number \(0\)/,
     ],
-    ['take', take(3), 'ENDED', /completed while its input goes on.*keepIf/],
+    ['take', take(3), 'ENDED', /completed before its input did.*keepIf/],
   ];
   test.each(cases)('for %s', async (_, run, code, message) => {
     await expect(running(run)).rejects.toMatchObject(failsWith(code, message));

@@ -72,7 +72,7 @@ export class KeyCheck {
     const known = this.#runs.get(topic);
     if (known !== undefined) return known;
     const runs = runsOf(this.#store, topic);
-    if (runs === null) this.#fault(topic, 'what the log says of its index was changed');
+    if (runs === null) this.#fault(topic, 'the list of its index pages was changed');
     this.#runs.set(topic, runs ?? []);
     return runs ?? [];
   }
@@ -87,7 +87,7 @@ export class KeyCheck {
     const records = `of records ${run.from} to ${run.to - 1}`;
     if (said === null) this.#fault(topic, `a page of its index ${records} was changed`);
     else if (!same(expected, said, unseen)) {
-      this.#fault(topic, `its index ${records} names other records than there are`);
+      this.#fault(topic, `its index ${records} does not match the records`);
     }
   }
 

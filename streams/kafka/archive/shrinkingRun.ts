@@ -203,8 +203,8 @@ export class ShrinkingRun implements Shrinking<Next> {
     const { run } = this.#parts;
     return new MillraceError(
       'KAFKA_AUTH',
-      `the run's user may not delete records of ${name}: give it the right to delete on topics that begin with ${run}. ` +
-        '(what is archived already is deleted then), or run without --keep-log; nothing is lost',
+      `the run's user may not delete records of ${name}: grant it the right to delete on topics that begin with ${run}. ` +
+        '(archived records are then deleted), or run without --keep-log; nothing is lost',
       { context: { run, topic: name }, cause },
     );
   }

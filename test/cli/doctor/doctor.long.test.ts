@@ -88,7 +88,7 @@ describe('millrace doctor', () => {
     const held = await openLog({ folder: logFolder(folder), mode: 'write' });
     const io = fakeIo(runs);
     expect(await main(['doctor', name, '--runs', runs, '--index'], io)).toBe(1);
-    expect(io.stderr().join()).toMatch(/LOCKED.*already writes this log/);
+    expect(io.stderr().join()).toMatch(/LOCKED.*is already writing this log/);
     await held.close();
   });
 

@@ -15,7 +15,9 @@ describe('an envelope', () => {
     for (let bit = 0; bit < 8 * bytes.length; bit++) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3]! ^= 1 << (bit & 7);
-      expect(() => unseal(changed, 'rollouts@4')).toThrow('rollouts@4 is not what was written');
+      expect(() => unseal(changed, 'rollouts@4')).toThrow(
+        'rollouts@4 was changed after it was written',
+      );
     }
     for (let length = 0; length < bytes.length; length++) {
       expect(() => unseal(bytes.subarray(0, length), 'rollouts@4')).toThrow(/not what was written/);

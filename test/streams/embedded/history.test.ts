@@ -46,6 +46,6 @@ describe('the history of a log', () => {
 
   test('is refused if it does not begin with the log', () => {
     const moments: Moment[] = [{ appended: { metrics: [5, 6] }, settled: [], marks: {} }];
-    expect(() => standingAfter(moments, 'metrics', 5)).toThrow('kept no history');
+    expect(() => standingAfter(moments, 'metrics', 5)).toThrow('kept none');
   });
 });

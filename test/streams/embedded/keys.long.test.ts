@@ -253,7 +253,7 @@ describe('an incomplete or changed index by key', () => {
       }),
     );
     expect(await faults()).toEqual([
-      'tool-calls: its index of records 0 to 4095 names other records than there are',
+      'tool-calls: its index of records 0 to 4095 does not match the records',
     ]);
   });
 
@@ -264,7 +264,7 @@ describe('an incomplete or changed index by key', () => {
     await state.put(['keys', calls.name], `${state.get(['keys', calls.name])} `);
     await env.close();
     expect(await holdsTheLaw()).toEqual([{ from: 0, to: 5000, damaged: true }]);
-    expect(await faults()).toEqual(['tool-calls: what the log says of its index was changed']);
+    expect(await faults()).toEqual(['tool-calls: the list of its index pages was changed']);
     await withLog('write', (log) => append(log, 600, 2));
     expect(read(await holdsTheLaw())).toBe(5000 + 88);
   });

@@ -88,7 +88,7 @@ describe('an archive in an object store', () => {
     );
     process.env.MILLRACE_HOSTS = new URL(at).host;
     const failed = await log.retain!(retention).catch((error: Error) => error.message);
-    expect(failed).toMatch(/^PUT http.* is refused with status 403 \(not with .*secret/);
+    expect(failed).toMatch(/^PUT http.* was refused with status 403 \(not with .*secret/);
     expect(failed).not.toContain('another-token-18');
     expect(await idsOf(log)).toEqual(ids(30));
     process.env.MILLRACE_ARCHIVE_TOKEN = TOKEN;

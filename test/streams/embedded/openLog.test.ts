@@ -229,7 +229,9 @@ describe('a log with a damaged file', () => {
     log = await open('read');
     await expect(log.stats()).rejects.toMatchObject({
       code: 'DAMAGED',
-      message: expect.stringMatching(/what the log says of head metrics is not what was written/),
+      message: expect.stringMatching(
+        /the log's entry head metrics was changed after it was written/,
+      ),
     });
   });
 

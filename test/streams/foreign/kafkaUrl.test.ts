@@ -90,7 +90,7 @@ describe('the address of a Kafka log', () => {
     ['kafka://h?sasl=plain', /needs a user/],
     ['kafkas://h?ca=/nowhere/ca.pem', /ca file cannot be read/],
     ['kafka://h?registry=reg', /registry is not an http/],
-    ['kafka://h?worker=a.b', /worker may hold/],
+    ['kafka://h?worker=a.b', /worker may contain/],
   ])('%s is refused with a reason', (url, reason) => {
     expect(() => kafkaSettings(url)).toThrow(reason);
   });

@@ -39,7 +39,9 @@ describeKafka('a topic that is deleted on the broker', () => {
     await deleteTopics(run, 'questions');
     const gone = {
       code: 'TOPIC_GONE',
-      message: expect.stringMatching(`${run}.questions is not on the broker at .*deleted there`),
+      message: expect.stringMatching(
+        `${run}.questions is no longer on the broker at .*deleted while`,
+      ),
     };
     expect(await failed).toMatchObject(gone);
     const commit = log.commit((tx) => tx.append(topics.questions, question({ id: 'late' })));

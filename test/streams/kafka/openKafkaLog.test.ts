@@ -175,8 +175,8 @@ describeKafka('a log on Kafka', () => {
     expect(letters.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/is not in the wire format/),
       expect.stringMatching(/is not in the wire format/),
-      expect.stringMatching(/was not written by the contract of this topic/),
-      expect.stringMatching(/names schema 99, which is not known/),
+      expect.stringMatching(/does not follow this topic's contract/),
+      expect.stringMatching(/names the unknown schema 99/),
       expect.stringMatching(/does not decode in field id/),
     ]);
     expect(letters.every((letter) => letter.key === key)).toBe(true);
@@ -299,7 +299,7 @@ describeKafka('a log on Kafka', () => {
   test('reports why the broker creates no topic', async () => {
     const opening = open({ url: `${kafkaUrl}?replication=99` });
     await expect(opening).rejects.toMatchObject({ code: 'KAFKA' });
-    await expect(opening).rejects.toThrow(/makes no topic .*_state: .*replicat/i);
+    await expect(opening).rejects.toThrow(/did not create the topic .*_state: .*replicat/i);
   });
 
   test('opened to read, reports that there is no such run', async () => {

@@ -62,6 +62,6 @@ describe('progress in a partition', () => {
   });
 
   test('is refused from truncated metadata', () => {
-    expect(() => decodeProgress(42, 'm1.')).toThrow(/cut short/);
+    expect(() => decodeProgress(42, 'm1.')).toThrow(/truncated/);
   });
 });

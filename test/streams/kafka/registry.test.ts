@@ -74,7 +74,7 @@ describe('a registry server', () => {
     server.answer = (request, response) =>
       response.writeHead(302, { location: other.url + request.url }).end();
     await expect(new Schemas(registry).idOf(topics.questions)).rejects.toThrow(
-      /redirects \(HTTP 302\), and no redirect is followed/,
+      /redirects \(HTTP 302\), and redirects are not followed/,
     );
     expect(other.logins).toEqual([]);
     await other.close();
@@ -133,9 +133,7 @@ describe('a registry server', () => {
     ];
     await schemas.prepare([unknown, known]);
     expect(schemas.decode(topics.questions, known).id).toBe('q');
-    expect(() => schemas.decode(topics.questions, unknown)).toThrow(
-      /schema 77, which is not known/,
-    );
+    expect(() => schemas.decode(topics.questions, unknown)).toThrow(/schema 77/);
   });
 
   test('is not given a schema that could not read the older ones', async () => {

@@ -124,7 +124,7 @@ describeKafka('a broker with TLS and logins', () => {
     await expect(log.retain!(limits)).rejects.toMatchObject({
       code: 'KAFKA_AUTH',
       message: expect.stringMatching(
-        /may not delete records of secured\.tool-calls: give it the right to delete on topics that begin with secured\./,
+        /may not delete records of secured\.tool-calls: grant it the right to delete on topics that begin with secured\./,
       ),
     });
     const read = async () => {
