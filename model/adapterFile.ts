@@ -36,7 +36,7 @@ function describedIn(path: string, text: string): Described {
     return described.parse(JSON.parse(text));
   } catch (cause) {
     throw checkpointError(
-      `${path}: what its metadata says of an adapter cannot be read: save it again`,
+      `${path}: its adapter metadata cannot be read: save it again`,
       { file: path },
       cause,
     );
@@ -141,8 +141,8 @@ export class PublishedWeights {
     if (this.#base?.path !== base || this.#base.digest !== baseDigest) {
       if (baseDigest === '') {
         this.#warn(
-          `${path} is an adapter that does not say which bytes its policy ${base} had: whether they have changed since ` +
-            'cannot be told. An adapter that is saved again says it',
+          `${path} is an adapter without a digest of its policy ${base}, so nobody can tell whether the policy has changed since. ` +
+            'Save the adapter again to add one',
         );
       }
       this.#base = { path: base, digest: baseDigest, policy: await loadPolicy(base, baseDigest) };

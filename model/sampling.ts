@@ -30,7 +30,7 @@ export const samplingSettings = {
     .positive()
     .max(1)
     .default(1)
-    .describe('draw from the fewest most probable tokens with this share; 1 = all'),
+    .describe('draw from the smallest set of tokens with this total probability; 1 = all'),
   topK: z
     .number()
     .int()
@@ -42,7 +42,7 @@ export const samplingSettings = {
     .min(0)
     .lt(1)
     .default(0)
-    .describe('draw from tokens with this part of the highest probability; 0 = all'),
+    .describe('draw from tokens with at least this share of the highest probability; 0 = all'),
   repetitionPenalty: z
     .number()
     .positive()

@@ -59,8 +59,8 @@ export async function readingVersion<T>(
     const { code, message, context } = cause;
     throw new MillraceError(
       code,
-      `policy version ${version}: ${message}. Restore it from a backup, or go back to a version that is intact: ` +
-        'millrace doctor RUN says which are not, millrace rewind RUN --to step=N --into NAME goes back',
+      `policy version ${version}: ${message}. Restore it from a backup, or go back to an intact version: ` +
+        'millrace doctor RUN lists the damaged ones, millrace rewind RUN --to step=N --into NAME goes back',
       { context: { ...context, version }, cause },
     );
   }

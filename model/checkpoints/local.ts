@@ -72,7 +72,7 @@ export function localCheckpoints(run: string): CheckpointStore {
         const found = await digestAt(pathOf(checkpoint));
         if (found === checkpoint.digest) return { kind: 'whole' };
         const [is, was] = [found, checkpoint.digest].map((digest) => `${digest.slice(0, 12)}…`);
-        return { kind: 'changed', why: `has digest ${is}, its manifest says ${was}` };
+        return { kind: 'changed', why: `has digest ${is}, but its manifest says ${was}` };
       } catch (error) {
         return { kind: 'changed', why: `cannot be read: ${messageOf(error)}` };
       }

@@ -11,7 +11,7 @@ import { type GrpoOptions, SPREAD_EPSILON } from './grpo.ts';
 export function grpoPassk({ normByStd = true }: GrpoOptions = {}): ScoreAdvantage {
   return (scores) => {
     if (scores.length < 2) {
-      throw new Error(`pass@k needs 2 rollouts of a question or more, got ${scores.length}`);
+      throw new Error(`pass@k needs at least 2 rollouts of a question, got ${scores.length}`);
     }
     const [first, second] = scores.toSorted((a, b) => b - a);
     const lead = (first! - second!) / (normByStd ? sampleDeviation(scores) + SPREAD_EPSILON : 1);

@@ -48,7 +48,7 @@ export function lagCorrected(
       `${proximalLogProbs.length} proximal log-probs for ${mask.length} tokens: score the whole sequence`,
     );
   const { cap } = correction;
-  if (cap !== undefined && !(cap >= 1)) throw new Error(`cap is ${cap}: make it 1 or more`);
+  if (cap !== undefined && !(cap >= 1)) throw new Error(`cap is ${cap}; it must be 1 or more`);
   const importance = Float32Array.from(mask, (selected, place) =>
     selected === 1 ? lagWeight(proximalLogProbs[place]!, oldLogProbs[place]!, correction) : 0,
   );

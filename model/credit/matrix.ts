@@ -35,7 +35,7 @@ export function maskedMean(matrix: Matrix, mask: Mask): number {
 /** Unbiased variance of the selected entries; throws when there are fewer than two. */
 export function maskedVariance(matrix: Matrix, mask: Mask): number {
   const count = countSelected(mask);
-  if (count <= 1) throw new Error(`a variance needs 2 selected tokens or more, got ${count}`);
+  if (count <= 1) throw new Error(`a variance needs at least 2 selected tokens, got ${count}`);
   const mean = maskedMean(matrix, mask);
   const squares = mapMatrix(matrix, (item) => (item - mean) ** 2);
   return (maskedMean(squares, mask) * count) / (count - 1);

@@ -36,7 +36,7 @@ export function actionMask(
   const mask = new Uint8Array(length);
   for (const { kind, start, end } of actions) {
     if (!(start >= 0 && start <= end && end <= length))
-      throw new Error(`an action of tokens ${start} to ${end} does not lie in ${length} tokens`);
+      throw new Error(`an action of tokens ${start} to ${end} is outside the ${length} tokens`);
     if (kind !== 'search' || search) mask.fill(1, start, end);
   }
   return mask;

@@ -76,7 +76,8 @@ export function readEncoderConfig(path: string, json: unknown): EncoderConfig | 
       path,
       `position_embedding_type '${it.position_embedding_type}' is not implemented`,
     );
-  if (it.is_decoder === true) throw refuse(path, 'is_decoder: a decoder is no encoder of texts');
+  if (it.is_decoder === true)
+    throw refuse(path, 'is_decoder is set: a decoder cannot encode texts');
   if (it.hidden_size % it.num_attention_heads !== 0)
     throw refuse(path, 'hidden_size must be a multiple of num_attention_heads');
   const behind = FAMILIES[it.model_type] === true;

@@ -80,7 +80,7 @@ function poolingOf(
   const path = join(folder, '1_Pooling/config.json');
   throw new MillraceError(
     'MODEL_CONFIG',
-    `${path}: only pooling by mean or by the first token (cls) is implemented; say which one with --pooling to try it all the same`,
+    `${path}: only pooling by mean or by the first token (cls) is implemented; name one with --pooling to try it anyway`,
     { context: { file: path } },
   );
 }

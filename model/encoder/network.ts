@@ -47,7 +47,7 @@ export async function openNetwork(
   throw new MillraceError(
     'MODEL_CONFIG',
     `${join(folder, 'config.json')}: model_type '${kind}' is not implemented (bert, roberta and xlm-roberta are): ` +
-      `export the model to ${ONNX_FILE} in its folder, and that is run`,
+      `export the model to ${ONNX_FILE} in its folder to use it`,
     { context: { file: folder, kind } },
   );
 }
@@ -148,7 +148,7 @@ async function onnxNetwork(path: string, threads: number): Promise<Network> {
   const alien = session.inputNames.find((name) => !known.includes(name));
   if (alien !== undefined)
     throw checkpointError(
-      `${path} wants the input '${alien}', which no text encoder has: export it for feature extraction`,
+      `${path} requires the input '${alien}', which no text encoder has: export it for feature extraction`,
       { file: path },
     );
   return {
@@ -172,7 +172,7 @@ async function onnxNetwork(path: string, threads: number): Promise<Network> {
       const hidden = results.last_hidden_state ?? results[session.outputNames[0] as string];
       if (hidden?.dims.length !== 3 || !(hidden.data instanceof Float32Array))
         throw checkpointError(
-          `${path} gives no vectors of tokens in float32 (last_hidden_state): export it for feature extraction`,
+          `${path} has no float32 output of token vectors (last_hidden_state): export it for feature extraction`,
           { file: path },
         );
       return { data: hidden.data, size: hidden.dims[2] as number };

@@ -34,7 +34,7 @@ export async function openTextTokens(folder: string): Promise<TextTokens> {
   } catch (cause) {
     throw new MillraceError(
       'TOKENIZER',
-      `${path} is not a tokenizer that can be read (${messageOf(cause)})`,
+      `${path} is not a readable tokenizer (${messageOf(cause)})`,
       { context: { file: path }, cause },
     );
   }

@@ -34,7 +34,11 @@ const pattern = z
     if (keys.length > PATTERNS_MAX) context.addIssue(`more than ${PATTERNS_MAX} entries`);
     const odd = keys.slice(0, PATTERNS_MAX).find((key) => !isRegExp(key));
     if (odd !== undefined)
-      context.addIssue({ code: 'custom', path: [odd], message: 'it is no regular expression' });
+      context.addIssue({
+        code: 'custom',
+        path: [odd],
+        message: 'it is not a valid regular expression',
+      });
   })
   .nullish();
 
@@ -66,12 +70,13 @@ const configFile = z.looseObject({
 type ConfigFile = z.infer<typeof configFile>;
 
 function unsupported(config: ConfigFile): string | null {
-  if (config.peft_type !== 'LORA') return `peft_type is ${config.peft_type}; LORA is read`;
-  if (config.use_dora) return 'use_dora is set; plain LoRA is read';
-  if (config.fan_in_fan_out) return 'fan_in_fan_out is set; [out, in] weights are read';
+  if (config.peft_type !== 'LORA')
+    return `peft_type is ${config.peft_type}; only LORA is supported`;
+  if (config.use_dora) return 'use_dora is set; only plain LoRA is supported';
+  if (config.fan_in_fan_out) return 'fan_in_fan_out is set; only [out, in] weights are supported';
   if (config.bias != null && config.bias !== 'none')
-    return `bias is '${config.bias}'; none is read`;
-  if (config.lora_bias) return 'lora_bias is set; adapters without biases are read';
+    return `bias is '${config.bias}'; only none is supported`;
+  if (config.lora_bias) return 'lora_bias is set; only adapters without biases are supported';
   if (config.modules_to_save != null && config.modules_to_save.length > 0)
     return `modules_to_save is ${config.modules_to_save.join(', ')}; merge them with PEFT first`;
   return null;
@@ -124,7 +129,7 @@ async function readModules(
     () => modulesOf(file, config, halves),
     () =>
       checkpointError(
-        `${file.path}: rank_pattern and alpha_pattern in ${ADAPTER_CONFIG} take too long to be looked up`,
+        `${file.path}: rank_pattern and alpha_pattern in ${ADAPTER_CONFIG} take too long to match`,
         { file: file.path },
       ),
   );
@@ -142,7 +147,7 @@ function modulesOf(
     const rank = a?.shape[0];
     if (a?.shape.length !== 2 || b?.shape.length !== 2 || b.shape[1] !== rank)
       throw checkpointError(
-        `${file.path}: '${module}' has lora_A ${shapeText(a?.shape)} and lora_B ${shapeText(b?.shape)}, which do not multiply`,
+        `${file.path}: '${module}' has lora_A ${shapeText(a?.shape)} and lora_B ${shapeText(b?.shape)}, which cannot be multiplied`,
         { file: file.path, tensor: module, expected: a?.shape, found: b?.shape },
       );
     const expected = matched(config.rank_pattern, module) ?? config.r;

@@ -42,7 +42,7 @@ export async function addTokens(
   const json = (await readJson(path)) as Readonly<Record<string, unknown>>;
   if (json.kind === 'words')
     throw checkpointError(
-      `${path} is a word vocabulary of ours: its tags are tokens already; make one with the tags that you need`,
+      `${path} is one of our word vocabularies, whose tags are already tokens; create one with the tags you need`,
       { file: path },
     );
   const tokenizer = bpeTokenizer(path, json);

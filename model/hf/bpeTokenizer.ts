@@ -78,7 +78,11 @@ export function bpeTokenizer(path: string, json: unknown): BpeTokenizer {
     return tokenizerOf(path, json);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw refuse(path, 'its parts nest too deep, or a regular expression is too large', error);
+    throw refuse(
+      path,
+      'its parts are nested too deeply, or a regular expression is too large',
+      error,
+    );
   }
 }
 
@@ -98,7 +102,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
     throw refuse(
       path,
       `${kind === 'BPE' ? 'not a byte-pair tokenizer' : `a tokenizer of the kind ${String(kind)}`}: only byte-pair ` +
-        'tokenizers are read (model.vocab and model.merges), the kind of Llama, Qwen, Mistral and Gemma checkpoints',
+        'tokenizers are supported (model.vocab and model.merges), the kind of Llama, Qwen, Mistral and Gemma checkpoints',
     );
   const { added_tokens: added, model } = parsed.data;
   const data = { ...parsed.data, pre_tokenizer: preTokenizer(path, parsed.data) };
@@ -302,7 +306,7 @@ function problemsOf(vocab: Readonly<Record<string, number>>, fallback: boolean):
   const missing = names.filter((name) => !Object.hasOwn(vocab, name)).length;
   return missing === 0
     ? []
-    : [`the vocabulary lacks ${missing} of the 256 bytes: text with them does not come back`];
+    : [`the vocabulary lacks ${missing} of the 256 bytes: text with them cannot be restored`];
 }
 
 /** By id, the bytes that a token adds to a text. */

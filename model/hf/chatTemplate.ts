@@ -115,7 +115,7 @@ export function chatTemplate(
       const roles = messages.map(({ role }) => role).join(', ');
       throw refuse(
         path,
-        `the chat template does not take these messages (${roles}): ${described(cause)}`,
+        `the chat template cannot render these messages (${roles}): ${described(cause)}`,
         cause,
       );
     }

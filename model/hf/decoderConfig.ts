@@ -79,7 +79,7 @@ export function readDecoderConfig(path: string, json: unknown): DecoderConfig {
   if (typeof family !== 'string' || !FAMILIES.includes(family))
     throw refuse(
       path,
-      `model_type is ${JSON.stringify(family)}; this reads ${FAMILIES.join(', ')} (SmolLM2 is a llama)`,
+      `model_type is ${JSON.stringify(family)}; supported are ${FAMILIES.join(', ')} (SmolLM2 is a llama)`,
     );
   const parsed = file.safeParse(json);
   if (!parsed.success) {
@@ -103,7 +103,7 @@ function unsupported(config: File): string | null {
   const { rope_scaling: scaling, rope_parameters: parameters } = config;
   const partial = [config, scaling, parameters].map((part) => part?.partial_rotary_factor ?? 1);
   if (partial.some((factor) => factor !== 1))
-    return 'partial_rotary_factor is not 1; rotary positions over the whole head are implemented';
+    return 'partial_rotary_factor is not 1; only rotary positions over the whole head are implemented';
   return null;
 }
 
@@ -173,7 +173,7 @@ function readRope(path: string, scaling: Rope, maxPositions: number): RopeScalin
     default:
       throw refuse(
         path,
-        `rope type '${kind}' is not implemented; default, linear, dynamic, llama3, yarn are`,
+        `rope type '${kind}' is not implemented; only default, linear, dynamic, llama3 and yarn are`,
       );
   }
 }

@@ -62,8 +62,8 @@ function endOfTurn(
   if (found !== undefined) return found;
   const shown = ends.map((end) => JSON.stringify(end)).join(', ');
   throw refusal(
-    `the chat template does not end message ${message} with one of ${shown}: a conversation cannot grow behind it ` +
-      'token by token (is an end token missing in generation_config.json?)',
+    `the chat template does not end message ${message} with one of ${shown}, so the conversation cannot be continued ` +
+      'token by token after it (is an end token missing in generation_config.json?)',
   );
 }
 
@@ -218,7 +218,7 @@ export function checkChatTools(
   if (refused !== null && asText.refused !== null) throw refused;
   const lost = refused === null ? missing : asText.missing;
   throw refusal(
-    `the chat template does not write ${lost.join(' and ')}: it is not made for calls of tools; use one that is ` +
+    `the chat template leaves out ${lost.join(' and ')}: it does not support tool calls; use one that does ` +
       '(chat_template.jinja beside the tokenizer), or the dialect tags',
   );
 }

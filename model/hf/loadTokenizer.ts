@@ -169,7 +169,7 @@ async function findEnds(
   if (ends.size > 0) return [...ends];
   throw new MillraceError(
     'TOKENIZER',
-    `${folder} names no end-of-text token: set eos_token in tokenizer_config.json`,
+    `${folder} has no end-of-text token: set eos_token in tokenizer_config.json`,
     { context: { file: folder } },
   );
 }

@@ -102,7 +102,7 @@ function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
   if (targets.length === 0) refuse(`targets is empty; leave it out for all of ${names}`);
   const strange = targets.find((target) => !known.includes(target));
   if (strange !== undefined) {
-    refuse(`targets has ${JSON.stringify(strange)}, and no layer has it; there are ${names}`);
+    refuse(`targets has ${JSON.stringify(strange)}, which is not a layer; the layers are ${names}`);
   }
 }
 
@@ -122,7 +122,7 @@ export function checkAdapter(adapter: LoraAdapter, config: DecoderConfig, folder
     const found = [b.shape[0]!, a.shape[1]!];
     if (expected?.join() !== found.join())
       throw checkpointError(
-        `${folder}: the adapter changes '${module}' of shape ${shapeText(found)}, and the policy has ${shapeText(expected)}: it was trained on another model`,
+        `${folder}: the adapter changes '${module}' of shape ${shapeText(found)}, and the policy has ${shapeText(expected)}: it was trained on a different model`,
         { file: folder, tensor: module, expected, found },
       );
   }

@@ -47,7 +47,7 @@ async function inTheWay(path: string): Promise<boolean> {
 }
 
 function exists(path: string) {
-  return checkpointError(`${path} exists and is not overwritten: name a new folder`, {
+  return checkpointError(`${path} already exists: name a new folder`, {
     file: path,
   });
 }

@@ -95,8 +95,8 @@ async function findWeights(folder: string): Promise<Weights> {
   throw checkpointError(
     `${folder} has neither ${WEIGHTS_FILE} nor ${INDEX_FILE}${
       pickled === undefined
-        ? ': is it the folder of a checkpoint?'
-        : `; ${pickled} is not read: save the model as safetensors`
+        ? ': is it a checkpoint folder?'
+        : `; ${pickled} is not supported: save the model as safetensors`
     }`,
     { file: folder },
   );
@@ -124,13 +124,13 @@ function ownersOf(
   for (const [tensor, file] of places)
     if (owners.get(tensor) !== byName.get(file))
       throw checkpointError(
-        `${join(folder, file)} has no tensor '${tensor}', which the index places there: the shards are not from one save`,
+        `${join(folder, file)} has no tensor '${tensor}', which the index lists there: the shards are from different saves`,
         { file: join(folder, file), tensor, expected: file },
       );
   for (const [tensor, file] of owners)
     if (!places.has(tensor))
       throw checkpointError(
-        `${file.path} has a tensor '${tensor}' that is not in the index: the shards are not from one save`,
+        `${file.path} has a tensor '${tensor}' that is not in the index: the shards are from different saves`,
         { file: file.path, tensor },
       );
   return owners;

@@ -15,7 +15,7 @@ export async function mustBeOrdinary(path: string, below = BELOW): Promise<void>
   if (entry === null || entry.isFile()) return;
   if (!entry.isDirectory()) {
     throw checkpointError(
-      `${path} is neither a file nor a folder (a named pipe, a socket or a device): nothing is read from it; copy the model again`,
+      `${path} is neither a file nor a folder (a named pipe, a socket or a device): copy the model again`,
       { file: path },
     );
   }

@@ -52,7 +52,7 @@ function shapesOf(path: string, config: DecoderConfig): ReadonlyMap<string, read
 /** One line for a person. */
 export function problemText({ tensor, expected, found }: ParameterProblem): string {
   return expected === undefined
-    ? `tensor '${tensor}' ${shapeText(found)} is no parameter of the network that the configuration describes`
+    ? `tensor '${tensor}' ${shapeText(found)} is not a parameter of the network that the configuration describes`
     : `tensor '${tensor}' should be ${shapeText(expected)}, not ${found === undefined ? '[missing]' : shapeText(found)}`;
 }
 

@@ -21,7 +21,7 @@ export const cispo = defineLoss({
   settings: z.object({
     clipLow: z.number().positive().default(1).describe('how far below 1 a weight may be'),
     clipHigh: z.number().positive().default(4).describe('how far above 1 a weight may be'),
-    aggregation: aggregation.default('token-mean').describe('how token losses become one'),
+    aggregation: aggregation.default('token-mean').describe('how token losses are aggregated'),
     ...termSettings,
   }),
   ...overRollouts,

@@ -29,8 +29,12 @@ export const clipped = defineLoss({
   settings: z.object({
     clipLow: z.number().positive().default(0.2).describe('how far below 1 a ratio still counts'),
     clipHigh: z.number().positive().default(0.2).describe('how far above 1 a ratio still counts'),
-    clipC: z.number().gt(1).default(3).describe('dual clip: most that a negative advantage costs'),
-    aggregation: aggregation.default('token-mean').describe('how token losses become one'),
+    clipC: z
+      .number()
+      .gt(1)
+      .default(3)
+      .describe('dual clip: the most that a negative advantage may cost'),
+    aggregation: aggregation.default('token-mean').describe('how token losses are aggregated'),
     ...termSettings,
     aepo: z
       .object({
@@ -42,7 +46,7 @@ export const clipped = defineLoss({
           .number()
           .nonnegative()
           .default(0)
-          .describe('how much more unsure tokens weigh; the method has 0.2'),
+          .describe('extra weight of uncertain tokens; the method uses 0.2'),
       })
       .prefault({}),
   }),

@@ -19,7 +19,7 @@ export const dpo = defineLoss({
       .number()
       .positive()
       .default(0.1)
-      .describe('strength of the tie to the reference policy'),
+      .describe('strength of the penalty for leaving the reference policy'),
   }),
   data: 'pairs',
   reference: () => true,

@@ -77,6 +77,6 @@ function answered(result: PoolResult<Generated>): Answered {
     result.kind === 'refused' ? 'MODEL_REFUSED' : 'MODEL_DOWN',
     result.kind === 'refused'
       ? `the server refuses the request: ${result.reason}`
-      : `${result.away ? 'no server answers' : 'the servers answer, but with nothing that can be used'}: ${result.reason}. Check the servers and start the run again.`,
+      : `${result.away ? 'no server answers' : 'no server gave a usable answer'}: ${result.reason}. Check the servers and start the run again.`,
   );
 }

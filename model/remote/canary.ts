@@ -99,7 +99,7 @@ export class Canary {
       if (gap > REPEAT_NOISE)
         throw wrong(
           this.#url(server),
-          `changed what '${serving.label || 'the base model'}' says by ${short(gap)} nats a token when newer weights were loaded beside it`,
+          `changed the log-probs of '${serving.label || 'the base model'}' by ${short(gap)} nats a token when newer weights were loaded beside it`,
         );
     }
   }
@@ -125,7 +125,7 @@ export class Canary {
       if (stands || isOld) {
         throw wrong(
           url,
-          `still answers with '${before.label || 'the base model'}' after version ${version} was loaded (the trainer's numbers moved by ${short(moved)} nats a token)`,
+          `still answers with '${before.label || 'the base model'}' after version ${version} was loaded (the trainer's log-probs moved by ${short(moved)} nats a token)`,
         );
       }
     }
@@ -191,7 +191,7 @@ function maxGap(one: Scores, other: Scores): number {
 function wrong(url: string, what: string): MillraceError {
   return new MillraceError(
     'WEIGHTS_WRONG',
-    `${url} ${what}. Nothing is generated with it: see that it has the same base model, reads the same disk and loads adapters of this rank`,
+    `${url} ${what}. Nothing is generated with it: check that it has the same base model, reads the same disk and loads adapters of this rank`,
     { context: { url } },
   );
 }

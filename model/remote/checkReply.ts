@@ -35,12 +35,14 @@ export function checked(made: Generated, expected: Expected): Generated {
     throw new Error(`${tokens.length} tokens came with ${logProbs.length} log-probs`);
   }
   if (tokens.length > maxTokens) {
-    throw new Error(`${tokens.length} tokens came and ${maxTokens} were asked for`);
+    throw new Error(`${tokens.length} tokens came, but only ${maxTokens} were requested`);
   }
   for (const [place, token] of tokens.entries()) {
     if (!Number.isInteger(token) || token < 0 || token >= vocabSize) {
       const vocabulary = vocabSize === ANY_VOCABULARY ? '' : `, the vocabulary has ${vocabSize}`;
-      throw new Error(`token ${place} of the reply is ${token}: no token id${vocabulary}`);
+      throw new Error(
+        `token ${place} of the reply is ${token}, which is not a token id${vocabulary}`,
+      );
     }
   }
   for (const [place, logProb] of logProbs.entries()) {
@@ -72,12 +74,12 @@ function checkLabel({ label: said }: Generated, { label, reported }: Serving): v
   if (isLabel(said)) {
     throw new MillraceError(
       'WEIGHTS_LOST',
-      `a server answered with weights '${said}' and not '${label}': it was away when those were loaded, or another run loads weights into it`,
+      `a server answered with weights '${said}' instead of '${label}': it was away when those were loaded, or another run loads weights into it`,
     );
   }
   throw new MillraceError(
     'WEIGHTS_UNKNOWN',
-    `a server answered with weights '${said}' and not '${label}': something else loads weights into it`,
+    `a server answered with weights '${said}' instead of '${label}': something else loads weights into it`,
   );
 }
 
@@ -105,14 +107,14 @@ export function generationOf(
   if (found?.stopText === undefined && found !== null && end < made.tokens.length) {
     throw new MillraceError(
       'MODEL_REPLY',
-      `a server went on after stop token ${made.tokens[end - 1]}: its wire has to send the stop tokens`,
+      `a server continued after stop token ${made.tokens[end - 1]}: its wire must send the stop tokens`,
     );
   }
   if (found === null && made.tokens.length < maxTokens) {
     throw new MillraceError(
       'MODEL_REPLY',
-      `a server ended after ${made.tokens.length} of ${maxTokens} tokens at token ${last}, which is no stop token${stopTexts.length > 0 ? ' and completes no stop text' : ''}: name the ` +
-        "model's end token among the stop tokens, and start vLLM with --generation-config vllm",
+      `a server ended after ${made.tokens.length} of ${maxTokens} tokens at token ${last}, which is not a stop token${stopTexts.length > 0 ? ' and completes no stop text' : ''}: add the ` +
+        "model's end token to the stop tokens, and start vLLM with --generation-config vllm",
     );
   }
   return {

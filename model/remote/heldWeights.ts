@@ -255,9 +255,9 @@ export class HeldWeights {
         else throw error;
         if (wrong > WRONG_MAX || lost > LOST_MAX) throw error;
         const why = isForgotten(error)
-          ? `a server has lost version ${weights.version} since it took it`
+          ? `a server has lost version ${weights.version} since it loaded it`
           : messageOf(error);
-        this.#options.report?.(`${why}; publishing once more`);
+        this.#options.report?.(`${why}; publishing again`);
       }
     }
   }
@@ -269,8 +269,8 @@ export class HeldWeights {
       gaps === null
         ? [
             'unknown',
-            `the servers' log-probs of version ${version} are compared with nobody's: the trainer works in another process, or had this version before the run was ` +
-              'started again; what the servers say of themselves is looked at',
+            `the servers' log-probs of version ${version} cannot be compared with the trainer's, which runs in another process or had this version before the run ` +
+              'was restarted; only the version that the servers report is checked',
           ]
         : [
             'near',

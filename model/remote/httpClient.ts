@@ -98,9 +98,7 @@ export class HttpClient {
   #failed(url: string, reply: HttpReply): Outcome {
     const { status } = reply;
     if (isRedirect(reply)) {
-      return transient(
-        `HTTP ${status}: a redirect, and none is followed; give the address it leads to`,
-      );
+      return transient(`HTTP ${status}: redirects are not followed; give the address it leads to`);
     }
     const reason = `HTTP ${status}: ${saidIn(reply.text())}`;
     if (ACCESS.includes(status)) {
@@ -138,6 +136,6 @@ function replied(url: string, reply: string, plain: boolean): Outcome {
   } catch {
     if (holdsNaN(text)) throw nan(url, '');
     if (plain) return { kind: 'reply', body: text };
-    return transient(`the reply is no JSON: ${outsideText(text)}`);
+    return transient(`the reply is not JSON: ${outsideText(text)}`);
   }
 }

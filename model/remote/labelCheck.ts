@@ -32,7 +32,7 @@ export class LabelCheck {
     if (found === label) return;
     throw new MillraceError(
       'WEIGHTS_LOST',
-      `${this.#pool.urls[server]} has weights '${found}' and not '${label}': it was restarted, or something else loads weights into it`,
+      `${this.#pool.urls[server]} has weights '${found}' instead of '${label}': it was restarted, or something else loads weights into it`,
     );
   }
 

@@ -123,7 +123,7 @@ export async function checkUnreplaced(servers: TokenServers): Promise<void> {
     if (said === null || !isLabel(said)) return;
     throw new MillraceError(
       'MODEL_OTHER',
-      `${url} has weights '${said}' of a run in the place of those that it was started with: start it once more, or publish all weights (engine.publish=full)`,
+      `${url} has weights '${said}' of a run instead of those it was started with: restart it, or publish all weights (engine.publish=full)`,
       { context: { url, label: said } },
     );
   });
@@ -174,7 +174,7 @@ async function temperedAt(
       if (tops.length > 0 && tops.every(Number.isFinite)) return tops;
       throw new MillraceError(
         'MODEL_REPLY',
-        'the servers give no top log-probs: training needs them',
+        'the servers give no top log-probs, which training needs',
       );
     };
     const [atOne, atTwo] = [await top(1), await top(2)];
@@ -264,8 +264,8 @@ export async function compareTokenizers(
       );
       if (theirs === null || theirs.join() === tokens.join()) continue;
       return (
-        `warning: ${url} makes ${theirs.length} tokens (${theirs.slice(0, 3).join(', ')}, …) of a text that is ${tokens.length} ` +
-        `(${[...tokens.slice(0, 3)].join(', ')}, …) by the tokenizer given here: if that is not the tokenizer of its model, it is asked and read wrongly`
+        `warning: ${url} splits a text into ${theirs.length} tokens (${theirs.slice(0, 3).join(', ')}, …) that the tokenizer given here splits into ${tokens.length} ` +
+        `(${[...tokens.slice(0, 3)].join(', ')}, …): if they are tokenizers of different models, requests and replies are garbled`
       );
     }
     return '';

@@ -235,8 +235,8 @@ function refused(
 ): MillraceError {
   return new MillraceError(
     'WEIGHTS_REFUSED',
-    `version ${version} was not taken by every server (${failures.join('; ')}). ` +
-      `Check that they can read ${path} and were started with what loading weights needs${needs === undefined ? '' : ` (${needs})`}.`,
+    `version ${version} was not loaded by every server (${failures.join('; ')}). ` +
+      `Check that they can read ${path} and were started with the options that loading weights needs${needs === undefined ? '' : ` (${needs})`}.`,
     { context: { version, uri, path } },
   );
 }

@@ -156,7 +156,7 @@ export class RemoteEngine implements PolicyEngine {
       const tempered = await temperedOf(servers, base, probes);
       if (wire.seedsNeed !== undefined && !(await seedsHold(servers, base, probes)))
         report(
-          `${wire.name} draws other tokens for the same seed: the run will not be repeatable; start the server with ${wire.seedsNeed}`,
+          `${wire.name} does not repeat its tokens for the same seed, so the run will not be repeatable; start the server with ${wire.seedsNeed}`,
         );
       const engine = new RemoteEngine(options, servers, publishing, {
         contextMax,
@@ -259,9 +259,9 @@ export class RemoteEngine implements PolicyEngine {
     throw new MillraceError(
       'MODEL_LOG_PROBS',
       this.#tempered === 'yes'
-        ? `the servers report log-probs of what was sampled from (${how}), not of the policy at temperature 1 as training needs them: ` +
+        ? `the servers report log-probs of the sampling distribution (${how}), but training needs those of the policy at temperature 1: ` +
             'start vLLM without --logprobs-mode processed_logprobs, SGLang with SGLANG_RETURN_ORIGINAL_LOGPROB=1, or sample at 1 from all tokens'
-        : `whether the servers report log-probs of what is sampled from (${how}) or of the policy cannot be told, for all tokens are about as likely under these weights: sample at temperature 1 from all tokens`,
+        : `the servers may report log-probs of the sampling distribution (${how}) or of the policy; these weights make all tokens about equally likely, so the two cannot be told apart: sample at temperature 1 from all tokens`,
     );
   }
 

@@ -92,7 +92,7 @@ export function servedFolders(options: ServedFoldersOptions): ServedFolders {
       if (weights.version === 0) return null;
       throw new MillraceError(
         'WEIGHTS_REFUSED',
-        `version ${weights.version} is a whole policy, and adapters are published: let the trainer write adapters (trainer.adapterRank=16, trainer.adapterAs=adapter), or publish all weights (engine.publish=full)`,
+        `version ${weights.version} is a whole policy, but adapters are published: let the trainer write adapters (trainer.adapterRank=16, trainer.adapterAs=adapter), or publish all weights (engine.publish=full)`,
         { context: { uri: weights.uri } },
       );
     }

@@ -34,7 +34,7 @@ export const serverSettings = {
     .enum(['full', 'adapter', 'none'])
     .default('full')
     .describe(
-      'vllm, sglang: new weights reach them as all weights, as LoRA adapters, or not at all (to evaluate)',
+      'vllm, sglang: publish new weights as all weights, as LoRA adapters, or not at all (to evaluate)',
     ),
   share: z
     .string()
@@ -49,7 +49,7 @@ export const serverSettings = {
   dtype: z
     .enum(['keep', 'F32', 'F16', 'BF16'])
     .default('keep')
-    .describe('vllm, sglang: numbers of published weights (full); keep = as the trainer has them'),
+    .describe('vllm, sglang: number format of published weights (full); keep = the trainer’s'),
   keyEnv: z
     .string()
     .default('')
@@ -59,24 +59,24 @@ export const serverSettings = {
     .int()
     .positive()
     .default(256)
-    .describe('vllm, sglang: requests under way at once, over all servers'),
+    .describe('vllm, sglang: concurrent requests over all servers'),
   timeoutMs: z
     .number()
     .int()
     .positive()
     .default(600_000)
-    .describe('vllm, sglang: for one response; slower ones are asked for another time'),
+    .describe('vllm, sglang: for one response; slower requests are sent again'),
   awayMaxMs: z
     .number()
     .int()
     .nonnegative()
     .default(600_000)
-    .describe('vllm, sglang: how long rollouts wait for a server when none is there'),
+    .describe('vllm, sglang: how long rollouts wait when no server answers'),
   canaryMax: z
     .union([z.literal('auto'), z.number().nonnegative()])
     .default('auto')
     .describe(
-      'vllm, sglang: most nats a token (mean) by which servers and trainer may differ, after each publish and in the rollouts of each step; auto = what their precision and the first version allow; 0 = do not compare',
+      'vllm, sglang: how far servers and trainer may differ on average (nats a token), after each publish and in the rollouts of each step; auto = from their precision and the first version; 0 = do not compare',
     ),
 };
 

@@ -82,13 +82,13 @@ export interface AskOptions {
 const busy = (waiting: number): MillraceError =>
   new MillraceError(
     'MODEL_BUSY',
-    `${waiting} requests are waiting for a model server already: send fewer at a time, or raise waitingMax`,
+    `${waiting} requests are already waiting for a model server: send fewer at a time, or raise waitingMax`,
   );
 
 const WORDS = {
   one: 'a model server',
   silent: 'no model server has answered',
-  after: 'the requests that wait fail',
+  after: 'waiting requests fail',
 };
 
 /** A server that asks for a longer pause than this is left for another. */

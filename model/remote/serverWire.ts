@@ -175,7 +175,7 @@ export function samplingParameters(sampling: Sampling) {
 export function numbers(value: unknown, field: string): readonly number[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'number')) return value;
   const nulls =
-    Array.isArray(value) && value.includes(null) ? ': some are null, as NaN is written' : '';
+    Array.isArray(value) && value.includes(null) ? ': some are null, which stands for NaN' : '';
   throw new Error(`the reply has no numbers in ${field}${nulls}`);
 }
 

@@ -82,7 +82,8 @@ export const sglang: ServerWire = {
       throw new Error(`the server aborted the request: ${String(info.finish_reason.message)}`);
     }
     const versions = new Set(info.weight_versions?.map(({ version }) => version));
-    if (versions.size > 1) throw new Error(`weights ${[...versions].join(', ')} made one reply`);
+    if (versions.size > 1)
+      throw new Error(`one reply came from several weights: ${[...versions].join(', ')}`);
     const entries = info.output_token_logprobs;
     if (!Array.isArray(entries)) throw new Error('the reply has no output_token_logprobs');
     return {

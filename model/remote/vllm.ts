@@ -91,7 +91,7 @@ export const vllm: ServerWire = {
     if (!choice) throw new Error('the reply has no choices');
     if (choice.finish_reason === 'abort') throw new Error('the server aborted the request');
     if (choice.token_ids === undefined || choice.token_ids === null) {
-      throw new Error('the reply has no token_ids: vLLM 0.11 or newer gives them');
+      throw new Error('the reply has no token_ids: use vLLM 0.11 or newer');
     }
     return {
       tokens: numbers(choice.token_ids, 'token_ids'),
@@ -157,7 +157,7 @@ export const vllm: ServerWire = {
     // Its processor kernels keep a packed copy of the head, which reload_weights does not renew where it is the embeddings (0.32).
     refused: ({ tied }, { device }) =>
       tied && device === 'cpu'
-        ? 'vLLM on a CPU goes on with the old output head when weights with tied embeddings are reloaded: publish adapters (engine.publish=adapter, trainer.adapterRank=16, trainer.adapterAs=adapter), or use a GPU or SGLang'
+        ? 'vLLM on a CPU keeps the old output head when weights with tied embeddings are reloaded: publish adapters (engine.publish=adapter, trainer.adapterRank=16, trainer.adapterAs=adapter), or use a GPU or SGLang'
         : null,
   },
 };

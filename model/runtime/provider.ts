@@ -12,7 +12,7 @@ export type Provider = (typeof providers)[number];
 
 const NVIDIA =
   "on Linux x64 run 'node node_modules/onnxruntime-node/script/install', which downloads the libraries of the " +
-  'provider, and have CUDA 12 and cuDNN 9 where the loader finds them';
+  'provider, and install CUDA 12 and cuDNN 9 where the loader finds them';
 
 /** What a provider needs. */
 const NEEDS: Readonly<Record<Provider, string>> = {

@@ -27,16 +27,18 @@ export const textModelSettings = z.object({
   server: z
     .enum(['vllm', 'sglang', 'openai'])
     .default('vllm')
-    .describe('whose extensions of the protocol to use; openai = none'),
+    .describe('whose protocol extensions to use; openai = none'),
   api: z
     .enum(['chat', 'completions'])
     .default('chat')
-    .describe('who templates: the server (chat) or the job (completions, exact continuations)'),
+    .describe(
+      'who applies the chat template: the server (chat) or the job (completions, exact continuations)',
+    ),
   keyEnv: z.string().default('').describe('environment variable that holds the API key'),
-  concurrency: count.default(32).describe('requests at once'),
+  concurrency: count.default(32).describe('concurrent requests'),
   requestsPerMinute: atLeastZero.default(0).describe('0 = no limit'),
-  timeoutMs: count.default(120_000).describe('for one try of a request'),
-  maxTokens: count.default(1024).describe('most tokens of a reply'),
+  timeoutMs: count.default(120_000).describe('for one attempt of a request'),
+  maxTokens: count.default(1024).describe('maximum tokens of a reply'),
   ...samplingSettings,
 });
 

@@ -24,7 +24,7 @@ export async function adapterIn(archive: Uint8Array): Promise<LoraAdapter> {
     for (const name of [ADAPTER_CONFIG, ADAPTER_WEIGHTS]) {
       const content = files.get(name);
       if (content === undefined) {
-        throw noAdapter(`it has ${[...files.keys()].join(', ') || 'no files'}, and no ${name}`);
+        throw noAdapter(`it has ${[...files.keys()].join(', ') || 'no files'}, but no ${name}`);
       }
       await writeFile(join(folder, name), content);
     }

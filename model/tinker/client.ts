@@ -75,8 +75,8 @@ const LAST_PAUSE_MS = 5_000;
 /** Times in a row that a result is asked for when the service answers that something went wrong in it: some seconds. */
 const BROKEN_MAX = 5;
 const CANNOT_WRITE =
-  'it answers, and cannot write this result, as services cannot that have come to NaN: its log says why';
-const ENDS = 'the run ends, and can be started again';
+  'it answers but cannot write this result, as happens when its numbers have become NaN: see its log';
+const ENDS = 'the run ends and can be started again';
 const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
 const GIVEN_BEFORE = /already (been )?retrieved/i;
 
@@ -126,7 +126,10 @@ export class Client {
     const found = id ?? other;
     const { route } = ask;
     if (typeof found === 'string' || typeof found === 'number') return { id: String(found), route };
-    throw new MillraceError('TRAINER_REPLY', `${this.url}: ${route} names no request_id`);
+    throw new MillraceError(
+      'TRAINER_REPLY',
+      `${this.url}: the reply to ${route} has no request_id`,
+    );
   }
 
   /** Waits for the result of a future. Rejects as `call` does; a failed future is a `Refused` of status 400. */
@@ -240,9 +243,9 @@ class Patience {
     if (goneMs >= awayMs) {
       throw new MillraceError(
         'TRAINER_DOWN',
-        `the training service ${url} has not answered ${route} for ${wholeSeconds(goneMs)} s: ${reason}. Its log says why; start it again as it was, with its ` +
-          'database and its checkpoints (npm run servers -- start skyrl for one on this machine), then start the run again, which goes on from its last step. ' +
-          'Where it lies elsewhere now say trainer.url, where it takes longer trainer.waitSeconds.',
+        `the training service ${url} has not answered ${route} for ${wholeSeconds(goneMs)} s: ${reason}. See its log and restart it with the same ` +
+          'database and checkpoints (npm run servers -- start skyrl for one on this machine), then start the run again: it resumes from its last step. ' +
+          'If it has moved, set trainer.url; if it is only slow, raise trainer.waitSeconds.',
         { context: { url, route } },
       );
     }
@@ -301,6 +304,6 @@ export function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   }
   throw new MillraceError(
     'TRAINER_REPLY',
-    `the training service's reply is no JSON object: ${outsideText(text)}`,
+    `the training service's reply is not a JSON object: ${outsideText(text)}`,
   );
 }

@@ -149,14 +149,14 @@ export class TinkerEngine implements PolicyEngine {
       entropies: request.entropies === true,
       minP: minP !== 0,
       repetitionPenalty: repetitionPenalty !== 1,
-      'stop texts where the bytes of tokens are not known':
+      'stop texts when the bytes of tokens are unknown':
         (request.stopTexts ?? []).length > 0 && this.#options.tokenBytes === undefined,
     };
     const found = Object.entries(unsupported).flatMap(([name, is]) => (is ? [name] : []));
     if (found.length === 0) return;
     throw new MillraceError(
       'MODEL_UNSUPPORTED',
-      `a training service samples without ${found.join(', ')}: set branching=none and plain sampling, or generate on vLLM, SGLang or the embedded engine`,
+      `a training service does not support ${found.join(', ')}: set branching=none and plain sampling, or generate on vLLM, SGLang or the embedded engine`,
     );
   }
 
@@ -183,10 +183,7 @@ export class TinkerEngine implements PolicyEngine {
 
   async #current(): Promise<Sampled> {
     if (this.#sampled !== null) return this.#sampled;
-    throw new MillraceError(
-      'WEIGHTS_UNKNOWN',
-      'it is not known which weights are to be sampled: load a version first',
-    );
+    throw new MillraceError('WEIGHTS_UNKNOWN', 'no weights are loaded: load a version first');
   }
 
   /** The service has lost the model: of many requests that find it gone, the first one makes it once more. */
@@ -242,7 +239,7 @@ export class TinkerEngine implements PolicyEngine {
       if (!(apart <= TOLERANCE)) {
         throw new MillraceError(
           'WEIGHTS_WRONG',
-          `the training service ${url} loads other weights from ${uri} than were saved there as version ${version}: log-probs are ${apart} nats apart`,
+          `the training service ${url} loads other weights from ${uri} than were saved there as version ${version}: log-probs differ by ${apart} nats`,
           { context: { version, uri, apart } },
         );
       }
@@ -261,7 +258,7 @@ export class TinkerEngine implements PolicyEngine {
     if (apart <= TOLERANCE) return;
     throw new MillraceError(
       'WEIGHTS_REFUSED',
-      `the training service ${url} samples version ${version} with other weights than it trains: log-probs are ${apart} nats apart`,
+      `the training service ${url} samples version ${version} with other weights than it trains: log-probs differ by ${apart} nats`,
       { context: { version, apart } },
     );
   }
@@ -290,7 +287,7 @@ export class TinkerEngine implements PolicyEngine {
       });
       const length = end < 0 ? made.tokens.length : end + 1;
       if (length > asked || (end < 0 && length < asked)) {
-        throw refused(`${made.tokens.length} tokens came where ${asked} were asked for`);
+        throw refused(`${made.tokens.length} tokens came, but ${asked} were requested`);
       }
       tokens.push(...made.tokens.slice(0, length));
       logProbs.push(...made.logProbs.slice(0, length));
@@ -358,10 +355,10 @@ function sequenceIn(reply: Readonly<Record<string, unknown>>): {
   const [sequence] = Array.isArray(reply.sequences) ? reply.sequences : [];
   const { tokens, logprobs } = (sequence ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(tokens) || !Array.isArray(logprobs) || tokens.length !== logprobs.length) {
-    throw refused('it has no tokens with a log-prob each');
+    throw refused('it does not have a log-prob for each token');
   }
   const wrong = tokens.find((token) => !Number.isInteger(token) || token < 0);
-  if (wrong !== undefined) throw refused(`${wrong} is no token id`);
+  if (wrong !== undefined) throw refused(`${wrong} is not a token id`);
   const odd = logprobs.find((value) => !Number.isFinite(value) || value > ROUNDING);
   if (odd !== undefined) throw refused(`a log-prob is ${odd}`);
   return { tokens, logProbs: logprobs };

@@ -298,11 +298,11 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
     const data = outputs[index];
     if (!Array.isArray(data) || data.length !== length) {
       const came = Array.isArray(data) ? data.length : 'no';
-      throw refused(`sequence ${index} has ${length} places and ${came} log-probs came`);
+      throw refused(`sequence ${index} has ${length} tokens, but ${came} log-probs came`);
     }
     const wrong = data.findIndex((value) => !Number.isFinite(value) || value > ROUNDING);
     if (wrong >= 0) {
-      const is = data[wrong] === null ? 'null, as NaN is written' : data[wrong];
+      const is = data[wrong] === null ? 'null, which stands for NaN' : data[wrong];
       throw refused(`log-prob ${wrong} of sequence ${index} is ${is}`);
     }
     return Float32Array.from(data as number[], (value) => Math.min(0, value));
@@ -326,12 +326,12 @@ function listsIn(reply: Uint8Array): readonly unknown[] {
     const { loss_fn_outputs: outputs } = JSON.parse(text) as { readonly loss_fn_outputs?: unknown };
     if (Array.isArray(outputs)) return outputs.map((output) => output?.logprobs?.data);
   } catch {
-    throw refused(holdsNaN(text) ? NAN : 'it is no JSON');
+    throw refused(holdsNaN(text) ? NAN : 'it is not JSON');
   }
   throw refused('it has no outputs');
 }
 
-const NAN = 'it answers NaN: the weights or the gradients that it has are not finite any more';
+const NAN = 'it answered NaN: its weights or gradients are no longer finite';
 
 function refused(what: string): MillraceError {
   return new MillraceError('TRAINER_REPLY', `the training service's reply cannot be used: ${what}`);
@@ -352,7 +352,9 @@ function checkedTargets(sequence: TrainSequence, row: number): TargetSequence {
   const { tokens, mask, advantages, oldLogProbs } = sequence;
   for (const [name, { length }] of Object.entries({ mask, advantages, oldLogProbs })) {
     if (length !== tokens.length) {
-      throw new Error(`sequence ${row} has ${tokens.length} tokens and ${length} of ${name}`);
+      throw new Error(
+        `sequence ${row} has ${tokens.length} tokens but ${length} values of ${name}`,
+      );
     }
   }
   const places: number[] = [];

@@ -6,7 +6,7 @@ export function servicePlace(uri: string, version: number): string {
   if (uri.startsWith('tinker://')) return uri;
   throw new MillraceError(
     'CHECKPOINT_KIND',
-    `policy version ${version} is at '${uri}', which is no place of a training service: only the kind of trainer that wrote it can read it`,
+    `policy version ${version} is at '${uri}', which is not in a training service: only the kind of trainer that wrote it can read it`,
     { context: { uri, version } },
   );
 }

@@ -84,9 +84,9 @@ function reductionOf(one: number, twice: number, half: number): Reduction {
   throw new MillraceError(
     'TRAINER_REDUCTION',
     Number.isFinite(one) && one > 0
-      ? `the training service adds losses up in a way that is not known here (gradient norms: ${one} of a sequence, ${twice} of it twice, ${half} at half its weight): ` +
-          'say by trainer.reduction which of sum and sequence-mean it is'
-      : 'the training service does not say how large gradients are, so it cannot be tried out how it adds losses up: say by trainer.reduction whether sum or sequence-mean',
+      ? `the training service adds losses up in an unknown way (gradient norms: ${one} for a sequence, ${twice} for it twice, ${half} at half its weight): ` +
+          'set trainer.reduction to sum or sequence-mean'
+      : 'the training service does not report gradient norms, so how it adds losses up cannot be measured: set trainer.reduction to sum or sequence-mean',
     { context: { one, twice, half } },
   );
 }

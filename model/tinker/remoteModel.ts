@@ -133,7 +133,10 @@ export class RemoteModel {
       throw error;
     });
     if (typeof path === 'string') return path;
-    throw new MillraceError('TRAINER_REPLY', `${this.#client.url}: ${route} names no path`);
+    throw new MillraceError(
+      'TRAINER_REPLY',
+      `${this.#client.url}: the reply to ${route} has no path`,
+    );
   }
 }
 

@@ -106,7 +106,7 @@ export class TinkerService {
         const full = SLOTS_TAKEN.test(error.message);
         if (!full || this.clock.now() >= untilMs) throw this.#notMade(spec, error);
         this.print(
-          `training service ${this.url} has no room for a model (${error.message}); waiting for one`,
+          `training service ${this.url} has no room for a model (${error.message}); waiting for it`,
         );
         await this.clock.sleep(SLOT_PAUSE_MS);
       }
@@ -132,7 +132,10 @@ export class TinkerService {
     });
     const { model_id: id } = made;
     if (typeof id === 'string') return new RemoteModel(this.client, id);
-    throw new MillraceError('TRAINER_REPLY', `${this.url}: create_model names no model_id`);
+    throw new MillraceError(
+      'TRAINER_REPLY',
+      `${this.url}: the reply to create_model has no model_id`,
+    );
   }
 
   async #openSession(): Promise<string> {
@@ -142,7 +145,10 @@ export class TinkerService {
       body: { ...body, type: 'create_session' },
     });
     if (typeof id !== 'string') {
-      throw new MillraceError('TRAINER_REPLY', `${this.url}: create_session names no session_id`);
+      throw new MillraceError(
+        'TRAINER_REPLY',
+        `${this.url}: the reply to create_session has no session_id`,
+      );
     }
     this.#session = id;
     this.#models = 0;
@@ -159,7 +165,7 @@ export class TinkerService {
       if (!(error instanceof Refused)) throw error;
       throw new MillraceError(
         'TRAINER_ACCESS',
-        `${this.url} does not answer as a service of the Tinker API does (HTTP ${error.status}: ${error.message}): check trainer.url`,
+        `${this.url} does not answer as a Tinker API service does (HTTP ${error.status}: ${error.message}): check trainer.url`,
         { context: { url: this.url } },
       );
     }
@@ -167,8 +173,8 @@ export class TinkerService {
     if (known !== undefined) return known;
     throw new MillraceError(
       'TRAINER_BASE',
-      `the training service ${this.url} trains ${found.length === 0 ? 'no model that it names' : found.join(', ')}, and not ${baseModels.map((name) => `'${name}'`).join(' or ')}: start it ` +
-        'with that model, or say by trainer.baseModel what it calls the same weights',
+      `the training service ${this.url} trains ${found.length === 0 ? 'no model it reports' : found.join(', ')}, not ${baseModels.map((name) => `'${name}'`).join(' or ')}: start it ` +
+        'with that model, or set trainer.baseModel to its name for the same weights',
       { context: { url: this.url, baseModels, found } },
     );
   }
@@ -176,7 +182,7 @@ export class TinkerService {
   #notMade({ rank }: ModelSpec, error: Refused): MillraceError {
     return new MillraceError(
       'TRAINER_REFUSED',
-      `the training service ${this.url} makes no model of rank ${rank} on '${this.#baseModel}': ${error.message}`,
+      `the training service ${this.url} cannot create a model of rank ${rank} on '${this.#baseModel}': ${error.message}`,
       { context: { url: this.url, rank }, cause: error },
     );
   }
@@ -192,7 +198,7 @@ export class TinkerService {
         }
       } catch (error) {
         if (signal.aborted || hasCode(error, 'TRAINER_CLOSED')) return;
-        this.print(`no heartbeat for ${this.url}: ${messageOf(error)}`);
+        this.print(`the heartbeat to ${this.url} failed: ${messageOf(error)}`);
       }
     }
   }

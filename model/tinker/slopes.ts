@@ -80,7 +80,7 @@ async function run(
 function needsEntropies(name: string): MillraceError {
   return new MillraceError(
     'LOSS_UNSUPPORTED',
-    `the loss ${name}, as it is set, depends on the policy's exact entropies, and a training service gives none: set entropyCoefficient and ` +
+    `the loss ${name} with these settings depends on exact entropies, which a training service does not give: set entropyCoefficient and ` +
       'aepo.advantageWeight to 0, or train with trainer.kind=embedded',
   );
 }

@@ -212,13 +212,13 @@ export class TinkerTrainer implements TrainerEngine {
         if (losses > LOSSES_MAX) {
           throw new MillraceError(
             'TRAINER_LOST',
-            `the training service ${this.#service.url} has lost what it was asked ${losses} times, last: ${error.message}. Look at its log; the run goes on from its last version when it is started again.`,
+            `the training service ${this.#service.url} has lost the model ${losses} times; the last time: ${error.message}. See its log, then start the run again: it resumes from its last version.`,
             { cause: error },
           );
         }
         this.#service.print(
-          `training service ${this.#service.url}: ${error.message}. What the model holds is not known; ` +
-            `${this.#origin.state ?? 'the policy'} is loaded${onceMore(this.#since.length)}`,
+          `training service ${this.#service.url}: ${error.message}. The state of the model is unknown; ` +
+            `${this.#origin.state ?? 'the policy'} is loaded again${onceMore(this.#since.length)}`,
         );
       }
     }
@@ -227,7 +227,7 @@ export class TinkerTrainer implements TrainerEngine {
   #refused(error: Refused): MillraceError {
     return new MillraceError(
       'TRAINER_REFUSED',
-      `the training service ${this.#service.url} refuses (HTTP ${error.status}): ${error.message}`,
+      `the training service ${this.#service.url} refused the request (HTTP ${error.status}): ${error.message}`,
       { cause: error },
     );
   }
@@ -262,8 +262,8 @@ export class TinkerTrainer implements TrainerEngine {
       if (!(error instanceof Refused)) throw error;
       throw new MillraceError(
         'CHECKPOINT',
-        `policy version ${version}: the training service ${this.#service.url} does not load ${state} (${error.message}). Start it with the database and the ` +
-          'checkpoints that it had, or go back to a version that it has: millrace rewind RUN --to step=N --into NAME',
+        `policy version ${version}: the training service ${this.#service.url} cannot load ${state} (${error.message}). Start it with the same database and ` +
+          'checkpoints as before, or go back to a version that it has: millrace rewind RUN --to step=N --into NAME',
         { context: { version, state }, cause: error },
       );
     }
@@ -301,8 +301,8 @@ export class TinkerTrainer implements TrainerEngine {
     const { baseModel } = this.#service;
     return new MillraceError(
       'TRAINER_BASE',
-      `the training service's '${baseModel}' gives the rollouts' tokens log-probs that are ${drift.toPrecision(3)} nats a token from those that they were sampled with: ` +
-        `it holds other weights than ${policy}, which the rollouts come from`,
+      `the training service's '${baseModel}' gives log-probs that differ by ${drift.toPrecision(3)} nats a token from those of the rollouts: ` +
+        `it has other weights than ${policy}, which made the rollouts`,
       { context: { baseModel, policy, drift } },
     );
   }
@@ -389,8 +389,8 @@ export class TinkerTrainer implements TrainerEngine {
 function onceMore(steps: number): string {
   if (steps === 0) return '';
   return steps === 1
-    ? ', the step since is made once more'
-    : `, the ${steps} steps since are made once more`;
+    ? ', and the step since is repeated'
+    : `, and the ${steps} steps since are repeated`;
 }
 
 function specOf({ rank = 8, seed = 0 }: TinkerTrainerOptions) {

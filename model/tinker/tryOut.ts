@@ -28,11 +28,11 @@ export async function tryOut(
       if (!(error instanceof StateLost) || losses > LOSSES_MAX) {
         throw new MillraceError(
           'TRAINER_REFUSED',
-          `the training service ${service.url} fails when it is tried out: ${messageOf(error)}`,
+          `the training service ${service.url} failed its trial: ${messageOf(error)}`,
           { cause: error },
         );
       }
-      service.print(`training service ${service.url}: ${error.message}; it is tried out once more`);
+      service.print(`training service ${service.url}: ${error.message}; trying again`);
     } finally {
       await model.unload().catch(() => undefined);
     }
@@ -44,12 +44,12 @@ function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean)
   if (clipping && clips !== true) {
     throw new MillraceError(
       'TRAINER_SETTING',
-      `the training service ${service.url} does not scale gradients down to the norm that it is asked for: set trainer.gradClipNorm to 0 (AdamW's steps hardly depend on the gradient's size)`,
+      `the training service ${service.url} does not clip gradients to the requested norm: set trainer.gradClipNorm to 0 (AdamW's steps hardly depend on the gradient's size)`,
     );
   }
   if (!adam) {
     service.print(
-      `training service ${service.url} takes the learning rate alone: betas, epsilon, weight decay and clipping are those that it was started with`,
+      `training service ${service.url} takes only the learning rate: betas, epsilon, weight decay and clipping stay as it was started`,
     );
   }
 }

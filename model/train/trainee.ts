@@ -53,7 +53,7 @@ export class TraineeFiles {
     const inFile = typeof source === 'string';
     if (options?.publish === 'adapter' && !inFile)
       throw new Error(
-        'an adapter is published with the place of its policy: give `policy` as a path',
+        'an adapter is published with the path of its policy: give `policy` as a path',
       );
     if (!inFile) return new TraineeFiles(options, source, ['', '']);
     const digest = options?.publish === 'adapter' ? await digestAt(source) : '';
@@ -130,7 +130,7 @@ export class TraineeFiles {
     }
     const { config, tensors } = await loadPolicy(path, digest);
     if (JSON.stringify(config) !== JSON.stringify(this.config))
-      throw new Error(`${path} holds another network than the trainer's: start a trainer on it`);
+      throw new Error(`${path} has a different network than the trainer's: start a trainer on it`);
     return [this.#over(tensors), false];
   }
 
@@ -151,7 +151,7 @@ export class TraineeFiles {
     if (!('modules' in adapter)) {
       return { config, tensors, adapter: initialAdapter(config, adapter, adapter.seed) };
     }
-    checkAdapter(adapter, config, 'the adapter to go on with');
+    checkAdapter(adapter, config, 'the adapter to continue from');
     return { config, tensors, adapter: copied(adapter) };
   }
 }

@@ -204,7 +204,7 @@ test('model convert merges an adapter, and inspect shows it', async () => {
   const wrong = await model('convert', 'spoken', 'x', '--adapter', 'adapter');
   expect({ code: wrong.code, err: wrong.err }).toEqual({
     code: 1,
-    err: expect.stringContaining('it was trained on another model'),
+    err: expect.stringContaining('it was trained on a different model'),
   });
 });
 

@@ -74,7 +74,7 @@ test('an error in a template names its line, when parsed and when run', () => {
     {},
   );
   expect(() => template.render([{ role: 'user', content: 'a' }])).toThrow(
-    't: the chat template does not take these messages (user): line 2: can only concatenate str (not "int") to str',
+    't: the chat template cannot render these messages (user): line 2: can only concatenate str (not "int") to str',
   );
 });
 

@@ -16,19 +16,22 @@ import { checkReferences, perTarget, references, scalar } from './feeds.ts';
 export const termSettings = {
   kl: z
     .object({
-      kind: z.enum(['k1', 'abs', 'k2', 'k3']).default('k3').describe('estimator of the KL'),
+      kind: z
+        .enum(['k1', 'abs', 'k2', 'k3'])
+        .default('k3')
+        .describe('estimator of the KL divergence'),
       coefficient: z
         .number()
         .nonnegative()
         .default(0)
-        .describe('strength of the KL to the first policy; 0 = none'),
+        .describe('weight of the KL divergence from the first policy; 0 = none'),
     })
     .prefault({}),
   entropyCoefficient: z
     .number()
     .nonnegative()
     .default(0)
-    .describe('strength of the entropy bonus; 0 = none'),
+    .describe('weight of the entropy bonus; 0 = none'),
 };
 
 /** Strengths of the two terms; 0 leaves a term out. */

@@ -79,7 +79,7 @@ test('a trainer begins with a Hugging Face folder, and one that was changed is r
   await expect(trainer.restore(first, 'train')).rejects.toMatchObject(code);
   expect(await store.condition(first.weights)).toMatchObject({
     kind: 'changed',
-    why: expect.stringMatching(/^has digest [0-9a-f]{12}…, its manifest says [0-9a-f]{12}…$/),
+    why: expect.stringMatching(/^has digest [0-9a-f]{12}…, but its manifest says [0-9a-f]{12}…$/),
   });
   await trainer.close();
 });

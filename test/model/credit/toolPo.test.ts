@@ -15,6 +15,6 @@ test.each([
   [2, 1],
   [1, 4],
   [Number.NaN, 1],
-])('an action of ToolPO over tokens %d to %d of three is refused', (start, end) => {
-  expect(() => actionMask(3, [{ ...CALL, start, end }])).toThrow(/does not lie in 3 tokens/);
+])('an action of tokens %d to %d of three is refused', (start, end) => {
+  expect(() => actionMask(3, [{ ...CALL, start, end }])).toThrow(/is outside the 3 tokens/);
 });

@@ -171,6 +171,6 @@ describe('millrace model add-tags', () => {
     const kind = { kind: 'words', tags: ['<|end|>'], symbols: [], words: [] };
     writeFileSync(join(words, 'tokenizer.json'), JSON.stringify(kind));
     const { err } = await millrace(words, 'y');
-    expect(err).toContain('its tags are tokens already');
+    expect(err).toContain('whose tags are already tokens');
   });
 });

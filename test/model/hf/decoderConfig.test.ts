@@ -142,7 +142,7 @@ test('older forms of a configuration field do not survive beside the new one', (
 });
 
 test.each<[object, string]>([
-  [{ model_type: 'mixtral' }, 'model_type is "mixtral"; this reads llama, qwen2, qwen3'],
+  [{ model_type: 'mixtral' }, 'model_type is "mixtral"; supported are llama, qwen2, qwen3'],
   [{}, 'model_type is undefined'],
   [{ model_type: 'llama', hidden_size: '32' }, 'hidden_size: '],
   [{ model_type: 'llama', hidden_act: 'gelu' }, "hidden_act is 'gelu'"],

@@ -251,7 +251,7 @@ test('an index and shards of different saves are refused', async () => {
   const other = shards().find((shard) => shard !== file);
   writeFileSync(index, JSON.stringify({ weight_map: { ...map, [name]: other } }));
   await expect(openPolicy(path)).rejects.toThrow(
-    `has no tensor '${name}', which the index places there`,
+    `has no tensor '${name}', which the index lists there`,
   );
   const { [name]: _, ...rest } = map;
   writeFileSync(index, JSON.stringify({ weight_map: rest }));
@@ -267,6 +267,6 @@ test('a folder of pickled weights is refused with a remedy', async () => {
   await expect(openPolicy(path)).rejects.toThrow('is it the folder of a checkpoint?');
   writeFileSync(join(path, 'pytorch_model.bin'), '');
   await expect(openPolicy(path)).rejects.toThrow(
-    'pytorch_model.bin is not read: save the model as safetensors',
+    'pytorch_model.bin is not supported: save the model as safetensors',
   );
 });

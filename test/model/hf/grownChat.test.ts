@@ -141,7 +141,7 @@ test('a template that loses what an agent needs is refused before anything runs'
   for (const [what, template] of Object.entries(losing)) {
     const tokenizer = await withTemplate(template);
     expect(() => checkChatTools(tokenizer, TOOLS)).toThrow(
-      `the chat template does not write ${what}: it is not made for calls of tools`,
+      `the chat template leaves out ${what}: it does not support tool calls`,
     );
   }
   const strict = await withTemplate(`{{ raise_exception('no tools here') }}`);

@@ -140,7 +140,7 @@ test('a vocabulary that lacks bytes is reported', async () => {
     },
   );
   expect((await loadTokenizer(path)).problems).toEqual([
-    'the vocabulary lacks 1 of the 256 bytes: text with them does not come back',
+    'the vocabulary lacks 1 of the 256 bytes: text with them cannot be restored',
   ]);
 });
 
@@ -251,7 +251,7 @@ test('whatever a template does to a message, its text makes no tags', async () =
 
 test('an exception of a template, and a missing template, are reported', async () => {
   expect(() => tokenizer.applyChatTemplate([{ role: 'poet', content: 'x' }])).toThrow(
-    `${fixture}: the chat template does not take these messages (poet): line 21: no such role: poet`,
+    `${fixture}: the chat template cannot render these messages (poet): line 21: no such role: poet`,
   );
   const none = await loadTokenizer(
     changed(
@@ -330,7 +330,7 @@ test('the end token comes from the tokenizer or the model', async () => {
   const path = changed('ends', 'tokenizer_config.json', () => ({
     bos_token: { content: '<|im_start|>' },
   }));
-  await expect(loadTokenizer(path)).rejects.toThrow('names no end-of-text token');
+  await expect(loadTokenizer(path)).rejects.toThrow('has no end-of-text token');
   writeFileSync(join(path, 'config.json'), '{"eos_token_id": 3}');
   expect((await loadTokenizer(path)).endTokens).toEqual([3]);
   writeFileSync(join(path, 'generation_config.json'), '{"eos_token_id": [5, 4]}');

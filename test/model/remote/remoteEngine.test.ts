@@ -227,12 +227,12 @@ describe('a remote engine', () => {
     ['log-probs are missing', { token_ids: [5], logprobs: null }, 'token_logprobs'],
     ['lists differ', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, '1 tokens'],
     ['it was aborted', { token_ids: [], finish_reason: 'abort' }, 'aborted'],
-    ['a token is no id', reply([5.5], [-1]), 'token 0 of the reply is 5.5: no token id'],
+    ['a token is no id', reply([5.5], [-1]), 'token 0 of the reply is 5.5, which is not a token id'],
     ['a token is below 0', reply([5, -1], [-1, -1]), 'token 1 of the reply is -1'],
     [
       'a token is outside the vocabulary',
       reply([99_999], [-1]),
-      'is 99999: no token id, the vocabulary',
+      'is 99999, which is not a token id, the vocabulary',
     ],
     [
       'more tokens come than were asked for',
@@ -267,7 +267,7 @@ describe('a remote engine', () => {
     );
     await expect((await remote([server])).generate(ask)).rejects.toMatchObject({
       code: 'MODEL_DOWN',
-      message: expect.stringContaining(`is ${2 ** 40}: no token id`),
+      message: expect.stringContaining(`is ${2 ** 40}, which is not a token id`),
     });
   });
 
@@ -304,7 +304,9 @@ describe('a remote engine', () => {
 
     it('reports servers that encode them otherwise', async () => {
       expect(await told(answer({ tokens: [7, 8, 9] }))).toEqual([
-        expect.stringMatching(/^warning: http:.* makes 3 tokens \(7, 8, 9, …\) of a text that is /),
+        expect.stringMatching(
+          /^warning: http:.* splits a text into 3 tokens \(7, 8, 9, …\) that the tokenizer given here splits into /,
+        ),
       ]);
     });
 
@@ -337,7 +339,7 @@ describe('a remote engine', () => {
     const asked = (await remote([server])).generate({ ...ask, stopTokens: [6] });
     await expect(asked).rejects.toMatchObject({
       code: 'MODEL_REPLY',
-      message: expect.stringContaining('went on after stop token 6'),
+      message: expect.stringContaining('continued after stop token 6'),
     });
   });
 

@@ -270,7 +270,7 @@ describe('after each publish', () => {
     };
     await engine.load(weights(1));
     expect(loads).toBe(2);
-    expect(lines.join()).toContain('publishing once more');
+    expect(lines.join()).toContain('publishing again');
     expect(await versionOf(engine)).toBe(1);
   });
 
@@ -286,7 +286,7 @@ describe('after each publish', () => {
     };
     await engine.load(weights(1));
     expect(loads).toBe(3);
-    expect(lines).toContain('a server has lost version 1 since it took it; publishing once more');
+    expect(lines).toContain('a server has lost version 1 since it loaded it; publishing again');
     expect(await versionOf(engine)).toBe(1);
   });
 
@@ -382,7 +382,7 @@ describe('after each publish', () => {
     while (server.active === 0) await new Promise(setImmediate);
     await expect(engine.load(weights(2))).rejects.toMatchObject({
       code: 'WEIGHTS_WRONG',
-      message: expect.stringContaining("changed what 'policy-v1' says"),
+      message: expect.stringContaining("changed the log-probs of 'policy-v1'"),
     });
     go();
     await underWay;
@@ -479,7 +479,7 @@ describe('a server that does not answer', () => {
     const told = lines.filter((line) => line.includes('no model server has answered'));
     expect(told.length).toBeGreaterThan(2);
     expect(told.at(-1)).toMatch(
-      /answered \/\S+ for \d+ s \(.*read its log\. Work resumes by itself once it answers; after 600 s the requests that wait fail$/,
+      /answered \/\S+ for \d+ s \(.*read its log\. Work resumes by itself once it answers; after 600 s waiting requests fail$/,
     );
     expect(lines.join()).toMatch(/a model server answers again, after \d+ s/);
     expect(server.adapters()).toEqual(['policy-v1']);

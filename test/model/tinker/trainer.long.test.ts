@@ -226,7 +226,7 @@ test('a training service that restarts during the probe is probed again', async 
   };
   const { trainer, said } = await trainerOn(server);
   expect(trainer.found.reduction).toBe('sequence-mean');
-  expect(said.join()).toContain('tried out once more');
+  expect(said.join()).toContain('trying again');
 });
 
 test('gradient clipping is done by a service that can, and is an error otherwise', async () => {
@@ -237,7 +237,7 @@ test('gradient clipping is done by a service that can, and is an error otherwise
 });
 
 test('a service that takes only the learning rate is reported', async () => {
-  expect((await opened(giveOnce)).said.join()).toContain('takes the learning rate alone');
+  expect((await opened(giveOnce)).said.join()).toContain('takes only the learning rate');
   expect((await opened(skyrlJax)).said).toEqual([]);
 });
 
@@ -265,7 +265,7 @@ test('sequences that a service would pad or confuse are refused', async () => {
   const { trainer } = await opened();
   const item = sequence(1, 8, 3);
   const wrong: [TrainSequence, RegExp][] = [
-    [{ ...item, advantages: item.advantages.slice(1) }, /8 tokens and 7 of advantages/],
+    [{ ...item, advantages: item.advantages.slice(1) }, /8 tokens but 7 values of advantages/],
     [{ ...item, mask: item.mask.map((value) => 2 * value) }, /has 2 in its mask/],
     [{ ...item, tokens: item.tokens.map((_, i) => -i) }, /token -1/],
     [{ ...item, mask: item.mask.map(() => 0) }, /no target tokens/],
@@ -337,7 +337,7 @@ test('nothing is repeated at a service that knows requests by number', async () 
   losing(server, 'optim_step', 'lost after');
   await steps(server, trainer, 2);
   expect(server.steps).toHaveLength(2);
-  expect(said.join()).not.toContain('made once more');
+  expect(said.join()).not.toContain('repeated');
 });
 
 test.each([false, true])(
@@ -358,11 +358,11 @@ test.each([false, true])(
     const told = said.filter((line) => line.includes('has not answered'));
     expect(told).toHaveLength(1);
     expect(told[0]).toMatch(
-      /^training service http:\S+ has not answered \w+ for 0 s \(.+\): check that it is running and read its log\. Work resumes by itself once it answers; after 5 s the run ends, and can be started again$/,
+      /^training service http:\S+ has not answered \w+ for 0 s \(.+\): check that it is running and read its log\. Work resumes by itself once it answers; after 5 s the run ends and can be started again$/,
     );
     expect(said.join('\n')).toMatch(/training service http:\S+ answers again, after \d+ s/);
     expect(said.join('\n')).toMatch(
-      /weights\/v000001-1 is loaded, the step since is made once more/,
+      /weights\/v000001-1 is loaded again, and the step since is repeated/,
     );
   },
 );
@@ -387,7 +387,7 @@ test('a service that does not come back is waited for once, not again to release
   await expect(step).rejects.toMatchObject({
     code: 'TRAINER_DOWN',
     message: expect.stringMatching(
-      /has not answered forward for 60 s: .*start it again as it was, with its database and its checkpoints.*then start the run again/,
+      /has not answered forward for 60 s: .*restart it with the same database and checkpoints.*then start the run again/,
     ),
   });
   await trainer.close();

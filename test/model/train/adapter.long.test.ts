@@ -90,12 +90,15 @@ test('an adapter without targets adapts every linear layer, and has gradients', 
 });
 
 test.each<[object, RegExp]>([
-  [{ targets: ['query'] }, /targets has "query", and no layer has it; there are q_proj, k_proj/],
+  [
+    { targets: ['query'] },
+    /targets has "query", which is not a layer; the layers are q_proj, k_proj/,
+  ],
   [{ targets: [] }, /targets is empty; leave it out for all of q_proj/],
   [{ rank: 0 }, /rank is 0/],
   [{ alpha: 0 }, /alpha is 0/],
   [{ alpha: undefined }, /alpha is undefined/],
-  [{ modules: new Map() }, /the adapter to go on with: the adapter changes no module/],
+  [{ modules: new Map() }, /the adapter to continue from: the adapter changes no module/],
 ])('an adapter that would train nothing is refused: %j', async (change, message) => {
   const policy = { config, tensors: initialise(config, 5) };
   const odd = { ...adapter, ...change } as typeof adapter;
