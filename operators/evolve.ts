@@ -108,7 +108,7 @@ function byTag(quotas: Quotas, tags: readonly string[]): Readonly<Record<string,
   if (stray !== undefined) {
     throw new MillraceError(
       'QUOTAS',
-      `there is a quota for ${stray}, and the job has no tool of that name: its tools are ${tags.join(', ')}`,
+      `a quota names ${stray}, but the job has no such tool: its tools are ${tags.join(', ')}`,
       { context: { name: stray } },
     );
   }
@@ -122,7 +122,7 @@ function checkActions(actions: readonly EvolveAction[]): void {
   if (twice === undefined) return;
   throw new MillraceError(
     'ACTIONS',
-    `an evolve action cannot be named ${twice}: ${RESERVED.includes(twice) ? 'the flywheel uses that name' : 'another one has that name'}; rename it`,
+    `an evolve action cannot be named ${twice}: ${RESERVED.includes(twice) ? 'the flywheel uses that name' : 'another action has that name'}; rename it`,
     { context: { name: twice } },
   );
 }

@@ -39,7 +39,7 @@ export function checked(made: Generated, expected: Expected): Generated {
   }
   for (const [place, token] of tokens.entries()) {
     if (!Number.isInteger(token) || token < 0 || token >= vocabSize) {
-      const vocabulary = vocabSize === ANY_VOCABULARY ? '' : `, the vocabulary has ${vocabSize}`;
+      const vocabulary = vocabSize === ANY_VOCABULARY ? '' : ` (the vocabulary has ${vocabSize})`;
       throw new Error(
         `token ${place} of the reply is ${token}, which is not a token id${vocabulary}`,
       );

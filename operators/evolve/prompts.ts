@@ -82,13 +82,17 @@ function template(file: string, places: readonly string[]) {
   const text = reading(file, () => readFileSync(file, 'utf8')).trim();
   const found = [...text.matchAll(PLACE)].map((match) => match[1]!);
   const wrong = (place: string, what: string) =>
-    new MillraceError('PROMPT', `${file}: ${what} {{${place}}}; its places are ${listed(places)}`, {
-      context: { file, place },
-    });
+    new MillraceError(
+      'PROMPT',
+      `${file}: ${what} {{${place}}}; its placeholders are ${listed(places)}`,
+      {
+        context: { file, place },
+      },
+    );
   const unknown = found.find((place) => !places.includes(place));
-  if (unknown !== undefined) throw wrong(unknown, 'nothing fills in');
+  if (unknown !== undefined) throw wrong(unknown, 'unknown placeholder');
   const missing = places.find((place) => place !== OPTIONAL && !found.includes(place));
-  if (missing !== undefined) throw wrong(missing, 'it lacks');
+  if (missing !== undefined) throw wrong(missing, 'missing placeholder');
   return (values: Readonly<Record<string, string>>) =>
     text.replaceAll(PLACE, (_, place: string) => chatFence(values[place]!));
 }

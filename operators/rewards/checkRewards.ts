@@ -13,7 +13,7 @@ export function checkRewards(rewards: readonly Reward[], rollouts: readonly Roll
   const given = Array.isArray(rewards) ? String(rewards.length) : shown(rewards);
   if (given !== String(rollouts.length)) {
     throw wrong(
-      `the reward gave ${given} rewards for the ${rollouts.length} rollouts of ${asked(rollouts[0]!.question)}: give one each, in order`,
+      `the reward gave ${given} rewards for the ${rollouts.length} rollouts of ${asked(rollouts[0]!.question)}: return one each, in order`,
       rollouts[0]!,
     );
   }
@@ -28,7 +28,7 @@ export function checkAdvantages(values: readonly number[], rollouts: readonly Ro
   if (values.length !== rollouts.length) {
     const counts = `${values.length} advantages for the ${rollouts.length} rollouts`;
     throw wrong(
-      `there are ${counts} of ${asked(rollouts[0]!.question)}: give one each`,
+      `there are ${counts} of ${asked(rollouts[0]!.question)}: return one each`,
       rollouts[0]!,
     );
   }
@@ -56,9 +56,9 @@ function notFinite(fault: string, rollout: Rollout): MillraceError {
   const failed = rollout.status === 'done' ? '' : ` (it ${rollout.status}: ${rollout.reason})`;
   return wrong(
     `the reward of rollout ${rollout.id}${failed} ${fault} score and parts must be finite numbers, ` +
-      'or nothing can be trained on them. See what the reward was given: ' +
+      'or nothing can be trained on them. To see what the reward was given: ' +
       `millrace tap RUN.rollouts --where 'v.id === ${JSON.stringify(rollout.id)}'. ` +
-      'Correct the reward and start the run again: it goes on with this group',
+      'Correct the reward and start the run again: it resumes at this group',
     rollout,
   );
 }
@@ -96,10 +96,10 @@ export function checkPart(
   const names = Object.keys(without.parts).join(', ') || 'none';
   const how =
     part === 'raw'
-      ? 'it says how right a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 to leave it uncounted: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
+      ? 'it says how correct a response is, and accuracy and Pareto sampling read it. Add `accuracy()`, with weight 0 if it should not count: weighted([{ weight: 1, reward: yours }, { weight: 0, reward: accuracy() }])'
       : part === ACTION
-        ? 'the advantage of actions is made of it: take a reward that leaves it, such as toolPo()'
-        : 'something behind reads it: give it to every rollout';
+        ? 'the advantage of actions needs it: use a reward that provides it, such as toolPo()'
+        : 'a later stage reads it: give it to every rollout';
   throw new MillraceError(
     'REWARD_PART',
     `the reward of question ${id} has no part \`${part}\` (its parts: ${names}); ${how}`,

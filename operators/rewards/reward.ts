@@ -130,7 +130,10 @@ export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
     for (const [i, given] of answered.entries()) {
       if (given?.length === group.texts.length) continue;
       const counts = `${given?.length ?? 'no'} rewards for the ${group.texts.length} rollouts`;
-      throw badTerm(i, `gave ${counts} of question ${group.question.id}: give one each, in order`);
+      throw badTerm(
+        i,
+        `gave ${counts} of question ${group.question.id}: return one each, in order`,
+      );
     }
     const scored = terms.map(({ weight }, term) => ({ weight, rewards: answered[term]! }));
     return group.texts.map((_, i) => ({

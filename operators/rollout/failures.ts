@@ -20,9 +20,12 @@ export function tellingFailures(
       failed += 1;
       if (failed < tellAt) continue;
       tellAt *= 10;
-      const which = failed === 1 ? `rollout ${id} failed` : `rollouts fail, ${id} too`;
-      const many = `${failed} of ${counted(rollouts, 'rollout')} here so far`;
-      report(`${which}: ${outsideText(reason)} (${many}; their topic has each with its reason)`);
+      const which =
+        failed === 1 ? `rollout ${id} failed` : `rollouts are failing, most recently ${id}`;
+      const many = `${failed} of ${counted(rollouts, 'rollout')} so far in this process`;
+      report(
+        `${which}: ${outsideText(reason)} (${many}; the rollouts topic has the reason of each)`,
+      );
     }
   };
 }

@@ -8,7 +8,7 @@ export class LruCache<Value> {
   /** Keeps at most `entriesMax` values; 0 keeps none. */
   constructor(entriesMax: number) {
     if (!(entriesMax >= 0))
-      throw new RangeError(`a cache of ${entriesMax} entries; give 0 or more`);
+      throw new RangeError(`a cache cannot have ${entriesMax} entries; give 0 or more`);
     this.#entriesMax = entriesMax;
   }
 

@@ -56,13 +56,13 @@ export interface ToolReply extends ValueOf<typeof toolReply> {}
 export const toolTopics = {
   requests: defineTopic<ToolRequest>({
     name: 'tool-requests',
-    about: 'Tool calls that wait for a worker. Rollout writes it; the stage tools reads it.',
+    about: 'Tool calls waiting for a worker. Rollout writes it; the stage tools reads it.',
     shape: toolRequest,
     key: (value) => value.rolloutId,
   }),
   replies: defineTopic<ToolReply>({
     name: 'tool-replies',
-    about: 'Answers to tool calls. The stage tools writes it; the rollout that waits reads it.',
+    about: 'Answers to tool calls. The stage tools writes it; the waiting rollout reads it.',
     shape: toolReply,
     key: (value) => value.rolloutId,
   }),

@@ -57,8 +57,8 @@ describe('rollout', () => {
     const many = Array.from({ length: 8 }, (_, i) => question({ id: `q${i}` }));
     await runOperator(rollout(broken), topics.questions, many);
     expect(told).toEqual([
-      'rollout q0/explore-0/0 failed: the engine is ill (1 of 2 rollouts here so far; their topic has each with its reason)',
-      'rollouts fail, q4/explore-0/1 too: the engine is ill (10 of 10 rollouts here so far; their topic has each with its reason)',
+      'rollout q0/explore-0/0 failed: the engine is ill (1 of 2 rollouts so far in this process; the rollouts topic has the reason of each)',
+      'rollouts are failing, most recently q4/explore-0/1: the engine is ill (10 of 10 rollouts so far in this process; the rollouts topic has the reason of each)',
     ]);
   });
 

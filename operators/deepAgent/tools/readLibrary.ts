@@ -18,7 +18,7 @@ const toolFunction = z.object({
     .string()
     .regex(
       /^[^\s<>"]{1,64}$/,
-      'is to have 1 to 64 characters, none of them blank, <, > or a quotation mark',
+      'must have 1 to 64 characters, without blanks, <, > and quotation marks',
     ),
   description: z.string(),
   parameters: z
@@ -48,7 +48,7 @@ export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
           file,
           number,
           'name',
-          `${JSON.stringify(doc.name)} stands on a line before; give each function a name of its own`,
+          `${JSON.stringify(doc.name)} is defined on an earlier line; give each function its own name`,
         );
       }
       docs.set(doc.name, doc);
@@ -66,7 +66,7 @@ export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
   if (docs.size === 0) {
     throw new MillraceError(
       'TOOL_LIBRARY',
-      `${file} has no function in it: write one a line, {"name": …, "description": …, "parameters": {…}}`,
+      `${file} has no functions: write one per line, {"name": …, "description": …, "parameters": {…}}`,
     );
   }
   return [...docs.values()];
@@ -102,7 +102,7 @@ export function functionOf(value: unknown): ToolDoc | Fault {
   const { properties, required = [] } = read.data.parameters;
   const unknown = required.find((name) => !(name in properties));
   if (unknown !== undefined) {
-    const reason = `${JSON.stringify(unknown)} is none of the properties`;
+    const reason = `${JSON.stringify(unknown)} is not one of the properties`;
     return { field: 'parameters.required', reason };
   }
   return read.data as ToolDoc;
@@ -112,7 +112,7 @@ function wrong(file: string, number: number, field: string, reason: string): Mil
   const where = field === '' ? '' : `field "${field}": `;
   return new MillraceError(
     'TOOL_LIBRARY',
-    `${file}:${number}: ${where}${reason}. A line is one function: {"name": …, "description": …, "parameters": {"type": "object", "properties": {…}, "required": […]}}`,
+    `${file}:${number}: ${where}${reason}. Each line is one function: {"name": …, "description": …, "parameters": {"type": "object", "properties": {…}, "required": […]}}`,
     { context: { file, line: number, field } },
   );
 }

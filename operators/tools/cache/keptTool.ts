@@ -9,7 +9,7 @@ import type { ToolCache } from './toolCache.ts';
  */
 export function keptTool(tool: Tool, cache: ToolCache, scope: string): Tool {
   if (!tool.pure)
-    throw new Error(`results of ${tool.name} cannot be kept: they depend on more than its input`);
+    throw new Error(`results of ${tool.name} cannot be cached: they depend on more than its input`);
   const once = askOnce(cache);
   return {
     ...tool,

@@ -50,10 +50,10 @@ function parsed(text: string, file: string): Readonly<Record<string, unknown>> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw notReleased(file, `it is no JSON (${(error as Error).message})`);
+    throw notReleased(file, `it is not JSON (${(error as Error).message})`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw notReleased(file, 'it is no object');
+    throw notReleased(file, 'it is not an object');
   }
   return value as Readonly<Record<string, unknown>>;
 }
@@ -61,7 +61,7 @@ function parsed(text: string, file: string): Readonly<Record<string, unknown>> {
 function notReleased(file: string, why: string): MillraceError {
   return new MillraceError(
     'USAGE',
-    `${file} is no search cache: ${why}. It has to be a JSON object of queries and their result texts, {"query": "Page 1: …"}`,
+    `${file} is not a search cache: ${why}. It must be a JSON object of queries and their result texts, {"query": "Page 1: …"}`,
     { context: { file } },
   );
 }

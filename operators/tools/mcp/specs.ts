@@ -63,7 +63,7 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
   const said = (text: string, max: number): string => fence(outsideText(text, max));
   const plain = (value: unknown, depth: number): unknown => {
     if (depth > SCHEMA_DEPTH_MAX)
-      throw refused(server, `has a tool ${shownName} whose schema nests too deep; ${ADVICE}`);
+      throw refused(server, `has a tool ${shownName} whose schema is nested too deeply; ${ADVICE}`);
     if (typeof value === 'string') return said(value, TEXT_MAX);
     if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
     if (typeof value !== 'object' || value === null) return value;
@@ -72,7 +72,7 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
         if (!ARGUMENT.test(key) || key === '__proto__')
           throw refused(
             server,
-            `has a tool ${shownName} with an argument of a strange name (${outsideText(key, 64)}); ${ADVICE}`,
+            `has a tool ${shownName} with an invalid argument name (${outsideText(key, 64)}); ${ADVICE}`,
           );
         return [key, plain(inner, depth + 1)];
       }),
@@ -89,7 +89,7 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
   return { server, tool: tool.name, name, about, parameters };
 }
 
-const ADVICE = 'name the tools that you want (tools.mcp.NAME.tools), without it';
+const ADVICE = 'list the tools you want in tools.mcp.NAME.tools, without it';
 
 function refused(server: string, what: string): MillraceError {
   return new MillraceError('MCP', `the MCP server ${server} ${what}`, { context: { server } });

@@ -73,7 +73,7 @@ function pageIn(reply: string): Page {
   try {
     body = JSON.parse(reply);
   } catch {
-    return failedPage('the reader’s reply is no JSON');
+    return failedPage('the reader’s reply is not JSON');
   }
   const [title, text] = [valueAt(body, 'data.title'), valueAt(body, 'data.content')];
   if (typeof text !== 'string') return failedPage('the reader’s reply has no data.content');

@@ -96,8 +96,10 @@ export class Pool {
   #take(): Promise<Sandbox> {
     if (this.#closed) return Promise.reject(CLOSED);
     if (this.#waiting.length >= WAITING_MAX) {
-      const advice = 'bound the rollouts in flight or raise `processes`';
-      return Promise.reject(toolDown('python', `${WAITING_MAX} programs wait for it: ${advice}`));
+      const advice = 'limit the rollouts in flight or raise `processes`';
+      return Promise.reject(
+        toolDown('python', `${WAITING_MAX} programs are waiting for it: ${advice}`),
+      );
     }
     return new Promise((give, refuse) => {
       this.#resting = false;

@@ -121,7 +121,8 @@ function onServer(
   limits: ProgramLimits,
   { printNone = false, packages = [] }: PythonOptions,
 ): Interpreter {
-  if (packages.length > 0) throw new RangeError('python: a server has packages of its own');
+  if (packages.length > 0)
+    throw new RangeError('python: a server has its own packages; leave out `packages`');
   const remote = remoteInterpreter(server, limits, printNone);
   let closed = false;
   return {

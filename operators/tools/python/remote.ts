@@ -104,7 +104,7 @@ export function remoteInterpreter(
 function read(reply: HttpReply): ProgramResult | NotRun {
   const { status } = reply;
   if (isRedirect(reply))
-    return { kind: 'never', reason: `answers HTTP ${status}: give the address that it means` };
+    return { kind: 'never', reason: `answers HTTP ${status}: give the address it redirects to` };
   if (!reply.ok) {
     const passes = status === 408 || status === 429 || status >= 500;
     const reason = `answers HTTP ${status}: ${saidIn(reply.text())}`;

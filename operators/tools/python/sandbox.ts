@@ -194,7 +194,7 @@ export class Sandbox {
       await this.close();
       throw new Error(
         `the Python sandbox did not start: ${this.#complaint.trim() || 'it gave no reason'}. ` +
-          'Check that the pyodide package is installed whole (npm ci).',
+          'Check that the pyodide package is fully installed (npm ci).',
       );
     }
     this.#startBytes = residentBytes(this.#child.pid!) ?? 0;
@@ -218,7 +218,7 @@ export class Sandbox {
     const pending = this.#pending;
     const message = jsonOf(line ?? '');
     if (!pending || !isAnswer(message, pending.id)) {
-      this.#kill({ kind: 'stopped', text: 'an answer that was not asked for' });
+      this.#kill({ kind: 'stopped', text: 'an unexpected answer' });
       return;
     }
     const { kind, text, reusable, worn } = message;

@@ -67,7 +67,7 @@ export class Batches {
     if (waiting > 0 && waiting + missing > this.#options.waitingMax) {
       throw new MillraceError(
         'BUSY',
-        `${this.#waiting.size} queries wait already; ask again later`,
+        `${this.#waiting.size} queries are already waiting; try again later`,
       );
     }
     // A listener for each query.

@@ -56,7 +56,7 @@ export async function bm25Retriever(
 function twice(id: string): MillraceError<'RETRIEVER'> {
   return new MillraceError(
     'RETRIEVER',
-    `two passages have the id ${JSON.stringify(id)}: ids tell passages apart, so give each its own`,
+    `two passages have the id ${JSON.stringify(id)}: ids must be unique`,
     { context: { id } },
   );
 }

@@ -110,7 +110,7 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
   const fresh: State = { corpus, encoder: { digest, settings }, read: null, encoded: 0 };
   const there = await readdir(to);
   if (there.includes(MANIFEST))
-    throw retrieverError(`${to} holds an index already: name another folder with --to`, to);
+    throw retrieverError(`${to} already holds an index: name another folder with --to`, to);
   if (!there.includes(STATE)) {
     if (there.length > 0)
       throw retrieverError(`${to} is not empty: name another folder with --to`, to);
@@ -121,12 +121,12 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
   const same = (field: 'corpus' | 'encoder'): boolean =>
     isDeepStrictEqual(state?.[field], JSON.parse(JSON.stringify(fresh[field])));
   for (const [field, what] of [
-    ['corpus', 'another corpus, or of this one before it was changed'],
-    ['encoder', 'another encoder, or with other settings'],
+    ['corpus', 'another corpus, or of this one before it changed'],
+    ['encoder', 'another encoder or other settings'],
   ] as const)
     if (!same(field))
       throw retrieverError(
-        `${to} holds the beginning of an index of ${what}: delete the folder, or name another one with --to`,
+        `${to} holds an unfinished index of ${what}: delete the folder, or name another one with --to`,
         path,
       );
   return state as State;
@@ -165,7 +165,7 @@ async function readCorpus(
       if ('reason' in row) refuse(row.place, row.reason);
       else if (row.passage.contents.trim() === '') refuse(row.place, 'field "contents": is empty');
       else if (!ids.add(row.passage.id))
-        refuse(row.place, `field "id": ${JSON.stringify(row.passage.id)} was there before`);
+        refuse(row.place, `field "id": ${JSON.stringify(row.passage.id)} is a duplicate`);
       else {
         await writer.add(row.passage);
         passages++;
@@ -179,7 +179,7 @@ async function readCorpus(
   signal.throwIfAborted();
   if (passages === 0)
     throw retrieverError(
-      'the corpus holds no passage that can be used: each line is {"id": …, "contents": …}, or has "title" and "text"',
+      'the corpus has no usable passage: each line is {"id": …, "contents": …}, or has "title" and "text"',
       to,
     );
   const read = { passages, refused };

@@ -52,7 +52,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST);
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw retrieverError(
-      `${folder} is no index, or one that was not built to its end: it has no ${MANIFEST}. Build it, or go on building, ` +
+      `${folder} is not a finished index: it has no ${MANIFEST}. Build it, or finish building it, ` +
         `with \`millrace retriever build CORPUS.jsonl --encoder FOLDER --to ${folder}\``,
       path,
       cause,
@@ -62,14 +62,14 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const version = (json as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version !== VERSION)
     throw retrieverError(
-      `${path} is of version ${version}, and this Millrace reads version ${VERSION}: build the index again, or use the Millrace that built it`,
+      `${path} has version ${version}, but this Millrace reads version ${VERSION}: build the index again, or use the Millrace that built it`,
       path,
     );
   const manifest = shape.safeParse(json);
   if (manifest.success) return manifest.data;
   const [issue] = manifest.error.issues as [z.core.$ZodIssue];
   const field = issue.path.join('.');
-  throw retrieverError(`${path} is damaged (${field || 'no JSON'}): ${AGAIN}`, path);
+  throw retrieverError(`${path} is damaged (${field || 'not JSON'}): ${AGAIN}`, path);
 }
 
 function parsed(text: string): unknown {
@@ -105,7 +105,10 @@ export async function checkFiles(folder: string, manifest: Manifest, all = false
     if (found.size !== bytes)
       throw retrieverError(`${path} has ${found.size} bytes instead of ${bytes}: ${AGAIN}`, path);
     if ((all || graphs.has(name)) && (await digestOf(path)) !== sha256)
-      throw retrieverError(`${path} is not what was written (another SHA-256): ${AGAIN}`, path);
+      throw retrieverError(
+        `${path} was changed after it was written (its SHA-256 does not match): ${AGAIN}`,
+        path,
+      );
   }
 }
 

@@ -59,7 +59,7 @@ async function encoderOf(
       if (at !== undefined) throw cause;
       throw retrieverError(
         `${path}: the encoder that the index was built with cannot be opened at ${before} (${(cause as Error).message}); ` +
-          'say where it lies now with --encoder FOLDER',
+          'name its new place with --encoder FOLDER',
         path,
         cause,
       );
@@ -69,7 +69,7 @@ async function encoderOf(
   await encoder.close();
   throw retrieverError(
     `${path}: the index was built with another encoder than the one at ${at ?? before} (its weights or tokenizer differ): ` +
-      'name the folder of that one with --encoder FOLDER, or build the index again',
+      'name the right folder with --encoder FOLDER, or build the index again',
     path,
   );
 }

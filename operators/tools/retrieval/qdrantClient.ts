@@ -31,7 +31,7 @@ export function qdrantPlace(text: string): QdrantPlace | null {
   const [host, collection] = end < 0 ? [rest, ''] : [rest.slice(0, end), rest.slice(end + 1)];
   const url = serverAddress(`${scheme}://${host}`, { what: 'a Qdrant', suffix: '/' });
   if (!/^[\w.-]{1,255}$/.test(collection)) {
-    throw new MillraceError('USAGE', `${text} names no collection: write qdrant://host:6333/name`);
+    throw new MillraceError('USAGE', `${text} has no collection: write qdrant://host:6333/name`);
   }
   return { url: /:\d+(\/|$)/.test(host) ? url : `${url}${port}`, collection };
 }

@@ -29,7 +29,7 @@ export async function qdrantRetriever(
 ): Promise<Retriever> {
   const shape = await client.shape(signal);
   if (shape === null || shape.points === 0) {
-    const lacks = shape === null ? 'is not there' : 'is empty';
+    const lacks = shape === null ? 'does not exist' : 'is empty';
     throw wrong(
       client,
       `${lacks}; fill it with \`millrace retriever build CORPUS.jsonl --encoder FOLDER --to qdrant://…\``,
@@ -71,19 +71,19 @@ function checkEncoder(
   if (dimensions !== encoder.dimensions) {
     throw wrong(
       client,
-      `has vectors of ${dimensions ?? 'other'} dimensions, and the encoder gives ${encoder.dimensions}: name the encoder that it was filled with`,
+      `has vectors of ${dimensions ?? 'other'} dimensions, and the encoder gives ${encoder.dimensions}: use the encoder that it was filled with`,
     );
   }
   if (mark === null || mark === markOf(encoder)) return;
   throw wrong(
     client,
-    `was filled with another encoder, or another pooling, prefix or length of texts (${mark}): name that one`,
+    `was filled with another encoder, or another pooling, prefix or length of texts (${mark}): use that one`,
   );
 }
 
 function hitOf({ id, contents, title }: Payload, score: number, client: QdrantClient): Hit {
   if (typeof id !== 'string' || typeof contents !== 'string') {
-    throw wrong(client, 'has a point without the texts id and contents in its payload');
+    throw wrong(client, 'has a point whose payload lacks id or contents as text');
   }
   return { id, contents, ...(typeof title === 'string' ? { title } : {}), score };
 }

@@ -84,7 +84,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
   function read(reply: HttpReply): Hit[][] | Failed {
     const { status } = reply;
     if (!reply.ok) {
-      const said = isRedirect(reply) ? 'a redirect, and none is followed' : saidIn(reply.text());
+      const said = isRedirect(reply) ? 'redirects are not followed' : saidIn(reply.text());
       return {
         kind:
           ACCESS.includes(status) || isRedirect(reply)
@@ -108,7 +108,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
     if ((reason !== null) === (failedMs !== null)) return;
     const forMs = failedMs === null ? 0 : clock.now() - failedMs;
     failedMs = reason === null ? null : clock.now();
-    const now = reason === null ? 'gives passages again' : `gives no passages: ${reason}`;
+    const now = reason === null ? 'returns passages again' : `returns no passages: ${reason}`;
     report?.(`search: the retriever at ${address} ${now}`, {
       state: reason === null ? 'back' : 'away',
       server: address,

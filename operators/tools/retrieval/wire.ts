@@ -51,7 +51,7 @@ export function askedIn(body: unknown, route: Route, limits: AskLimits): Asked {
     if (!FIELDS.includes(field)) {
       throw wrong(
         field,
-        `there is no field ${field.slice(0, 100)}; there are ${FIELDS.join(', ')}`,
+        `there is no field ${field.slice(0, 100)}; the fields are ${FIELDS.join(', ')}`,
       );
     }
   }
@@ -105,7 +105,8 @@ function scoresIn(given: Given): boolean {
 /** The one of these fields that was given. */
 function oneOf(given: Given, names: readonly string[]): readonly [string, unknown] | undefined {
   const there = names.filter((name) => given.has(name));
-  if (there.length > 1) throw wrong(there[1]!, `stands beside ${there[0]}; send one of them`);
+  if (there.length > 1)
+    throw wrong(there[1]!, `cannot be combined with ${there[0]}; send one of them`);
   return there.map((name) => [name, given.get(name)] as const)[0];
 }
 

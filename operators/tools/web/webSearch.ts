@@ -130,7 +130,7 @@ function read(provider: SearchProvider, reply: HttpReply): Tried {
   try {
     body = JSON.parse(withoutSecrets(reply.text()));
   } catch {
-    return { kind: 'failed', reason: 'the reply is no JSON' };
+    return { kind: 'failed', reason: 'the reply is not JSON' };
   }
   const results = provider.read(body);
   if (typeof results === 'string') return { kind: 'failed', reason: outsideText(results) };

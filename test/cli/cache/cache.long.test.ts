@@ -84,7 +84,7 @@ describe('a released cache', () => {
       const { code, err } = await millrace('import', await released(text));
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/released\.json is no search cache: /),
+        expect.stringMatching(/released\.json is not a search cache: /),
       ]);
     },
   );

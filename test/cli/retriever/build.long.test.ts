@@ -76,7 +76,7 @@ test('retriever build names the first ten lines that are no passage, and counts 
   const [, ...said] = stderr();
   expect(said.slice(1, 6)).toEqual([
     'bad.jsonl:3: field "id": is missing; left out',
-    'bad.jsonl:4: field "id": "0" was there before; left out',
+    'bad.jsonl:4: field "id": "0" is a duplicate; left out',
     'bad.jsonl:5: field "contents": is empty; left out',
     'bad.jsonl:6: field "contents": is missing, and so is text; left out',
     'bad.jsonl:7: field "id": is not a string; left out',
@@ -124,7 +124,7 @@ test('retriever build reads a compressed corpus, and explains a wrong command li
     /nowhere.config\.json cannot be read/,
   );
   expect(await said('corpus.jsonl', '--encoder', 'e5-tiny')).toMatch(
-    /corpus\.index holds an index already/,
+    /corpus\.index already holds an index/,
   );
   const packed = gzipSync(readFileSync(at('corpus.jsonl')));
   writeFileSync(at('packed.jsonl.gz'), packed);
@@ -155,7 +155,7 @@ test('retriever build takes a library of functions, and names a wrong one', asyn
   );
   const { code, stdout, stderr } = await run('functions.jsonl', '--encoder', 'e5-tiny');
   expect(stderr()).toContain(
-    'functions.jsonl:2: field "parameters.required": "sea" is none of the properties; left out',
+    'functions.jsonl:2: field "parameters.required": "sea" is not one of the properties; left out',
   );
   expect([code, stdout()]).toEqual([0, expect.stringContaining('2 passages are in')]);
   const retriever = await retrieverAt({ index: at('functions.index') }, signal);

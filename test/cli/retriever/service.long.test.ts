@@ -111,7 +111,7 @@ describe('the routes of the retriever', () => {
     ['/retrieve', { query: 'a', topk: 1.5 }, 'topk', /whole number from 1 to 1000/],
     ['/search', { query: 'a', top_n: '3' }, 'top_n', /whole number/],
     ['/retrieve', { query: 'a', return_scores: 'yes' }, 'return_scores', /true or false/],
-    ['/retrieve', { query: 'a', topK: 3 }, 'topK', /no field topK; there are queries/],
+    ['/retrieve', { query: 'a', topK: 3 }, 'topK', /no field topK; the fields are queries/],
     ['/retrieve', [1], undefined, /must be a JSON object/],
     ['/retrieve', '{"query"', undefined, /no JSON/],
   ])('include %s, which says which field of %j is wrong', async (route, body, field, message) => {

@@ -73,7 +73,7 @@ describe('the tools of a job', () => {
     [/not a valid URL for a retriever/, ...retriever('url=ftp://a')],
     [/nowhere does not exist: give the folder of an index/, ...retriever('index=nowhere')],
     [/give the folder of the encoder/, ...retriever('index=qdrant://127.0.0.1:1/wiki')],
-    [/names no collection/, ...retriever('index=qdrant://127.0.0.1:1')],
+    [/has no collection/, ...retriever('index=qdrant://127.0.0.1:1')],
     [/A_TEST_KEY is empty/, ...retriever('url=http://a'), 'tools.search.keyEnv=A_TEST_KEY'],
     [/SERPER_API_KEY is empty/, 'tools.search.provider=serper'],
     [/A_TEST_KEY is empty/, 'tools.search.provider=bing', 'tools.search.keyEnv=A_TEST_KEY'],

@@ -227,12 +227,16 @@ describe('a remote engine', () => {
     ['log-probs are missing', { token_ids: [5], logprobs: null }, 'token_logprobs'],
     ['lists differ', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, '1 tokens'],
     ['it was aborted', { token_ids: [], finish_reason: 'abort' }, 'aborted'],
-    ['a token is no id', reply([5.5], [-1]), 'token 0 of the reply is 5.5, which is not a token id'],
+    [
+      'a token is no id',
+      reply([5.5], [-1]),
+      'token 0 of the reply is 5.5, which is not a token id',
+    ],
     ['a token is below 0', reply([5, -1], [-1, -1]), 'token 1 of the reply is -1'],
     [
       'a token is outside the vocabulary',
       reply([99_999], [-1]),
-      'is 99999, which is not a token id, the vocabulary',
+      'is 99999, which is not a token id (the vocabulary',
     ],
     [
       'more tokens come than were asked for',

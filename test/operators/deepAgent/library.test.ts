@@ -44,7 +44,7 @@ describe('a library of functions', () => {
     ],
     [
       line({ name: 'g', parameters: { type: 'object', properties: {}, required: ['b'] } }),
-      /:2: field "parameters\.required": "b" is none of the properties/,
+      /:2: field "parameters\.required": "b" is not one of the properties/,
     ],
     [line(), /:2: field "name": "f" stands on a line before/],
   ])('with an error is refused by line and field: %s', async (second, message) => {

@@ -32,9 +32,9 @@ describe('prompts', () => {
 
   test('are refused by file and placeholder if one is missing or unknown', async () => {
     const missing = await own('locate.md', 'Where is {{question}} wrong?');
-    expect(() => loadPrompts(missing)).toThrow(/locate\.md: it lacks \{\{steps\}\}/);
+    expect(() => loadPrompts(missing)).toThrow(/locate\.md: missing placeholder \{\{steps\}\}/);
     const unknown = await own('locate.md', '{{question}} {{steps}} {{answr}}');
-    expect(() => loadPrompts(unknown)).toThrow(/locate\.md: nothing fills in \{\{answr\}\}/);
+    expect(() => loadPrompts(unknown)).toThrow(/locate\.md: unknown placeholder \{\{answr\}\}/);
   });
 
   test('are refused if a file is no prompt, or the folder does not exist', async () => {

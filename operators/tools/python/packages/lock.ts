@@ -78,7 +78,7 @@ export function otherDistribution(text: string, folder: string = pyodideFolder()
   if (its.python === own.python && its.abi_version === own.abi_version) return null;
   const of = (version: string, python: string) => `pyodide ${version} (Python ${python})`;
   const installed = of(pyodideLock(folder).version, own.python);
-  return `these are files of ${of(its.version ?? 'of another version', its.python)}, and ${installed} is what runs programs here, for which others are built`;
+  return `these files are built for ${of(its.version ?? 'of unknown version', its.python)}, but programs here run on ${installed}`;
 }
 
 function infoOf(text: string): z.infer<typeof lockInfo>['info'] | null {

@@ -86,14 +86,14 @@ async function writeList(folder: string, all: readonly AddedPackage[]): Promise<
   await replaceFile(join(folder, LIST), `${JSON.stringify(all, null, 1)}\n`);
 }
 
-/** Throws `DAMAGED` where a file is not what was added. */
+/** Throws `DAMAGED` where a file was changed after it was added. */
 export async function checkPackages(folder: string, all: readonly AddedPackage[]): Promise<void> {
   for (const { file, sha256 } of all) {
     const path = join(folder, file);
     const bytes = await readFile(path).catch((error: unknown) => {
       throw damaged(path, 'cannot be read', error);
     });
-    if (digestOf(bytes) !== sha256) throw damaged(path, 'is not what was added');
+    if (digestOf(bytes) !== sha256) throw damaged(path, 'was changed after it was added');
   }
 }
 

@@ -70,17 +70,17 @@ async function fromIndex(
   );
   const listed = simplePage.safeParse(jsonOf(text));
   if (!listed.success)
-    throw refused(one, `${page} is no index of packages (the simple interface in JSON)`);
+    throw refused(one, `${page} is not a package index (the simple API in JSON)`);
   const file = listed.data.files.find(
     ({ filename }) => filename.endsWith('-none-any.whl') && isVersion(filename, one),
   );
   if (file === undefined)
-    throw refused(one, `${page} has no wheel of version ${one.version} for Python alone`);
+    throw refused(one, `${page} has no pure-Python wheel of version ${one.version}`);
   const sha256 = digests[file.filename];
   if (sha256 === undefined)
     throw refused(
       one,
-      `the digest of ${file.filename} is not known here, and no index is believed about its own files; add it from the distribution (--from)`,
+      `the digest of ${file.filename} is unknown, and an index is not trusted about its own files; add it from the distribution (--from)`,
     );
   const url = new URL(file.url, page).href;
   const bytes = await download(url, one, exchange, signal);
@@ -112,7 +112,7 @@ async function download(
   mustBeSafe(url, one);
   const reply = await exchange.ask({ url, headers: { accept } }, signal).catch((error: Error) => {
     signal.throwIfAborted();
-    throw refused(one, `${url} cannot be had: ${outsideText(error.message)}`);
+    throw refused(one, `${url} cannot be downloaded: ${outsideText(error.message)}`);
   });
   if (!reply.ok) throw refused(one, `${url} answers ${reply.status}`);
   return reply.bytes;
@@ -122,7 +122,7 @@ async function download(
 function mustBeSafe(address: string, one: LockedPackage): void {
   const { protocol, hostname } = new URL(address);
   if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return;
-  throw refused(one, `${address} is no https:// address`);
+  throw refused(one, `${address} is not an https:// URL`);
 }
 
 /** A file of a folder or an address. */
@@ -147,15 +147,12 @@ function wrongDigest(
   found: string,
   expected: string,
 ): MillraceError {
-  return refused(
-    one,
-    `${one.file} of ${from} has the digest ${found}, where ${expected} is expected`,
-  );
+  return refused(one, `${one.file} from ${from} has digest ${found}, but ${expected} is expected`);
 }
 
 function refused({ name }: LockedPackage, what: string): MillraceError {
   return new MillraceError(
     'PACKAGE',
-    `${name} was not added: ${what}. Another place can be named: --from FOLDER or URL with the files of pyodide's distribution`,
+    `${name} was not added: ${what}. To add it from elsewhere, name a FOLDER or URL with the files of pyodide's distribution: --from`,
   );
 }

@@ -140,5 +140,5 @@ test('a pure tool runs a program once, unless it failed', async () => {
   await expect(kept.run('bad', signal)).rejects.toThrow('no');
   expect(runs).toBe(3);
   expect((await keptTool(tool, cache, 'v2').run('x', signal)).cached).toBe(false);
-  expect(() => keptTool({ ...tool, pure: false }, cache, '')).toThrow(/cannot be kept/);
+  expect(() => keptTool({ ...tool, pure: false }, cache, '')).toThrow(/cannot be cached/);
 });

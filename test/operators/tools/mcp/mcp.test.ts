@@ -126,9 +126,9 @@ describe('a hostile MCP server', () => {
 
   test.each([
     ['bad name', 'a tool bad name whose name cannot be a tag'],
-    ['deep', 'whose schema nests too deep'],
+    ['deep', 'whose schema is nested too deeply'],
     ['long', 'whose schema is longer than 20000 characters'],
-    ['strange', 'with an argument of a strange name'],
+    ['strange', 'with an invalid argument name'],
     ['absent', 'has no tool absent; it has: teach'],
   ])(
     'is refused by name for %s',

@@ -185,7 +185,7 @@ describe('an index', () => {
       /of another encoder/,
     );
     await expect(open(to)).rejects.toThrow(/not built to its end.*millrace retriever build/);
-    await expect(build(at('graphs'))).rejects.toThrow(/holds an index already/);
+    await expect(build(at('graphs'))).rejects.toThrow(/already holds an index/);
     await expect(build(root.path)).rejects.toThrow(/is not empty/);
   });
 
@@ -204,7 +204,7 @@ describe('an index', () => {
     expect(built).toEqual({ passages: 1, refused: 3, graphs: 0 });
     expect(refused).toEqual([
       [2, 'not JSON'],
-      [3, 'field "id": "p0" was there before'],
+      [3, 'field "id": "p0" is a duplicate'],
       [4, 'field "contents": is empty'],
     ]);
     async function* none() {}
@@ -229,15 +229,17 @@ describe('an index', () => {
       writeFileSync(join(folder, file), bytes);
     };
     const graph = damaged('graph', flipped('graph-0-450.usearch'));
-    await expect(open(graph)).rejects.toThrow(/graph-0-450\.usearch is not what was written/);
+    await expect(open(graph)).rejects.toThrow(
+      /graph-0-450\.usearch was changed after it was written/,
+    );
     const text = damaged('text', flipped('passages.jsonl'));
     await expect(openRetriever(text, { openEncoder, verify: true })).rejects.toThrow(
-      /passages\.jsonl is not what was written/,
+      /passages\.jsonl was changed after it was written/,
     );
     const later = damaged('later', (folder) =>
       writeFileSync(join(folder, 'retriever.json'), '{"version":2}'),
     );
-    await expect(open(later)).rejects.toThrow(/version 2, and this Millrace reads version 1/);
+    await expect(open(later)).rejects.toThrow(/version 2, but this Millrace reads version 1/);
     const none = damaged('nonsense', (folder) =>
       writeFileSync(join(folder, 'retriever.json'), '{"ver'),
     );

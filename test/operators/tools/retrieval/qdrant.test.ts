@@ -125,7 +125,7 @@ describe('a collection', () => {
 
   test('that does not exist is refused with how to make it', async () => {
     await expect(opened()).rejects.toThrow(
-      /wiki is not there; fill it with `millrace retriever build/,
+      /wiki does not exist; fill it with `millrace retriever build/,
     );
   });
 });
@@ -169,8 +169,8 @@ test.each([
 });
 
 test.each([
-  ['qdrant://db', /names no collection/],
-  ['qdrant://db/a b', /names no collection/],
+  ['qdrant://db', /has no collection/],
+  ['qdrant://db/a b', /has no collection/],
   ['qdrant://wi ki/x', /is not a valid URL for a Qdrant/],
   ['qdrant://user:secret-word@db/wiki', /carries credentials/],
 ])('%s is not the address of a collection', (text, message) => {

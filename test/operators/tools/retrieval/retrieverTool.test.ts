@@ -116,7 +116,7 @@ describe('a retriever on a server', () => {
     [
       'leads elsewhere',
       answer('', 307, { location: 'http://10.0.0.1/' }),
-      /a redirect, and none is followed/,
+      /redirects are not followed/,
     ],
   ])('that %s is down, and nothing is learnt from it', async (_, behaviour, message) => {
     const { said, tool } = await world(behaviour);
@@ -124,7 +124,7 @@ describe('a retriever on a server', () => {
       code: 'TOOL_DOWN',
       message: expect.stringMatching(message),
     });
-    expect(said).toEqual([expect.stringMatching(/gives no passages: HTTP/)]);
+    expect(said).toEqual([expect.stringMatching(/returns no passages: HTTP/)]);
     await tool.close();
   });
 
