@@ -131,7 +131,9 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
     }
     if (known.includes(name)) continue;
     const shown = mayRepeat ? ` "${name}"` : '';
-    throw wrong(`the log's address has an unknown setting${shown}; the settings are ${known.join(', ')}`);
+    throw wrong(
+      `the log's address has an unknown setting${shown}; the settings are ${known.join(', ')}`,
+    );
   }
   return query;
 }
@@ -258,7 +260,7 @@ function registrySettings(text: string, env: Environment): RegistrySettings | nu
   for (const value of url.searchParams.values()) keepSecret(value);
   if (url.search !== '' || url.hash !== '') {
     throw wrong(
-      'the registry's address carries a query, which may hold a key: log in with MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
+      'the address of the registry carries a query, which may hold a key: log in with MILLRACE_REGISTRY_USERNAME and MILLRACE_REGISTRY_PASSWORD',
     );
   }
   const username = decoded(url.username) || (env.MILLRACE_REGISTRY_USERNAME ?? '');

@@ -78,7 +78,7 @@ export class Schemas {
       return topic.codec.reading(schema);
     } catch (error) {
       if (contractOf(record).startsWith(`${topic.name}/`)) throw error;
-      throw foreign(topic, record, 'does not follow this topic's contract', error);
+      throw foreign(topic, record, 'does not follow the contract of this topic', error);
     }
   }
 }

@@ -225,7 +225,7 @@ test('a terminal is given warnings as data', async () => {
   const none = numbers({ step: 4, round: 2, atMs: 9 }, { examples: 0, 'time/train_ms': 1 });
   await runOperator(progress(bench({ screen }).options), topics.metrics, none);
   expect(warnings).toEqual([
-    { round: 2, step: 4, atMs: 9, text: expect.stringContaining('there were 0 examples') },
+    { round: 2, step: 4, atMs: 9, text: expect.stringContaining('there were no examples') },
   ]);
 });
 

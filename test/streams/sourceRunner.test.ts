@@ -117,7 +117,7 @@ describe('a source that is an Observable', () => {
       runFlow(flow(feed(from(items), { bufferMax: 64 })), { log }),
     ).rejects.toMatchObject({
       code: 'SOURCE',
-      message: expect.stringMatching(/64 items wait .* raise bufferMax/),
+      message: expect.stringMatching(/64 items are waiting .* raise bufferMax/),
       cause: expect.objectContaining({ code: 'SOURCE_FULL' }),
     });
   });

@@ -67,7 +67,7 @@ describe('the check that a run learns', () => {
     [
       'other weights made the rollouts',
       { 'step/refused': 1, 'step/applied': 0, 'step/skipped': 1, 'logprob/diff_mean': 0.06 },
-      /not made by the policy's weights.*0\.060 nats a token/,
+      /not sampled with the policy's weights.*0\.060 nats a token/,
     ],
     ['the rate is 0', { ...learning, lr: 0 }, /the learning rate was 0/],
     ['the gradient is 0', { ...learning, grad_norm: 0 }, /the gradient was 0/],

@@ -136,7 +136,7 @@ test('retriever build reads a compressed corpus, and explains a wrong command li
     /cut\.jsonl\.gz cannot be unpacked/,
   );
   write('empty.jsonl', ['']);
-  expect(await said('empty.jsonl', '--encoder', 'e5-tiny')).toMatch(/no passage that can be used/);
+  expect(await said('empty.jsonl', '--encoder', 'e5-tiny')).toMatch(/no usable passage/);
 });
 
 test('retriever build takes a library of functions, and names a wrong one', async () => {

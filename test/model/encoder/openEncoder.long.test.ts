@@ -175,7 +175,7 @@ describe('an encoder', () => {
     say({});
     writeFileSync(join(folder, 'tokenizer.json'), '{}');
     await expect(openEncoder(folder)).rejects.toThrow(
-      /tokenizer\.json is not a tokenizer that can be read/,
+      /tokenizer\.json is not a readable tokenizer/,
     );
     await tinyEncoder(folder, 'bert');
     rmSync(join(folder, 'model.safetensors'));

@@ -139,7 +139,7 @@ test('a new adapter changes nothing, and depends on its seed alone', () => {
 test('a new adapter without targets changes every linear layer; one that would train nothing is refused', () => {
   expect(initialAdapter(config, { rank: 2, alpha: 4 }, 5).modules.size).toBe(7 * config.layers);
   const made = (odd: object) => () => initialAdapter(config, { rank: 2, alpha: 4, ...odd }, 5);
-  expect(made({ targets: ['query'] })).toThrow(/targets has "query", and no layer has it/);
+  expect(made({ targets: ['query'] })).toThrow(/targets has "query", which is not a layer/);
   expect(made({ targets: [] })).toThrow(/targets is empty/);
   expect(made({ rank: undefined })).toThrow(/rank is undefined/);
   expect(made({ alpha: 0 })).toThrow(/alpha is 0/);

@@ -84,7 +84,7 @@ withBrowser('the page of a damaged run', () => {
     const { page } = seen;
     expect(await said('/r/texts/topics/rollouts?limit=3')).toMatch(/cannot be read|checksum/);
     expect(await said('/r/texts/q/sum-28')).toMatch(/2 of 2 rollouts cannot be read/);
-    expect(await said('/r/texts/t/0')).toMatch(/checksum differs/);
+    expect(await said('/r/texts/t/0')).toMatch(/checksum does not match/);
     await page.goto(`${viewer.origin}/r/texts`);
     const sentence = page.locator('.sentence', { hasText: /records of this run cannot be read/ });
     await sentence.filter({ hasText: 'millrace doctor texts' }).waitFor();

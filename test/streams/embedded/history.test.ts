@@ -38,7 +38,7 @@ describe('the history of a log', () => {
     });
     expect(await second.standing!()).toEqual(after);
     await expect(second.standing!({ topic: topics.metrics, offset: 9 })).rejects.toThrow(
-      'does not know how it stood at metrics@9',
+      'has no history for metrics@9',
     );
     await second.close();
     folder.remove();

@@ -175,7 +175,7 @@ describeKafka('a log on Kafka', () => {
     expect(letters.map(({ reason }) => reason)).toEqual([
       expect.stringMatching(/is not in the wire format/),
       expect.stringMatching(/is not in the wire format/),
-      expect.stringMatching(/does not follow this topic's contract/),
+      expect.stringMatching(/does not follow the contract of this topic/),
       expect.stringMatching(/names the unknown schema 99/),
       expect.stringMatching(/does not decode in field id/),
     ]);

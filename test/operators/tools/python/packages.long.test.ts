@@ -105,12 +105,12 @@ describe('a wheel', () => {
     for (const from of [`${address}/mirror`, folder.path]) {
       await expect(fetchWheel(other, sources(from, {}), never)).rejects.toMatchObject({
         code: 'PACKAGE',
-        message: expect.stringMatching(/has the digest .*, where 0{64} is expected/),
+        message: expect.stringMatching(/has digest .*, but 0{64} is expected/),
       });
     }
     const listed = { [mill.file]: '1'.repeat(64) };
     const from = sources(null, listed);
-    await expect(fetchWheel(mill, from, never)).rejects.toThrow(/where 1{64} is expected/);
+    await expect(fetchWheel(mill, from, never)).rejects.toThrow(/but 1{64} is expected/);
     const unknown = fetchWheel(mill, sources(null, {}), never);
     await expect(unknown).rejects.toThrow(/mill-1.0-py3-none-any.whl is unknown, and an index/);
   });

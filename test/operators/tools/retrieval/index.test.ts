@@ -184,7 +184,7 @@ describe('an index', () => {
     await expect(build(to, { encoder: encoder({ digest: 'other' }) })).rejects.toThrow(
       /of another encoder/,
     );
-    await expect(open(to)).rejects.toThrow(/not built to its end.*millrace retriever build/);
+    await expect(open(to)).rejects.toThrow(/not a finished index.*millrace retriever build/);
     await expect(build(at('graphs'))).rejects.toThrow(/already holds an index/);
     await expect(build(root.path)).rejects.toThrow(/is not empty/);
   });
@@ -208,7 +208,7 @@ describe('an index', () => {
       [4, 'field "contents": is empty'],
     ]);
     async function* none() {}
-    await expect(build(at('none'), { rows: none })).rejects.toThrow(/no passage that can be used/);
+    await expect(build(at('none'), { rows: none })).rejects.toThrow(/no usable passage/);
   });
 
   test('that was damaged is refused with the name of the file', async () => {
