@@ -180,7 +180,7 @@ test('model convert writes a folder in another format, and one file again', asyn
   const again = await model('convert', 'half', 'half.safetensors');
   expect({ code: again.code, err: again.err }).toEqual({
     code: 1,
-    err: expect.stringContaining('is not overwritten'),
+    err: expect.stringContaining('already exists'),
   });
 });
 

@@ -157,7 +157,7 @@ describe('millrace model add-tags', () => {
       /a vocabulary of 263\nnew tokens: <think> 259, <\/think> 260, <search> 261/,
     );
     const again = await millrace(folder, out);
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('is not overwritten') });
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('already exists') });
     const other = await millrace(out, `${out}-2`, '--json');
     expect(JSON.parse(other.out).added).toHaveLength(6);
   });

@@ -146,7 +146,7 @@ test('an existing folder is not overwritten, and a failure leaves nothing', asyn
   await writeFolder(path, config, inMemory(tensors), F32);
   const before = readFileSync(join(path, 'model.safetensors'));
   await expect(writeFolder(path, config, inMemory(tensors), F32)).rejects.toThrow(
-    'not overwritten',
+    'already exists',
   );
   expect(readFileSync(join(path, 'model.safetensors'))).toEqual(before);
 

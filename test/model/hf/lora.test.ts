@@ -89,7 +89,7 @@ test('an adapter is read back, with its own rank and scale for each module', asy
     target_modules: ['q_proj', 'v_proj', 'down_proj'],
   });
   expect(json.rank_pattern).toEqual({ 'model\\.layers\\.0\\.self_attn\\.v_proj': 2 });
-  await expect(writeAdapter(path, adapter())).rejects.toThrow('not overwritten');
+  await expect(writeAdapter(path, adapter())).rejects.toThrow('already exists');
 });
 
 test('merging an adapter adds its scaled product, and leaves the base unchanged', async () => {

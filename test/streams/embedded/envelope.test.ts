@@ -20,7 +20,9 @@ describe('an envelope', () => {
       );
     }
     for (let length = 0; length < bytes.length; length++) {
-      expect(() => unseal(bytes.subarray(0, length), 'rollouts@4')).toThrow(/not what was written/);
+      expect(() => unseal(bytes.subarray(0, length), 'rollouts@4')).toThrow(
+        /changed after it was written/,
+      );
     }
   });
 
