@@ -145,9 +145,7 @@ test('fields that say nothing about the network are kept', async () => {
 test('an existing folder is not overwritten, and a failure leaves nothing', async () => {
   await writeFolder(path, config, inMemory(tensors), F32);
   const before = readFileSync(join(path, 'model.safetensors'));
-  await expect(writeFolder(path, config, inMemory(tensors), F32)).rejects.toThrow(
-    'already exists',
-  );
+  await expect(writeFolder(path, config, inMemory(tensors), F32)).rejects.toThrow('already exists');
   expect(readFileSync(join(path, 'model.safetensors'))).toEqual(before);
 
   const broken = { ...inMemory(tensors), read: () => Promise.reject(new Error('disk full')) };
