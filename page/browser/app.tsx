@@ -1,28 +1,18 @@
 /** The frame of every view: head, tabs, banners, the list of keys, and the view that the address names. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { RunHead } from '../wire/index.ts';
+import { type RunHead, type RunPage, runPages, runViews } from '../wire/index.ts';
 import { nowMs } from './data/clock.ts';
 import { frozen, results } from './data/frozen.ts';
-import { lettersOn, setLetters, useKeys } from './data/keyboard.ts';
+import { type Does, lettersOn, setLetters, useKeys } from './data/keyboard.ts';
 import { at, go, linkAt, linkTo, place, query, route, setQuery } from './data/place.ts';
 import { shownHead } from './data/shownHead.ts';
 import { change, head, heardAtMs, mill, retries, streamState } from './data/stream.ts';
 import { command, copy, toast } from './data/take.ts';
 import { age, short } from './logic/format.ts';
 import { keyHelp } from './logic/keys.ts';
-import { hrefOf, type Route, type RunPage, stepOf } from './logic/route.ts';
-import { Diff } from './pages/Diff.tsx';
-import { Metrics } from './pages/Metrics.tsx';
-import { Overview } from './pages/Overview.tsx';
-import { Pareto } from './pages/Pareto.tsx';
-import { Question } from './pages/Question.tsx';
-import { Replay } from './pages/Replay.tsx';
-import { Results } from './pages/Results.tsx';
-import { Runs } from './pages/Runs.tsx';
-import { Topic, Topics } from './pages/Topics.tsx';
-import { Trajectory } from './pages/Trajectory.tsx';
-import { Weights } from './pages/Weights.tsx';
+import { type Route, searchOf, stepOf } from './logic/route.ts';
 import { State } from './parts/basics.tsx';
+import { titleOf, View } from './views.tsx';
 
 export function App() {
   const now = route.value;
@@ -30,9 +20,6 @@ export function App() {
   const shown = head.value ?? shownHead.value;
   const ofRun = shown !== null && shown.name === run ? shown : null;
   const help = useRef<HTMLDialogElement>(null);
-  const toPage = (page: RunPage): void => {
-    if (run !== null) go(linkAt({ page, run, id: '' }));
-  };
   const toStep = (by: number): void => {
     const last = ofRun?.step ?? null;
     const here = stepOf(query.value) ?? last;
@@ -42,15 +29,11 @@ export function App() {
     setQuery({ at: `step:${step}` }, false);
   };
   useKeys({
-    overview: () => toPage('overview'),
-    metrics: () => toPage('metrics'),
-    topics: () => toPage('topics'),
-    pareto: () => toPage('pareto'),
-    weights: () => toPage('weights'),
-    replay: () => toPage('replay'),
-    results: () => {
-      if (results !== null) toPage('results');
-    },
+    ...runKeys((page) => {
+      if (run !== null && (page !== 'results' || results !== null)) {
+        go(linkAt({ page, run, id: '' }));
+      }
+    }),
     diff: () => {
       if (run !== null) go(linkTo(`/?diff=${encodeURIComponent(run)}`));
     },
@@ -79,7 +62,7 @@ export function App() {
   }, [path]);
   useEffect(() => {
     const link = document.querySelector<HTMLLinkElement>('link[rel="canonical"]');
-    if (link !== null && frozen === null) link.href = hrefOf(now, query.value);
+    if (link !== null && frozen === null) link.href = place.value.path + searchOf(query.value);
   }, [place.value]);
 
   const away = streamState.value === 'lost';
@@ -124,72 +107,25 @@ export function App() {
   );
 }
 
-function View({ route: now }: { readonly route: Route }) {
-  switch (now.page) {
-    case 'runs':
-      return <Runs />;
-    case 'results':
-      return results === null ? <NoPage /> : <Results run={now.run} report={results} />;
-    case 'overview':
-      return <Overview run={now.run} key={now.run} />;
-    case 'metrics':
-      return <Metrics run={now.run} key={now.run} />;
-    case 'topics':
-      return now.id === '' ? (
-        <Topics run={now.run} key={now.run} />
-      ) : (
-        <Topic run={now.run} topic={now.id} key={`${now.run} ${now.id}`} />
-      );
-    case 'pareto':
-      return <Pareto run={now.run} key={now.run} />;
-    case 'question':
-      return <Question run={now.run} id={now.id} />;
-    case 'trajectory':
-      return <Trajectory run={now.run} id={now.id} />;
-    case 'weights':
-      return <Weights run={now.run} version={now.id} />;
-    case 'replay':
-      return <Replay run={now.run} />;
-    case 'diff':
-      return <Diff a={now.a} b={now.b} />;
-    default:
-      return <NoPage />;
-  }
+/** The key of every view leads to it. */
+function runKeys(to: (page: RunPage) => void): Does {
+  return Object.fromEntries(runPages.map((page) => [page, () => to(page)]));
 }
 
-function NoPage() {
-  return (
-    <div class="empty">
-      <h1>There is no such page</h1>
-      <p>
-        <code>{place.value.path}</code>: page not found. <a href={linkTo('/')}>All runs</a>
-      </p>
-    </div>
-  );
+interface Tab {
+  readonly name: string;
+  readonly page: RunPage;
+  readonly id: string;
 }
 
-function titleOf(now: Route): string {
-  switch (now.page) {
-    case 'runs':
-      return 'Runs · Millrace';
-    case 'diff':
-      return `${now.a} and ${now.b} · Millrace`;
-    case 'unknown':
-      return 'No such page · Millrace';
-    default:
-      return `${now.page === 'overview' ? '' : `${[now.page, now.id].filter((part) => part !== '').join(' ')} · `}${now.run} · Millrace`;
-  }
-}
-
-const tabs: readonly { readonly name: string; readonly page: RunPage; readonly id?: string }[] = [
-  ...(results === null ? [] : [{ name: 'Results', page: 'results' } as const]),
-  { name: 'Overview', page: 'overview' },
-  { name: 'Metrics', page: 'metrics' },
-  { name: 'Topics', page: 'topics' },
-  { name: 'Rollouts', page: 'topics', id: 'rollouts' },
-  { name: 'Pareto', page: 'pareto' },
-  { name: 'Weights', page: 'weights' },
-  { name: 'Replay', page: 'replay' },
+const tabs: readonly Tab[] = [
+  ...(results === null ? [] : [{ name: 'Results', page: 'results', id: '' } as const]),
+  ...runPages.flatMap((page): readonly Tab[] => {
+    const { tab } = runViews[page];
+    if (tab === undefined) return [];
+    const rollouts = { name: 'Rollouts', page, id: 'rollouts' };
+    return [{ name: tab, page, id: '' }, ...(page === 'topics' ? [rollouts] : [])];
+  }),
 ];
 
 function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
@@ -208,7 +144,7 @@ function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
   }, [now.page]);
   return (
     <nav class="tabs" aria-label="Views of this run" ref={bar}>
-      {tabs.map(({ name, page, id = '' }) => (
+      {tabs.map(({ name, page, id }) => (
         <a
           key={name}
           href={linkAt({ page, run, id })}

@@ -67,4 +67,14 @@ export {
   type TrajectoryTwin,
   type Turn,
 } from './trajectory.ts';
+export {
+  type KnownRoute,
+  pathOf,
+  type RunPage,
+  type RunRoute,
+  routeAt,
+  runPages,
+  runViews,
+  twinPath,
+} from './views.ts';
 export type { WeightsTwin } from './weights.ts';

@@ -3,7 +3,16 @@
  * behind the `#`, since a file has one path alone.
  */
 import { computed, signal } from '@preact/signals';
-import { hrefOf, type Query, queryOf, type Route, routeOf, withQuery } from '../logic/route.ts';
+import type { KnownRoute } from '../../wire/index.ts';
+import {
+  hrefOf,
+  type Query,
+  queryOf,
+  type Route,
+  routeOf,
+  searchOf,
+  withQuery,
+} from '../logic/route.ts';
 import { frozen } from './frozen.ts';
 
 interface Place {
@@ -27,7 +36,7 @@ export const at = computed<string>(() => place.value.query.at ?? '');
 export const linkTo = (href: string): string => (frozen === null ? href : `#${href}`);
 
 /** The same with the view's `at`: whoever looks at step 120 stays there from page to page. Results are of no other step than the last. */
-export function linkAt(to: Route, over: Query = {}): string {
+export function linkAt(to: KnownRoute, over: Query = {}): string {
   const isNow = at.value === '' || to.page === 'results';
   return linkTo(hrefOf(to, isNow ? over : { at: at.value, ...over }));
 }
@@ -42,8 +51,7 @@ export function go(href: string, replace = false): void {
 /** Changes parameters of this view; what the view does not know stays. */
 export function setQuery(over: Readonly<Record<string, string | undefined>>, replace = true): void {
   const { path, query: now } = place.value;
-  const search = new URLSearchParams(withQuery(now, over) as Record<string, string>);
-  const next = hrefOf(routeOf(path), Object.fromEntries(search));
+  const next = path + searchOf(withQuery(now, over));
   history[replace ? 'replaceState' : 'pushState'](null, '', linkTo(next));
   place.value = read();
 }

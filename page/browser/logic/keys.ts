@@ -1,5 +1,7 @@
 /** The keyboard as a machine of its own: key presses in, names of actions out. A sequence such as `g o` is two presses. */
 
+import { type RunPage, runPages, runViews } from '../../wire/index.ts';
+
 /** What a press is, as the browser tells it, and where it fell. */
 export interface Press {
   readonly key: string;
@@ -10,95 +12,9 @@ export interface Press {
   readonly typing: boolean;
 }
 
-type KeyHelp = readonly [keys: string, does: string];
-
-/** Every key of the page, as the list behind `?` shows it. */
-export const keyHelp: readonly (readonly [string, readonly KeyHelp[]])[] = [
-  [
-    'Go to',
-    [
-      ['g o', 'overview'],
-      ['g m', 'metrics'],
-      ['g t', 'topics'],
-      ['g p', 'Pareto'],
-      ['g w', 'weights'],
-      ['g d', 'diff'],
-      ['g r', 'replay'],
-      ['g s', 'results, in a report'],
-    ],
-  ],
-  [
-    'Move',
-    [
-      ['j k', 'next, previous turn or row'],
-      ['n p', 'next, previous rollout of the group'],
-      ['N P', 'next, previous group'],
-      ['h l', 'parent, child branch'],
-      ['g g', 'first'],
-      ['G', 'last'],
-    ],
-  ],
-  [
-    'Look',
-    [
-      ['e', 'paint entropy, log-prob, version, nothing'],
-      ['x', 'open or close the tool result'],
-      ['f', 'follow the newest records'],
-      ['[ ]', 'one step back, forward in time'],
-      ['\\', 'back to live'],
-      ['/', 'filter; Esc leaves it'],
-    ],
-  ],
-  [
-    'Take along',
-    [
-      ['y', 'copy a link to exactly this view'],
-      ['c', 'copy the command that shows the same'],
-      ['?', 'this list'],
-    ],
-  ],
-];
-
-const actions: Readonly<Record<string, Action>> = {
-  'g o': 'overview',
-  'g m': 'metrics',
-  'g t': 'topics',
-  'g p': 'pareto',
-  'g w': 'weights',
-  'g d': 'diff',
-  'g r': 'replay',
-  'g s': 'results',
-  'g g': 'first',
-  G: 'last',
-  j: 'next',
-  k: 'previous',
-  n: 'nextRollout',
-  p: 'previousRollout',
-  N: 'nextGroup',
-  P: 'previousGroup',
-  h: 'parent',
-  l: 'child',
-  e: 'paint',
-  x: 'toggle',
-  f: 'follow',
-  '[': 'stepBack',
-  ']': 'stepForward',
-  '\\': 'live',
-  '/': 'filter',
-  y: 'copyLink',
-  c: 'copyCommand',
-  '?': 'help',
-};
-
 export type Action =
-  | 'overview'
-  | 'metrics'
-  | 'topics'
-  | 'pareto'
-  | 'weights'
+  | RunPage
   | 'diff'
-  | 'replay'
-  | 'results'
   | 'first'
   | 'last'
   | 'next'
@@ -120,6 +36,58 @@ export type Action =
   | 'copyCommand'
   | 'help'
   | 'leave';
+
+type Keys = readonly [keys: Readonly<Record<string, Action>>, does: string];
+
+function keysOf(page: RunPage): Keys[] {
+  const { keys } = runViews[page];
+  return keys === undefined ? [] : [[{ [keys[0]]: page }, keys[1]]];
+}
+
+const all: readonly (readonly [title: string, keys: readonly Keys[]])[] = [
+  ['Go to', [...runPages.flatMap(keysOf), [{ 'g d': 'diff' }, 'diff']]],
+  [
+    'Move',
+    [
+      [{ j: 'next', k: 'previous' }, 'next, previous turn or row'],
+      [{ n: 'nextRollout', p: 'previousRollout' }, 'next, previous rollout of the group'],
+      [{ N: 'nextGroup', P: 'previousGroup' }, 'next, previous group'],
+      [{ h: 'parent', l: 'child' }, 'parent, child branch'],
+      [{ 'g g': 'first' }, 'first'],
+      [{ G: 'last' }, 'last'],
+    ],
+  ],
+  [
+    'Look',
+    [
+      [{ e: 'paint' }, 'paint entropy, log-prob, version, nothing'],
+      [{ x: 'toggle' }, 'open or close the tool result'],
+      [{ f: 'follow' }, 'follow the newest records'],
+      [{ '[': 'stepBack', ']': 'stepForward' }, 'one step back, forward in time'],
+      [{ '\\': 'live' }, 'back to live'],
+      [{ '/': 'filter' }, 'filter; Esc leaves it'],
+    ],
+  ],
+  [
+    'Take along',
+    [
+      [{ y: 'copyLink' }, 'copy a link to exactly this view'],
+      [{ c: 'copyCommand' }, 'copy the command that shows the same'],
+      [{ '?': 'help' }, 'this list'],
+    ],
+  ],
+];
+
+/** Every key of the page, as the list behind `?` shows it. */
+export const keyHelp = all.map(
+  ([title, keys]) =>
+    [title, keys.map(([names, does]) => [Object.keys(names).join(' '), does] as const)] as const,
+);
+
+const actions: Readonly<Record<string, Action>> = Object.assign(
+  {},
+  ...all.flatMap(([, keys]) => keys.map(([names]) => names)),
+);
 
 export interface KeyState {
   /** A first key that waits for its second; empty for none. */

@@ -1,86 +1,15 @@
-/**
- * Addresses of the page: a path is one view, its query is that view's state. Ids stand in a path as they are in the log,
- * percent-encoded; what may hold slashes (a question, a rollout) is the rest of the path.
- */
+/** Addresses of the page as the browser has them: a view, or a path that names none, and the query that is its state. */
+import { type KnownRoute, pathOf, type RunPage, routeAt, twinPath } from '../../wire/index.ts';
 
-export type Route =
-  | { readonly page: 'runs' }
-  | { readonly page: 'diff'; readonly a: string; readonly b: string }
-  | { readonly page: RunPage; readonly run: string; readonly id: string }
-  | { readonly page: 'unknown'; readonly path: string };
+export { pathOf, type RunPage };
 
-/** The pages of one run. `id` is a topic, question, rollout or version; empty on the others and on lists. */
-export type RunPage =
-  | 'results'
-  | 'overview'
-  | 'metrics'
-  | 'topics'
-  | 'pareto'
-  | 'question'
-  | 'trajectory'
-  | 'weights'
-  | 'replay';
-
-/** What stands in the path after the run. */
-const segments: Readonly<Record<Exclude<RunPage, 'overview'>, string>> = {
-  results: 'results',
-  metrics: 'metrics',
-  topics: 'topics',
-  pareto: 'pareto',
-  question: 'q',
-  trajectory: 't',
-  weights: 'weights',
-  replay: 'replay',
-};
-
-/** Of these there is one a run: nothing may follow. */
-const whole: ReadonlySet<string> = new Set(['results', 'metrics', 'pareto', 'replay']);
+export type Route = KnownRoute | { readonly page: 'unknown'; readonly path: string };
 
 export function routeOf(path: string): Route {
-  const unknown: Route = { page: 'unknown', path };
-  const parts = path.split('/').slice(1);
-  if (parts.at(-1) === '') parts.pop();
-  const decoded = parts.map(decodedPart);
-  if (decoded.includes(null)) return unknown;
-  const [first, second, third, ...rest] = decoded as string[];
-  if (first === undefined) return { page: 'runs' };
-  if (first === 'diff' && second !== undefined && third === undefined) {
-    const [a, b, more] = second.split('..');
-    return a && b && more === undefined ? { page: 'diff', a, b } : unknown;
-  }
-  if (first !== 'r' || !second) return unknown;
-  if (third === undefined) return { page: 'overview', run: second, id: '' };
-  const page = (Object.keys(segments) as (keyof typeof segments)[]).find(
-    (name) => segments[name] === third,
-  );
-  const id = rest.join('/');
-  if (page === undefined || (whole.has(page) && id !== '')) return unknown;
-  if ((page === 'question' || page === 'trajectory') && id === '') return unknown;
-  return { page, run: second, id };
-}
-
-function decodedPart(part: string): string | null {
   try {
-    return decodeURIComponent(part);
+    return routeAt(path) ?? { page: 'unknown', path };
   } catch {
-    return null;
-  }
-}
-
-export function pathOf(route: Route): string {
-  switch (route.page) {
-    case 'runs':
-      return '/';
-    case 'diff':
-      return `/diff/${encodeURIComponent(route.a)}..${encodeURIComponent(route.b)}`;
-    case 'unknown':
-      return route.path;
-    case 'overview':
-      return `/r/${encodeURIComponent(route.run)}`;
-    default: {
-      const id = route.id === '' ? '' : `/${encodeURIComponent(route.id)}`;
-      return `/r/${encodeURIComponent(route.run)}/${segments[route.page]}${id}`;
-    }
+    return { page: 'unknown', path };
   }
 }
 
@@ -110,13 +39,13 @@ export function searchOf(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-export function hrefOf(route: Route, query: Query = {}): string {
+export function hrefOf(route: KnownRoute, query: Query = {}): string {
   return pathOf(route) + searchOf(query);
 }
 
 /** Address of the data behind a view. */
 export function twinOf(path: string, query: Query = {}): string {
-  return `${path === '/' ? '/runs' : path}.json${searchOf(query)}`;
+  return twinPath(path) + searchOf(query);
 }
 
 /** The step that `at=step:120` names; null where the view is live or stands at something else. */

@@ -9,23 +9,18 @@ import {
   type Frozen,
   frozenKey,
   limits,
-  type ParetoTwin,
+  pathOf,
+  type RunPage,
   type RunsTwin,
+  twinPath,
   WIRE,
 } from '../../wire/index.ts';
 import { now } from '../run/moment.ts';
 import { recordsAt, stretch } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
-import { topicNamed } from '../run/topicList.ts';
-import { metricsTwin, whole } from '../views/metrics.ts';
-import { overviewTwin } from '../views/overview.ts';
-import { paretoTwin } from '../views/pareto.ts';
-import { questionTwin } from '../views/question.ts';
-import { replayTwin } from '../views/replay.ts';
-import { topicsTwin, topicTwin } from '../views/topic.ts';
-import { tokensOf, trajectoryTwin } from '../views/trajectory.ts';
-import { weightsTwin } from '../views/weights.ts';
+import type { Asked } from '../views/asked.ts';
+import { servedViews } from '../views/views.ts';
 
 export interface FreezeOptions {
   readonly trajectoriesMax: number;
@@ -44,74 +39,102 @@ const SCANNED_MAX = 1_000_000;
 
 /** Null where not even the overview goes in. */
 export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
-  const { name, log, clock, program } = view.viewed;
-  const at = `/r/${encodeURIComponent(name)}`;
-  const data = new Data(options.bytesMax);
-  const head = await view.head();
+  const { name, clock, program } = view.viewed;
+  const data = new Answers(view, options.bytesMax);
   const list: RunsTwin = {
     wire: WIRE,
     nowMs: clock.now(),
     millrace: options.millrace,
     folder: '',
     program,
-    runs: [{ ...head, metric: null, last: null, spark: [] }],
+    runs: [{ ...(await view.head()), metric: null, last: null, spark: [] }],
     total: 1,
     unreadable: [],
     commands: [],
   };
-  data.twin('/runs.json', list);
-  const overview = await overviewTwin(view, now);
-  if (!data.twin(`${at}.json`, overview)) return null;
-  data.twin(`${at}/replay.json`, await replayTwin(view));
-  data.twin(`${at}/topics.json`, await topicsTwin(view, now));
-  await addCurves(view, at, data);
-  await addPareto(view, at, data);
+  data.put(twinPath('/'), list);
+  const overview = await data.ask('overview');
+  if (!data.put(data.at('overview'), overview)) return null;
+  await data.add('replay');
+  await data.add('topics');
+  const metrics = view.book.names.map((metric) => metric.name).slice(0, limits.metricsMax);
+  await data.add('metrics', '', { m: metrics.join(','), n: String(BUCKETS) });
+  const { rounds } = await data.add('pareto');
+  for (const round of rounds) await data.add('pareto', '', { round: String(round) });
   for (const { name: topic } of overview.mill.topics) {
-    const asked = { offset: undefined, dir: 'back', where: '', key: undefined } as const;
-    const found = await topicNamed(log, topic);
-    const twin = await topicTwin(view, found, now, { ...asked, limit: ROWS, full: false });
-    data.twin(`${at}/topics/${encodeURIComponent(topic)}.json`, { ...twin, next: null });
+    const rows = await data.ask('topics', topic, { limit: String(ROWS) });
+    data.put(data.at('topics', topic), { ...rows, next: null });
   }
   for (const { version } of view.timeline.marks.slice(-WEIGHTS)) {
-    data.twin(`${at}/weights/${version}.json`, await weightsTwin(view, now, version));
+    await data.add('weights', String(version));
   }
-  const shown = await addTrajectories(view, at, data, options);
+  const shown = await addTrajectories(view, data, options);
   const rollouts = overview.mill.topics.find((topic) => topic.name === topics.rollouts.name);
   const all = rollouts?.records ?? 0;
   const full = data.isFull ? `, since the file holds at most ${size(options.bytesMax)}` : '';
   return {
     wire: WIRE,
     frozenMs: clock.now(),
-    start: `${at}/results`,
+    start: pathOf({ page: 'results', run: name, id: '' }),
     twins: data.twins,
     bins: data.bins,
     leftOut: shown < all ? `It holds ${shown} of ${all} trajectories${full}.` : '',
   };
 }
 
-/** Twins and their bytes, until they are too many. */
-class Data {
+type Page = Exclude<RunPage, 'results'>;
+type Twin<P extends Page> = Awaited<ReturnType<(typeof servedViews)[P]['twin']>>;
+type Query = Readonly<Record<string, string>>;
+
+/** What the server answers for the views of a run, gathered until it is too much. */
+class Answers {
   readonly twins: Record<string, unknown> = {};
   readonly bins: Record<string, string> = {};
+  readonly #view: RunView;
   #left: number;
   isFull = false;
 
-  constructor(bytesMax: number) {
+  constructor(view: RunView, bytesMax: number) {
+    this.#view = view;
     this.#left = bytesMax;
   }
 
+  at(page: Page, id = '', query: Query = {}): string {
+    return frozenKey(twinPath(pathOf({ page, run: this.#view.viewed.name, id })), query);
+  }
+
+  async ask<P extends Page>(page: P, id = '', query: Query = {}): Promise<Twin<P>> {
+    return (await servedViews[page].twin(this.#asked(id, query))) as Twin<P>;
+  }
+
+  async add<P extends Page>(page: P, id = '', query: Query = {}): Promise<Twin<P>> {
+    const twin = await this.ask(page, id, query);
+    this.put(this.at(page, id, query), twin);
+    return twin;
+  }
+
   /** Whether it went in. */
-  twin(key: string, value: unknown): boolean {
-    const goesIn = this.#takes(key, Buffer.byteLength(JSON.stringify(value)));
-    if (goesIn) this.twins[key] = value;
+  put(key: string, twin: unknown): boolean {
+    const goesIn = this.#takes(key, Buffer.byteLength(JSON.stringify(twin)));
+    if (goesIn) this.twins[key] = twin;
     return goesIn;
   }
 
-  bin(key: string, bytes: Uint8Array): boolean {
+  /** The tokens of a rollout, where there is room for them. */
+  async addTokens(ref: string, href: string): Promise<void> {
+    const bytes = await servedViews.trajectory.other.body(this.#asked(ref, {}));
     const text = Buffer.from(bytes).toString('base64');
-    const goesIn = this.#takes(key, text.length);
-    if (goesIn) this.bins[key] = text;
-    return goesIn;
+    if (this.#takes(href, text.length)) this.bins[href] = text;
+  }
+
+  #asked(id: string, query: Query): Asked {
+    return {
+      view: this.#view,
+      moment: now,
+      id,
+      query: new URLSearchParams(query),
+      others: { withAll: (names, use) => use([], names) },
+    };
   }
 
   #takes(key: string, bytes: number): boolean {
@@ -125,55 +148,34 @@ class Data {
   }
 }
 
-async function addCurves(view: RunView, at: string, data: Data): Promise<void> {
-  const names = view.book.names.map(({ name }) => name).slice(0, limits.metricsMax);
-  const range = { ...whole, most: BUCKETS };
-  const asked = { names, range, beside: [], missing: [] };
-  data.twin(`${at}/metrics.json`, await metricsTwin(view, now, asked));
-}
-
-async function addPareto(view: RunView, at: string, data: Data): Promise<void> {
-  const asked = { round: undefined, x: 'calls', y: 'correct' } as const;
-  const newest: ParetoTwin = await paretoTwin(view, now, asked);
-  data.twin(`${at}/pareto.json`, newest);
-  for (const round of newest.rounds) {
-    const key = frozenKey(`${at}/pareto.json`, { round: String(round) });
-    data.twin(key, await paretoTwin(view, now, { ...asked, round }));
-  }
-}
-
 /** How many went in: groups of the end and of the beginning in turn. */
 async function addTrajectories(
   view: RunView,
-  at: string,
-  data: Data,
+  data: Answers,
   { trajectoriesMax }: FreezeOptions,
 ): Promise<number> {
-  const questions = new Set<string>();
   let count = 0;
   let scanned = 0;
   for (const { refs, question } of await groupsAtEnds(view)) {
-    const twin = await questionTwin(view, now, question);
+    const twin = await data.ask('question', question);
     // A log without an index of keys is read through for each of them.
     scanned += twin.scanned * (1 + refs.length);
     if (scanned > SCANNED_MAX) return count;
     for (const ref of refs) {
-      if (count >= trajectoriesMax || !(await addTrajectory(view, `${at}/t/${ref}`, ref, data))) {
-        return count;
-      }
+      if (count >= trajectoriesMax || !(await addTrajectory(ref, data))) return count;
       count += 1;
     }
-    if (!questions.has(question)) data.twin(`${at}/q/${encodeURIComponent(question)}.json`, twin);
-    questions.add(question);
+    const at = data.at('question', question);
+    if (!(at in data.twins)) data.put(at, twin);
   }
   return count;
 }
 
 /** Whether it went in. */
-async function addTrajectory(view: RunView, at: string, ref: string, data: Data): Promise<boolean> {
-  const twin = await trajectoryTwin(view, now, { ref, full: false });
-  if (!data.twin(`${at}.json`, twin)) return false;
-  if (twin.tokens !== null) data.bin(`${at}/tokens.bin`, await tokensOf(view, now, ref));
+async function addTrajectory(ref: string, data: Answers): Promise<boolean> {
+  const twin = await data.ask('trajectory', ref);
+  if (!data.put(data.at('trajectory', ref), twin)) return false;
+  if (twin.tokens !== null) await data.addTokens(ref, twin.tokens.href);
   return true;
 }
 

@@ -14,6 +14,11 @@ export interface Opened {
   close(): Promise<void>;
 }
 
+interface Taken {
+  readonly view: RunView;
+  readonly release: () => void;
+}
+
 interface Entry {
   readonly opening: Promise<Opened>;
   users: number;
@@ -40,8 +45,31 @@ export class HotRuns {
     }
   }
 
+  /** The same for several runs; `use` is told which of them there are not. */
+  async withAll<T>(
+    names: readonly string[],
+    use: (views: readonly RunView[], missing: readonly string[]) => Promise<T>,
+  ): Promise<T> {
+    const taken: Taken[] = [];
+    const missing: string[] = [];
+    try {
+      for (const name of names) {
+        const one = await this.take(name).catch(() => null);
+        if (one === null) missing.push(name);
+        else taken.push(one);
+        await one?.view.ready();
+      }
+      return await use(
+        taken.map(({ view }) => view),
+        missing,
+      );
+    } finally {
+      for (const { release } of taken) release();
+    }
+  }
+
   /** Kept open until it is released. */
-  async take(name: string): Promise<{ readonly view: RunView; readonly release: () => void }> {
+  async take(name: string): Promise<Taken> {
     if (this.#closed) throw new MillraceError('CLOSED', 'the server is closing');
     const entry = this.#entries.get(name) ?? { opening: this.#open(name), users: 0 };
     this.#entries.delete(name);

@@ -2,7 +2,9 @@
  * Pages without the client: what a browser without the token sees, and a list of the twins where the page was
  * not built.
  */
+
 import { type Html, html } from '../../../summary/html/index.ts';
+import { pathOf, twinPath } from '../../wire/index.ts';
 
 export function plainPage(title: string, lines: readonly Html[], head = html``): string {
   const body = lines.map(
@@ -22,12 +24,15 @@ export function againPage(path: string): string {
   return plainPage('Millrace', [html`<a href="${path}">continue</a>`], head);
 }
 
+/** Those that need no more than a run. */
+const plainViews = ['overview', 'metrics', 'topics', 'pareto', 'replay'] as const;
+
 /** Where the client was not built. */
 export function twinsPage(runs: readonly string[]): string {
   const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
   const rows = runs.map((run) => {
-    const at = `/r/${run}`;
-    return html`${run}: ${[`${at}.json`, `${at}/metrics.json`, `${at}/topics.json`, `${at}/pareto.json`, `${at}/replay.json`].map(link)}`;
+    const at = plainViews.map((page) => twinPath(pathOf({ page, run, id: '' })));
+    return html`${run}: ${at.map(link)}`;
   });
   const missing = html`The page has not been built; here are its data.`;
   return plainPage('Millrace', [missing, link('/runs.json'), ...rows]);

@@ -7,7 +7,7 @@ import type { Assets } from './assets.ts';
 import { type Asking, addressOf, type GuardOptions, judge, methods } from './guard.ts';
 import { againPage, plainPage, twinsPage } from './plainPage.ts';
 import { controlTwin, type Posts, posted } from './posts.ts';
-import { dataAt, type Served } from './router.ts';
+import { dataAt, isView, type Served } from './router.ts';
 import { EventStream, type StreamMeans, streamAsked } from './stream.ts';
 
 export interface ServerParts extends Served {
@@ -19,9 +19,6 @@ export interface ServerParts extends Served {
   /** Told of what nobody foresaw. */
   readonly failed: (error: unknown) => void;
 }
-
-/** Addresses that are pages: the client decides what they show. */
-const page = /^\/(r\/[^/.]+(\/(?!.*\.(json|ndjson|bin)$).*)?|diff\/[\w-]+\.\.[\w-]+|)$/;
 
 export async function answer(
   from: IncomingMessage,
@@ -61,7 +58,7 @@ async function given(
   const reads = from.method !== 'POST';
   const file = path === '/index.html' ? null : assets.file(path);
   if (reads && file !== null) return send(to, file);
-  if (reads && page.test(path)) return send(to, assets.index ?? (await listed(parts)));
+  if (reads && isView(path)) return send(to, assets.index ?? (await listed(parts)));
   try {
     if (!reads) return send(to, await posted(path, from, parts.posts!));
     if (path === '/control.json') {

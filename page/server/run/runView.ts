@@ -11,13 +11,20 @@ import type { Tokenizer } from '../../../model/index.ts';
 import type { From, Log, Stored, Topic } from '../../../streams/index.ts';
 import { type Live, type RunFacts, Watch } from '../../../summary/index.ts';
 import { Learning, topics, type Weights } from '../../../topics/index.ts';
-import type { Mill, ReplayTwin, RunHead, WeightsTwin } from '../../wire/index.ts';
+import {
+  type Mill,
+  type OfRun,
+  type ReplayTwin,
+  type RunHead,
+  type WeightsTwin,
+  WIRE,
+} from '../../wire/index.ts';
 import type { Sample } from './bucketSeries.ts';
 import { Cursor } from './cursor.ts';
 import { Damage } from './damage.ts';
 import { headOf } from './head.ts';
 import { millOf } from './mill.ts';
-import type { Moment } from './moment.ts';
+import { type Moment, now } from './moment.ts';
 import { Places } from './places.ts';
 import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
@@ -138,6 +145,12 @@ export class RunView {
       this.#look = looking;
     }
     return this.#look;
+  }
+
+  /** What every twin of the run begins with. */
+  async frame(moment: Moment = now): Promise<OfRun> {
+    const nowMs = this.viewed.clock.now();
+    return { wire: WIRE, nowMs, run: await this.head(moment), at: moment.at };
   }
 
   async head(moment: Moment | null = null): Promise<RunHead> {

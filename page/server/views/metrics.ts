@@ -3,19 +3,14 @@
 import { MillraceError } from '../../../base/index.ts';
 import { counted } from '../../../base/text/index.ts';
 import { metricNames } from '../../../summary/index.ts';
-import {
-  type AbsentMetric,
-  limits,
-  type MetricsTwin,
-  type Series,
-  WIRE,
-} from '../../wire/index.ts';
+import { type AbsentMetric, limits, type MetricsTwin, type Series } from '../../wire/index.ts';
 import type { Bucket, BucketSeries } from '../run/bucketSeries.ts';
 import { closeUp } from '../run/closeUp.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
+import { type Asked, listIn, numberIn } from './asked.ts';
 
-export interface Range {
+interface Range {
   readonly x: MetricsTwin['x'];
   readonly from: number;
   readonly to: number;
@@ -51,7 +46,32 @@ export function curveNames({ book }: RunView): string[] {
   return [...new Set(chosen)].slice(0, CURVES);
 }
 
-export interface MetricsAsked {
+export function metrics({ view, moment, query, others }: Asked): Promise<MetricsTwin> {
+  const names = listIn(query, 'm');
+  const range = rangeIn(query);
+  const runs = listIn(query, 'with');
+  if (runs.length > limits.withMax) {
+    throw new MillraceError('USAGE', `with= takes at most ${limits.withMax} runs`);
+  }
+  return others.withAll(runs, (beside, missing) =>
+    metricsTwin(view, moment, { names, range, beside, missing }),
+  );
+}
+
+function rangeIn(query: URLSearchParams): Range {
+  const x = query.get('x') ?? 'step';
+  if (x !== 'step' && x !== 'time' && x !== 'tokens') {
+    throw new MillraceError('USAGE', 'x= takes step, time or tokens');
+  }
+  return {
+    x,
+    from: numberIn(query, 'from') ?? whole.from,
+    to: numberIn(query, 'to') ?? whole.to,
+    most: numberIn(query, 'n') ?? whole.most,
+  };
+}
+
+interface MetricsAsked {
   /** Empty = those of the overview. */
   readonly names: readonly string[];
   readonly range: Range;
@@ -75,10 +95,7 @@ export async function metricsTwin(
     );
   }
   return {
-    wire: WIRE,
-    nowMs: view.viewed.clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     cursor: view.cursor.text,
     behind: view.behind,
     names: view.book.names,

@@ -1,6 +1,6 @@
 /** The twin of a run's first page: the mill, six curves, and what it was started with. */
 import type { RunFacts } from '../../../summary/index.ts';
-import { type Mill, type OverviewTwin, type SettingRow, WIRE } from '../../wire/index.ts';
+import type { Mill, OverviewTwin, SettingRow } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
@@ -16,10 +16,7 @@ export async function overviewTwin(view: RunView, moment: Moment): Promise<Overv
   const range = { ...whole, most: BUCKETS };
   const { series, absent } = seriesOf(view, curveNames(view), range, moment);
   return {
-    wire: WIRE,
-    nowMs: view.viewed.clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     cursor: view.cursor.text,
     behind: view.behind,
     mill: moment.at === null ? mill : millAt(mill, moment),

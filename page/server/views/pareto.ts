@@ -1,26 +1,22 @@
 /** The twin of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
+import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Scored, type Selected, topics } from '../../../topics/index.ts';
-import {
-  limits,
-  type ParetoAxis,
-  type ParetoPoint,
-  type ParetoTwin,
-  WIRE,
-} from '../../wire/index.ts';
+import { limits, type ParetoAxis, type ParetoPoint, type ParetoTwin } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import { distanceOf } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
 import { finite } from '../run/shown.ts';
+import { type Asked, numberIn } from './asked.ts';
 
 /** Verdicts that are looked through, the newest. */
 const SEARCH_MAX = 200_000;
 /** Groups that are fetched at once; between them the event loop gets its turn. */
 const FETCH = 256;
 
-export const axes: ParetoTwin['axes'] = [
+const axes: ParetoTwin['axes'] = [
   { name: 'calls', about: 'tool calls a rollout' },
   { name: 'correct', about: 'share of right rollouts' },
   { name: 'reward', about: 'mean reward' },
@@ -29,19 +25,31 @@ export const axes: ParetoTwin['axes'] = [
   { name: 'spreadCorrect', about: 'spread of right (objective 2)' },
 ];
 
-export interface ParetoAsked {
+interface ParetoAsked {
   /** Undefined = the newest. */
   readonly round: number | undefined;
   readonly x: ParetoAxis;
   readonly y: ParetoAxis;
 }
 
-export function isAxis(name: string): name is ParetoAxis {
+function isAxis(name: string): name is ParetoAxis {
   return axes.some((axis) => axis.name === name);
 }
 
+export async function pareto({ view, moment, query }: Asked): Promise<ParetoTwin> {
+  const [x, y] = [query.get('x') ?? 'calls', query.get('y') ?? 'correct'];
+  if (!isAxis(x) || !isAxis(y)) {
+    throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
+  }
+  const step = numberIn(query, 'step');
+  const round =
+    numberIn(query, 'round') ??
+    (step === undefined ? undefined : await roundOf(view.viewed.log, moment, step));
+  return paretoTwin(view, moment, { round, x, y });
+}
+
 /** The round of a step; undefined where no batch says so. */
-export async function roundOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
+async function roundOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
   let round: number | undefined;
   const to = moment.endOf(topics.batches.name);
   await log
@@ -58,12 +66,12 @@ export async function roundOf(log: Log, moment: Moment, step: number): Promise<n
   return round;
 }
 
-export async function paretoTwin(
+async function paretoTwin(
   view: RunView,
   moment: Moment,
   { round, x, y }: ParetoAsked,
 ): Promise<ParetoTwin> {
-  const { log, clock } = view.viewed;
+  const { log } = view.viewed;
   const { judged, rounds, total, shownRound } = await verdictsOf(log, moment, round);
   const points: ParetoPoint[] = [];
   for (let i = 0; i < judged.length; i += FETCH) {
@@ -79,10 +87,7 @@ export async function paretoTwin(
   const verdicts: Record<string, number> = {};
   for (const { verdict } of points) verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     round: shownRound,
     rounds,
     x,

@@ -1,6 +1,6 @@
 /** The twin of a question: every group of it. */
 import { MillraceError } from '../../../base/index.ts';
-import { type QuestionTwin, WIRE } from '../../wire/index.ts';
+import type { QuestionTwin } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { questionFacts } from '../run/rollouts.ts';
@@ -21,10 +21,7 @@ export async function questionTwin(
     );
   }
   return {
-    wire: WIRE,
-    nowMs: view.viewed.clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     question: questionFacts(question),
     groups,
     total,

@@ -1,21 +1,18 @@
 /** The twin of the scrubber: every step, what a verification found last, and the commands that go back. */
 import { metricNames } from '../../../summary/index.ts';
-import { type ReplayStep, type ReplayTwin, WIRE } from '../../wire/index.ts';
+import type { ReplayStep, ReplayTwin } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 
 const STEPS_MAX = 4096;
 
 export async function replayTwin(view: RunView): Promise<ReplayTwin> {
-  const { name, clock, program } = view.viewed;
+  const { name, program } = view.viewed;
   const steps = stepsOf(view);
   const at = `${program} replay ${name}`;
   const last = steps.at(-1)?.step ?? 0;
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    run: await view.head(),
-    at: null,
+    ...(await view.frame()),
     steps,
     total: view.timeline.total,
     verified: await view.viewed.verified(),

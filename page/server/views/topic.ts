@@ -1,22 +1,18 @@
 /** The twin of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
+
 import { MillraceError } from '../../../base/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
-import {
-  limits,
-  type TopicsTwin,
-  type TopicTwin,
-  type UnreadableRow,
-  WIRE,
-} from '../../wire/index.ts';
+import { limits, type TopicsTwin, type TopicTwin, type UnreadableRow } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
 import { topicAt, topicsOf } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
 import { stretch } from '../run/records.ts';
 import { positionIn } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
-import { keyOf } from '../run/topicList.ts';
+import { keyOf, topicNamed } from '../run/topicList.ts';
 import { rowOf } from '../run/topicRow.ts';
 import { where } from '../run/where.ts';
+import { type Asked, numberIn } from './asked.ts';
 
 /** Records that are read at once. */
 const STRETCH = 128;
@@ -24,7 +20,7 @@ const STRETCH = 128;
 const LAST = 256;
 const FIELDS_MAX = 60;
 
-export interface TopicAsked {
+interface TopicAsked {
   /** A ref, or an offset vector as `next` has it; undefined = the end, or the beginning for `on`. */
   readonly offset: string | undefined;
   readonly dir: 'back' | 'on';
@@ -34,24 +30,52 @@ export interface TopicAsked {
   readonly full: boolean;
 }
 
-export async function topicsTwin(view: RunView, moment: Moment): Promise<TopicsTwin> {
+/** The list of topics, or the one that the address names. */
+export async function topicsOrTopic(asked: Asked): Promise<TopicsTwin | TopicTwin> {
+  return asked.id === '' ? topicsTwin(asked) : topic(asked);
+}
+
+/** The rows of a topic, a line each. */
+export async function topicLines(asked: Asked): Promise<string> {
+  const { rows } = await topic(asked);
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+}
+
+async function topic({ view, moment, id, query }: Asked): Promise<TopicTwin> {
+  const found = await topicNamed(view.viewed.log, id);
+  const dir = query.get('dir') ?? 'back';
+  if (dir !== 'back' && dir !== 'on') throw new MillraceError('USAGE', 'dir= takes back or on');
+  const limit = Math.trunc(numberIn(query, 'limit') ?? limits.rowsDefault);
+  if (limit < 1 || limit > limits.rowsMax) {
+    throw new MillraceError('USAGE', `limit= takes 1 to ${limits.rowsMax}`);
+  }
+  const full = query.get('full') === '1';
+  if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 needs limit=1');
+  return topicTwin(view, found, moment, {
+    offset: query.get('offset') ?? undefined,
+    dir,
+    where: query.get('where') ?? '',
+    key: query.get('key') ?? undefined,
+    limit,
+    full,
+  });
+}
+
+async function topicsTwin({ view, moment }: Asked): Promise<TopicsTwin> {
   const { mill } = await view.look();
   return {
-    wire: WIRE,
-    nowMs: view.viewed.clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     topics: mill.topics.map((topic) => topicAt(topic, moment)),
   };
 }
 
-export async function topicTwin(
+async function topicTwin(
   view: RunView,
   topic: Topic<unknown>,
   moment: Moment,
   asked: TopicAsked,
 ): Promise<TopicTwin> {
-  const { log, name: run, program, clock } = view.viewed;
+  const { log, name: run, program } = view.viewed;
   const stats = (await log.stats()).filter((stat) => stat.topic === topic.name);
   const size = stats.length > 0 ? stats : [{ topic: topic.name, records: 0, bytes: 0, lag: {} }];
   const about = topicAt(topicsOf(size, view.history)[0]!, moment);
@@ -64,10 +88,7 @@ export async function topicTwin(
   const textMax = asked.full ? limits.textFull : one ? limits.textInRecord : limits.textInRow;
   const rows = reading.rows.map((stored) => rowOf(stored, { run, textMax }));
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     topic: about,
     keyIs: keyOf(topic.name),
     fields: reading.rows.length === 0 ? [] : fieldsOf(reading.rows[0]!.value),

@@ -1,8 +1,9 @@
 /** The twin of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
+
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
-import { type Call, limits, type TrajectoryTwin, type Turn, WIRE } from '../../wire/index.ts';
+import { type Call, limits, type TrajectoryTwin, type Turn } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { type Pieces, piecesOf, startsOf } from '../run/pieces.ts';
@@ -12,6 +13,7 @@ import { questionFacts, rolloutRow } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
 import { cutText, finite } from '../run/shown.ts';
 import { tokensBin } from '../run/tokens.ts';
+import type { Asked } from './asked.ts';
 
 const SEARCH_MAX = 100_000;
 const SURPRISES = 20;
@@ -37,12 +39,16 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
   throw new MillraceError('NOT_FOUND', `no rollout ${JSON.stringify(ref.slice(0, 200))}`);
 }
 
+export function trajectory({ view, moment, id, query }: Asked): Promise<TrajectoryTwin> {
+  return trajectoryTwin(view, moment, { ref: id, full: query.get('full') === '1' });
+}
+
 export async function trajectoryTwin(
   view: RunView,
   moment: Moment,
   { ref, full }: { readonly ref: string; readonly full: boolean },
 ): Promise<TrajectoryTwin> {
-  const { log, name: run, program, clock } = view.viewed;
+  const { log, name: run, program } = view.viewed;
   const stored = await rolloutAt(log, moment, ref);
   const rollout = stored.value;
   const { question } = rollout;
@@ -58,10 +64,7 @@ export async function trajectoryTwin(
   const neighbours = await neighboursOf(log, moment, group.scored);
   const at = `/r/${encodeURIComponent(run)}`;
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     rollout: { ...row, toolErrors: calls.filter(({ ok }) => !ok).length },
     question: questionFacts(question, textMax),
     group,

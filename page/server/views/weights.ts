@@ -1,17 +1,24 @@
 /** The twin of weights: their manifest, the step that made them, and the rollouts that they made. */
+
 import { take } from 'rxjs';
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
-import { limits, type RolloutRow, type WeightsTwin, WIRE } from '../../wire/index.ts';
+import { limits, type RolloutRow, type WeightsTwin } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt, Search } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import { rolloutRow } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
+import type { Asked } from './asked.ts';
 
 const SEARCH_MAX = 100_000;
 const ROLLOUTS_MAX = 64;
+
+export function weights({ view, moment, id }: Asked): Promise<WeightsTwin> {
+  if (/^\d{1,12}$/.test(id)) return weightsTwin(view, moment, Number(id));
+  throw new MillraceError('NOT_FOUND', 'no such address');
+}
 
 /** Fails with code `NOT_FOUND`. */
 export async function weightsTwin(
@@ -19,7 +26,7 @@ export async function weightsTwin(
   moment: Moment,
   version: number,
 ): Promise<WeightsTwin> {
-  const { log, clock } = view.viewed;
+  const { log } = view.viewed;
   const stored = await manifestOf(log, moment, version);
   if (stored === null) {
     const newest = view.timeline.newest?.version;
@@ -32,10 +39,7 @@ export async function weightsTwin(
   const { marks } = view.timeline;
   const after = marks.find((mark) => mark.version > version)?.version ?? null;
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    run: await view.head(moment),
-    at: moment.at,
+    ...(await view.frame(moment)),
     version,
     ref: refOf(position),
     atMs,

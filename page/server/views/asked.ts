@@ -1,0 +1,46 @@
+/** What a view of a run is asked, and what it gives: its twin, and where it has them its bytes. */
+import { MillraceError } from '../../../base/index.ts';
+import type { Moment } from '../run/moment.ts';
+import type { RunView } from '../run/runView.ts';
+
+export interface Asked {
+  readonly view: RunView;
+  readonly moment: Moment;
+  /** The name at the end of the address; empty where there is none. */
+  readonly id: string;
+  readonly query: URLSearchParams;
+  /** Opens other runs beside it. */
+  readonly others: Others;
+}
+
+export interface Others {
+  withAll<T>(
+    names: readonly string[],
+    use: (views: readonly RunView[], missing: readonly string[]) => Promise<T>,
+  ): Promise<T>;
+}
+
+export interface ServedView {
+  /** Its data; left out where it has none. */
+  readonly twin?: (asked: Asked) => Promise<object>;
+  /** Its data in another form, at the address of the view with this ending. */
+  readonly other?: {
+    readonly ending: '.ndjson' | '/tokens.bin';
+    readonly type: string;
+    readonly body: (asked: Asked) => Promise<string | Uint8Array>;
+  };
+}
+
+/** Separated by commas. */
+export function listIn(query: URLSearchParams, name: string): string[] {
+  return (query.get(name) ?? '').split(',').filter((one) => one !== '');
+}
+
+/** Fails with code `USAGE`. */
+export function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  const value = Number(text);
+  if (Number.isFinite(value)) return value;
+  throw new MillraceError('USAGE', `${name}= takes a number`);
+}
