@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { ChangedSetting } from '../summary/index.ts';
-import { knownSettings, lastGiven, type Setting, type Settings } from './settings.ts';
+import { knownSettings, type Settings } from './settingFields.ts';
+import { lastGiven, type Setting } from './settings.ts';
 import { defaultsOf } from './showSettings.ts';
 
 /** By dotted key. `settings` = the complete ones that the run has. */

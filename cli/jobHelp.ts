@@ -4,7 +4,7 @@
  */
 import type { Job } from '../jobs/index.ts';
 import { readyJob } from './readyJobs.ts';
-import { groupsOf, type SettingField } from './settings.ts';
+import { knownSettings } from './settingFields.ts';
 
 /** For a command line that asks for help; empty when it names no ready job. */
 export function jobHelp(args: readonly string[]): string {
@@ -21,7 +21,7 @@ function settingsText(job: Job): string {
   const needed = defaults.success ? [] : defaults.error.issues.map(({ path }) => path.join('.'));
   const filled = nested(needed);
   const values = job.settings.safeParse(filled).data;
-  const rows = leaves(groupsOf(job.settings)).map(({ key, about }) => {
+  const rows = knownSettings(job.settings).map(({ key, about }) => {
     const value = key.split('.').reduce<unknown>(at, values);
     const shown = needed.includes(key) || value === undefined ? '' : JSON.stringify(value);
     return [`  ${key}=${shown}`, about] as const;
@@ -36,10 +36,6 @@ function settingsText(job: Job): string {
     `${job.name}: ${job.about}\n\nSettings (--set key=value, or in a file) and their defaults:\n${lines(rows)}` +
     (presets.length === 0 ? '' : `\n\nPresets (--preset NAME):\n${lines(presets)}`)
   );
-}
-
-function leaves(fields: readonly SettingField[]): SettingField[] {
-  return fields.flatMap((field) => (field.inner.length > 0 ? leaves(field.inner) : [field]));
 }
 
 function at(value: unknown, part: string): unknown {

@@ -9,6 +9,7 @@
 import type { z } from 'zod';
 import { usageError } from './failure.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
+import { isGroup, knownSettings, overDefaults, type Settings } from './settingFields.ts';
 
 export interface Setting {
   /** As given, dots included. */
@@ -20,22 +21,6 @@ export interface Setting {
   readonly value?: unknown;
   /** Where it was given, for people: `preset et-agent-7b`, `my.yaml:3`; left out = on the command line. */
   readonly from?: string;
-}
-
-export type Settings = Readonly<Record<string, unknown>>;
-
-/** One setting of a schema, for people. */
-export interface KnownSetting {
-  readonly key: string;
-  readonly about: string;
-  /** Whether it may change while a run goes on (`mayChange`). */
-  readonly live?: boolean;
-  /** Why a change of it would do nothing in a run with these settings; null where it does something. */
-  readonly idle?: (settings: Settings) => string | null;
-  /**
-   * Whether it is only where something lies, so that a run that goes on may have another (`placeSetting`).
-   */
-  readonly place?: boolean;
 }
 
 /** Reads `key=value`. */
@@ -129,128 +114,6 @@ export function checkSettings(
   throw usageError(complaint(lines, known, help));
 }
 
-/** Every setting of a schema by its dotted key; empty when the schema is no object. */
-export function knownSettings(schema: z.ZodType): KnownSetting[] {
-  const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
-    fields.flatMap(({ key, about, live, idle, place, inner }) =>
-      inner.length > 0
-        ? leaves(inner)
-        : [{ key, about, ...(live && { live }), ...(idle && { idle }), ...(place && { place }) }],
-    );
-  return leaves(groupsOf(schema));
-}
-
-/** A field of a schema: a setting, or a group of them (`inner`). */
-export interface SettingField extends KnownSetting {
-  readonly name: string;
-  /** What it may be, where that is a list; empty otherwise. */
-  readonly choices: readonly string[];
-  /** Empty where it is a setting itself. */
-  readonly inner: readonly SettingField[];
-}
-
-/** The fields of a schema as a tree; empty when the schema is no object. */
-export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[] {
-  return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
-    const key = prefix + name;
-    const inner = groupsOf(field, `${key}.`);
-    const marks = marksOf(field);
-    return { name, key, about: aboutOf(field), choices: choicesOf(field), ...marks, inner };
-  });
-}
-
-/** What a schema is said to be, also where it was given another default since. */
-function aboutOf(schema: z.ZodType): string {
-  const inner = innerOf(schema.def as unknown as Definition);
-  return schema.description ?? (inner === undefined ? '' : aboutOf(inner));
-}
-
-/** What `mayChange` and `placeSetting` say of it. */
-function marksOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle' | 'place'> {
-  const meta = schema.meta();
-  if (meta?.place === true) return { place: true };
-  if (meta?.live === true) {
-    const idle = meta.idle as KnownSetting['idle'];
-    return { live: true, ...(idle && { idle }) };
-  }
-  const inner = innerOf(schema.def as unknown as Definition);
-  return inner === undefined ? {} : marksOf(inner);
-}
-
-/**
- * The settings over the defaults that a job gives its groups (`finetuneSettings.prefault({ lr: 5e-6 })`), key
- * by key: zod takes those only where nothing of a group is given, so that one setting would undo the defaults
- * of all beside it.
- */
-function overDefaults(schema: z.ZodType, settings: unknown): unknown {
-  const definition = schema.def as unknown as Definition;
-  if (!isGroup(settings)) return settings;
-  if (definition.type === 'object') {
-    const given = Object.entries(settings).map(([name, value]) => {
-      const field = definition.shape?.[name];
-      return [name, field === undefined ? value : overDefaults(field, value)];
-    });
-    return Object.fromEntries(given);
-  }
-  const inner = innerOf(definition);
-  if (inner === undefined) return settings;
-  const { type, defaultValue } = definition;
-  return overDefaults(inner, type === 'prefault' ? over(inner, defaultValue, settings) : settings);
-}
-
-/**
- * One group's values over another's, where the schema has groups; any other value goes before the one below.
- */
-function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
-  const shape = shapeOf(schema);
-  if (shape === null || !isGroup(below) || !isGroup(above)) return above;
-  const both = Object.entries(above).map(([name, value]) => {
-    const field = shape[name];
-    return [name, field === undefined ? value : over(field, below[name], value)];
-  });
-  return { ...below, ...Object.fromEntries(both) };
-}
-
-/** Settings under one name. */
-export function isGroup(value: unknown): value is Settings {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** What every zod schema says of itself, whichever copy of zod made it. */
-interface Definition {
-  readonly type: string;
-  readonly shape?: Record<string, z.ZodType>;
-  readonly innerType?: z.ZodType;
-  readonly defaultValue?: unknown;
-  readonly in?: z.ZodType;
-  readonly out?: z.ZodType;
-  readonly entries?: Readonly<Record<string, string | number>>;
-}
-
-/**
- * What wraps a schema: an optional, a default, a transformation of its value, a preparation of what is given.
- */
-function innerOf({ innerType, type, in: given, out }: Definition): z.ZodType | undefined {
-  if (type !== 'pipe') return innerType;
-  return given?.def.type === 'transform' ? out : given;
-}
-
-/** The values of an enumeration. */
-function choicesOf(schema: z.ZodType): readonly string[] {
-  const definition = schema.def as unknown as Definition;
-  if (definition.type === 'enum') return Object.values(definition.entries ?? {}).map(String);
-  const inner = innerOf(definition);
-  return inner === undefined ? [] : choicesOf(inner);
-}
-
-/** The fields of an object, also where it is optional, has a default or is refined. */
-function shapeOf(schema: z.ZodType): Record<string, z.ZodType> | null {
-  const definition = schema.def as unknown as Definition;
-  if (definition.type === 'object') return definition.shape ?? {};
-  const inner = innerOf(definition);
-  return inner === undefined ? null : shapeOf(inner);
-}
-
 /** Where commands that have no `--show-settings` send those who look for the settings of a job. */
 export function listedBy(program: string, jobFile: string): string {
   return `for the meaning of each setting: ${program} run ${jobFile} --show-settings`;
@@ -325,8 +188,7 @@ function overlay(
 ): Settings {
   const settings = structuredClone(base) as Record<string, unknown>;
   for (const setting of given) {
-    const group = groupOf(settings, setting);
-    group[setting.path.at(-1)!] = givenValue(setting, asText(setting));
+    groupOf(settings, setting)[setting.path.at(-1)!] = givenValue(setting, asText(setting));
   }
   return settings;
 }

@@ -20,7 +20,8 @@ import {
 import type { z } from 'zod';
 import { withinDeadline } from '../base/index.ts';
 import { usageError } from './failure.ts';
-import { type Setting, type Settings, settingsOf } from './settings.ts';
+import type { Settings } from './settingFields.ts';
+import { type Setting, settingsOf } from './settings.ts';
 
 /** Larger than any that a person writes. */
 const charactersMax = 100_000;

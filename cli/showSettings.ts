@@ -7,7 +7,8 @@
 import type { z } from 'zod';
 import { hasCode } from '../base/index.ts';
 import { colours, wrapped } from '../summary/text/index.ts';
-import { checkSettings, groupsOf, lastGiven, type Setting, type Settings } from './settings.ts';
+import { groupsOf, type Settings } from './settingFields.ts';
+import { checkSettings, lastGiven, type Setting } from './settings.ts';
 
 /** How it is written. `sketch` = as YAML in which nothing is set: every line is a comment, to be taken up. */
 export type ShownAs = 'yaml' | 'json' | 'sketch';

@@ -14,7 +14,8 @@ import { changedSettings } from './changedSettings.ts';
 import { usageError } from './failure.ts';
 import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';
-import { checkSettings, isGroup, knownSettings, type Setting } from './settings.ts';
+import { isGroup, knownSettings } from './settingFields.ts';
+import { checkSettings, type Setting } from './settings.ts';
 import { beginAnew, workIn } from './startOver.ts';
 import { version } from './version.ts';
 

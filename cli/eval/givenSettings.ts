@@ -9,7 +9,8 @@ import { systemFile } from '../../jobs/parts/index.ts';
 import { findDataset } from '../../sources/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
-import type { Setting, Settings } from '../settings.ts';
+import type { Settings } from '../settingFields.ts';
+import type { Setting } from '../settings.ts';
 import { type ToolName, toolNames } from './evalSettings.ts';
 import { findPolicy, type PolicyFiles } from './policyFiles.ts';
 

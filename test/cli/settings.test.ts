@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { nearest, nearestNames } from '../../cli/nearest.ts';
-import { checkSettings, knownSettings, parseSetting } from '../../cli/settings.ts';
+import { knownSettings } from '../../cli/settingFields.ts';
+import { checkSettings, parseSetting } from '../../cli/settings.ts';
 
 const schema = z.object({
   lr: z.number().positive().default(0.1).describe('learning rate'),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkSettings, knownSettings, parseSetting } from '../../cli/settings.ts';
+import { knownSettings } from '../../cli/settingFields.ts';
+import { checkSettings, parseSetting } from '../../cli/settings.ts';
 import { type LossSettings, lossSettings, policyTraining } from '../../jobs/lossSettings.ts';
 
 const set = (...given: string[]): LossSettings =>

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { readyJobs } from '../../cli/readyJobs.ts';
-import { checkSettings, type Settings, settingsOf } from '../../cli/settings.ts';
+import type { Settings } from '../../cli/settingFields.ts';
+import { checkSettings, settingsOf } from '../../cli/settings.ts';
 import { policyLossOf } from '../../jobs/lossSettings.ts';
 import { presetNumbers } from './presetNumbers.ts';
 

@@ -1,6 +1,6 @@
 /** The settings of deep-agent are those that it reads. */
 import { expect, test } from '@jest/globals';
-import { knownSettings } from '../../../cli/settings.ts';
+import { knownSettings } from '../../../cli/settingFields.ts';
 import { deepAgentJob } from '../../../jobs/ready/deepAgent.ts';
 import { etAgentJob } from '../../../jobs/ready/etAgent.ts';
 
