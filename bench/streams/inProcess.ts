@@ -5,13 +5,8 @@
 import assert from 'node:assert/strict';
 import { bufferCount, from, lastValueFrom, map, mergeMap, type Observable, tap } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
-import {
-  type DeliveryOwner,
-  deliver,
-  emit,
-  settlementOf,
-  WaitingRecords,
-} from '../../streams/deliveries/settlement.ts';
+import { type DeliveryOwner, WaitingRecords } from '../../streams/deliveries/family.ts';
+import { deliver, emit, settlementOf } from '../../streams/deliveries/settlement.ts';
 import { gatherCount, mapEach } from '../../streams/primitives.ts';
 import { type Row, recordsPerSecond, timeMs } from '../table.ts';
 

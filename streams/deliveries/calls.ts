@@ -13,7 +13,7 @@ import type { Topic } from '../topic.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 import type { EachOptions, Scope } from './scope.ts';
-import { ownerOf, setWaiting, setWorking, stoppingOf } from './settlement.ts';
+import { ownerOf, setState, stoppingOf } from './settlement.ts';
 
 export type Each<In, Out> = (value: In, scope: Scope) => Promise<Out> | Out;
 type Called<In, Out> = (value: In, scope: Scope) => Promise<Out> | Later<Out> | Out;
@@ -75,7 +75,7 @@ class Calls<In, Out, To> {
 
   add(delivery: Delivery<In>): void {
     if (this.#running >= this.#options.concurrency) {
-      setWorking(delivery, true);
+      setState(delivery, 'working');
       this.#waiting.push(delivery);
     } else this.#start(new Call(delivery));
   }
@@ -88,10 +88,10 @@ class Calls<In, Out, To> {
 
   /** Nobody wants results any more. */
   abandon(): void {
-    for (const delivery of this.#waiting) setWorking(delivery, false);
+    for (const delivery of this.#waiting) setState(delivery, 'free');
     this.#waiting.length = 0;
     for (const call of this.#promised) {
-      call.works(false);
+      setState(call.delivery, 'free');
       call.abort();
     }
     this.#promised.clear();
@@ -113,7 +113,7 @@ class Calls<In, Out, To> {
     }
     const done = (value: Out): void => this.#succeeded(call, value);
     const failed = (error: unknown): void => this.#failed(call, error);
-    call.works(true);
+    setState(call.delivery, 'working');
     this.#promised.add(call);
     if (result instanceof Later) result.settle(done, failed);
     else result.then(done, failed);
@@ -135,7 +135,7 @@ class Calls<In, Out, To> {
     if (this.#subscriber.closed) return;
     call.end();
     const { delivery } = call;
-    if (hasCode(error, 'NOT_NOW')) setWaiting(delivery);
+    if (hasCode(error, 'NOT_NOW')) setState(delivery, 'waiting');
     else if (this.#options.onError === 'fail') this.#subscriber.error(error);
     else call.withSideRecords().also(deadLetters, deadLetterOf(delivery, error)).drop();
     this.#done(call);
@@ -151,7 +151,7 @@ class Calls<In, Out, To> {
     if (this.#starting) return;
     this.#starting = true;
     while (this.#waiting.length > 0 && this.#running < this.#options.concurrency) {
-      this.#start(new Call(this.#waiting.shift() as Delivery<In>, true));
+      this.#start(new Call(this.#waiting.shift() as Delivery<In>));
     }
     this.#starting = false;
     if (this.#ended && this.#running === 0) this.#subscriber.complete();
@@ -163,23 +163,14 @@ class Call<In> implements Scope {
   readonly delivery: Delivery<In>;
   /** It has come to an end: too late to abort it. */
   #over = false;
-  /** Its delivery is marked as worked on: it was queued, or its result is promised. */
-  #works: boolean;
   /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
   #abort: AbortController | null = null;
   #aborted = false;
   #sideRecords: SideRecord[] | null = null;
   #paced = false;
 
-  constructor(delivery: Delivery<In>, queued = false) {
+  constructor(delivery: Delivery<In>) {
     this.delivery = delivery;
-    this.#works = queued;
-  }
-
-  works(now: boolean): void {
-    if (this.#works === now) return;
-    this.#works = now;
-    setWorking(this.delivery, now);
   }
 
   paced(now: boolean): void {
@@ -191,7 +182,7 @@ class Call<In> implements Scope {
   end(): void {
     this.paced(false);
     this.#over = true;
-    this.works(false);
+    setState(this.delivery, 'free');
   }
 
   get topic(): string {

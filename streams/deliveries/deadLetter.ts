@@ -5,7 +5,8 @@
 import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';
 import { type DeadLetter, deadLetters } from '../deadLetters.ts';
 import type { Delivery } from './delivery.ts';
-import { type DeliveryOwner, deliver, type Root } from './settlement.ts';
+import type { DeliveryOwner, Root } from './family.ts';
+import { deliver } from './settlement.ts';
 
 const PAYLOAD_CHARACTERS_MAX = 4000;
 const ARRAY_ITEMS_MAX = 8;

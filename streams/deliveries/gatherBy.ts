@@ -13,7 +13,7 @@ import { deadLetters } from '../deadLetters.ts';
 import type { Position } from '../position.ts';
 import { deadLetterOf } from './deadLetter.ts';
 import type { Delivery } from './delivery.ts';
-import { gather, setWaiting } from './settlement.ts';
+import { gather, ownerOf, setState } from './settlement.ts';
 
 /**
  * When a group is complete (`size` or `complete`) and how many may be open. With neither, groups close only at the end of the
@@ -69,10 +69,10 @@ class OpenGroups<In> {
     group.push(delivery);
     if (this.#complete(group)) {
       this.#open.delete(key);
-      for (const member of group.slice(0, -1)) setWaiting(member, false);
       return [close(group)];
     }
-    const { waiting, inflightMax } = setWaiting(delivery);
+    setState(delivery, 'waiting');
+    const { waiting, inflightMax } = ownerOf(delivery);
     const here = waiting.of(delivery.position.partition);
     if (here >= inflightMax) throw this.#stalled(here);
     return [];
@@ -96,7 +96,7 @@ class OpenGroups<In> {
   }
 
   release(): void {
-    for (const group of this.#open.values()) for (const member of group) setWaiting(member, false);
+    for (const group of this.#open.values()) for (const member of group) setState(member, 'free');
     this.#open.clear();
   }
 

@@ -10,12 +10,8 @@ import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
 import { isUnreadable, settleUnreadable } from '../deliveries/deadLetter.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
-import {
-  type DeliveryOwner,
-  deliver,
-  type Root,
-  WaitingRecords,
-} from '../deliveries/settlement.ts';
+import { type DeliveryOwner, type Root, WaitingRecords } from '../deliveries/family.ts';
+import { deliver } from '../deliveries/settlement.ts';
 import type { ReadOptions, Stored } from '../log.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';

@@ -12,7 +12,8 @@ import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, MillraceError, systemClock } from '../../base/index.ts';
 import { largeOf, retain } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
-import { type Root, type Settlement, settlementsOf } from '../deliveries/settlement.ts';
+import type { Root } from '../deliveries/family.ts';
+import { type Settlement, settlementsOf } from '../deliveries/settlement.ts';
 import { HttpRegistry } from '../foreign/httpRegistry.ts';
 import { type Environment, kafkaSettings } from '../foreign/kafkaUrl.ts';
 import type {

@@ -1,27 +1,27 @@
 /**
  * The records that a stage has in flight, and which of them nobody can settle any more.
  *
- * A record is in somebody's charge while a primitive works on it or keeps it in an open group. What is in nobody's charge
- * lies in an RxJS operator between the primitives (`delay` holds it for good reason) or was let go by one (`filter` on
- * deliveries): from outside these look the same. What was let go is garbage, though, so its root is held weakly and found to
- * be gone; a collection is asked for when a record has been in nobody's charge for a while, ever more rarely. Nothing that
- * can still be settled is ever taken for lost, however long it takes.
+ * A record that stays `free` (`family.ts`) lies in an RxJS operator between the primitives (`delay` holds it for good
+ * reason) or was let go by one (`filter` on deliveries): from outside these look the same. What was let go is garbage,
+ * though, so its root is held weakly and found to be gone; a collection is asked for when a record has been free for a
+ * while, ever more rarely. Nothing that can still be settled is ever taken for lost, however long it takes.
  *
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type InCharge, placeOf, type Root, type RootObserver } from '../deliveries/settlement.ts';
+import type { PartState, Root, RootObserver } from '../deliveries/family.ts';
+import { placeOf } from '../deliveries/settlement.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
 const YOUNG_MS = 500;
-/** A collection is asked for so long after a record was first seen in nobody's charge; then after twice as long, … */
+/** A collection is asked for so long after a record was first seen free; then after twice as long, … */
 const COLLECT_MS = 1_000;
 const COLLECT_MS_MAX = 60_000;
 /** A record in flight, in the ring of all of them. It leaves the ring when it has ended. */
 class Entry implements RootObserver {
-  inCharge: InCharge = null;
+  state: PartState = 'free';
   before: Entry = this;
   after: Entry = this;
   readonly sinceMs: number;
@@ -66,14 +66,14 @@ export class InFlight {
 
   /** A function works on one of them, or will. */
   get works(): boolean {
-    return this.#first(({ inCharge }) => inCharge === 'works') !== null;
+    return this.#first(({ state }) => state === 'working') !== null;
   }
 
-  /** Those in nobody's charge, oldest first, by place and key. */
+  /** Those that are free, oldest first, by place and key. */
   get strays(): readonly string[] {
     const places: string[] = [];
-    for (const { inCharge, root, place } of this.#all()) {
-      if (inCharge !== null || root === null) continue;
+    for (const { state, root, place } of this.#all()) {
+      if (state !== 'free' || root === null) continue;
       places.push(root instanceof WeakRef ? place : placeOf(root));
     }
     return places;
@@ -81,7 +81,7 @@ export class InFlight {
 
   /** How long the oldest is in flight that does not wait in an open group; 0 when there is none. */
   oldestMs(nowMs: number): number {
-    const oldest = this.#first(({ inCharge }) => inCharge !== 'waits');
+    const oldest = this.#first(({ state }) => state !== 'waiting');
     return oldest === null ? 0 : nowMs - oldest.sinceMs;
   }
 
@@ -91,7 +91,7 @@ export class InFlight {
     for (const entry of this.#all()) {
       const { root } = entry;
       if (root instanceof WeakRef) {
-        if (entry.inCharge === null && root.deref() === undefined) lost.push(entry.place);
+        if (entry.state === 'free' && root.deref() === undefined) lost.push(entry.place);
       } else if (root !== null && nowMs - entry.sinceMs >= YOUNG_MS) {
         entry.place = placeOf(root);
         entry.root = new WeakRef(root);
@@ -111,9 +111,7 @@ export class InFlight {
   }
 
   #collectWhenDue(nowMs: number): void {
-    const watched = this.#first(
-      (entry) => entry.inCharge === null && entry.root instanceof WeakRef,
-    );
+    const watched = this.#first((entry) => entry.state === 'free' && entry.root instanceof WeakRef);
     if (watched === null) {
       this.#collectMs = COLLECT_MS;
       this.#collectAtMs = Number.POSITIVE_INFINITY;

@@ -17,7 +17,8 @@ import {
   timer,
 } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
-import { deliver, setWorking, WaitingRecords } from '../../streams/deliveries/settlement.ts';
+import { WaitingRecords } from '../../streams/deliveries/family.ts';
+import { deliver, setState } from '../../streams/deliveries/settlement.ts';
 import { flow, type Part } from '../../streams/flow.ts';
 import type { Log } from '../../streams/log.ts';
 import { keepIf, mapEach } from '../../streams/primitives.ts';
@@ -204,11 +205,11 @@ describe('the record of what is in flight', () => {
     const root = rootAt(0);
     const delivery = deliver(1, root, owner);
     inFlight.add(root, 0);
-    setWorking(delivery, true);
+    setState(delivery, 'working');
     for (let nowMs = 0; nowMs <= 100_000; nowMs += 200) inFlight.lost(nowMs);
     expect(collections).toBe(0);
     expect(inFlight.works).toBe(true);
-    setWorking(delivery, false);
+    setState(delivery, 'free');
     const at: number[] = [];
     for (let nowMs = 100_000; nowMs <= 400_000; nowMs += 200) {
       const before = collections;

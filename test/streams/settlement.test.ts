@@ -1,12 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Delivery } from '../../streams/deliveries/delivery.ts';
-import {
-  deliver,
-  emit,
-  gather,
-  setWaiting,
-  WaitingRecords,
-} from '../../streams/deliveries/settlement.ts';
+import { WaitingRecords } from '../../streams/deliveries/family.ts';
+import { deliver, emit, gather, setState } from '../../streams/deliveries/settlement.ts';
 import { fakeReader } from '../../testing/runOperator.ts';
 import { type Metric, topics } from '../../topics/index.ts';
 import { metric } from '../support/records.ts';
@@ -102,11 +97,11 @@ test('an original is notified when all that is left of it waits in open groups, 
   });
   const [first, second] = [0, 1].map((offset) => deliver(metric(), root(offset), owner));
   const [part, rest] = first!.split([1, 2]);
-  setWaiting(part!);
+  setState(part!, 'waiting');
   expect(told).toEqual([]); // the other part is under way
   emit(rest!, topics.metrics);
   expect(told).toEqual(['0 waits']);
-  setWaiting(part!, false);
+  setState(part!, 'free');
   gather<unknown, number>([part!, second!], 3).drop();
   expect(told).toEqual(['0 waits', '0 goes on']);
   expect(owner.waiting.total).toBe(0);
