@@ -1,41 +1,28 @@
 /**
- * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts) and the job's tools, and
- * keeps what came of it.
+ * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts) and the world
+ * (episodeWorld.ts), and keeps what came of it.
  *
  * Holds true:
- * - whatever is asked of the world (a search, a call, the auxiliary model) goes through `tools` and is a record of its own;
+ * - whatever is asked of the world goes through `tools` and is a record of its own;
  * - text from outside is fenced, makes no tag token and is never learnt;
  * - it never rejects but when the signal aborts: what goes wrong ends the episode with its reason.
  */
-
 import { hasCode, messageOf } from '../../base/index.ts';
-import { canonicalJson } from '../../base/text/index.ts';
 import {
   type Action,
   type Finish,
   type Fold,
-  type Question,
   type Rollout,
   rolloutId,
   type ToolCall,
 } from '../../topics/index.ts';
 import { partsOf } from '../rollout/branch.ts';
-import { codePoints } from '../text/characters.ts';
-import type { Called } from '../tools/callTool.ts';
 import type { DeepDialect } from './deepDialect.ts';
 import type { EpisodeMode } from './episode.ts';
-import {
-  CONDENSE,
-  type CondenseRequest,
-  callError,
-  REMEMBER,
-  type Remembering,
-  type RememberRequest,
-  type ToolHit,
-} from './episodeTools.ts';
+import { episodeRules } from './episodeRules.ts';
+import type { Remembering } from './episodeTools.ts';
+import { EpisodeWorld, type Outcome, type WorldOptions } from './episodeWorld.ts';
 import { type FirstMessage, foldPrompt } from './foldPrompt.ts';
-import { historySteps } from './history.ts';
-import { lenientJson } from './lenientJson.ts';
 import { loggedMemory } from './loggedMemories.ts';
 import { type Memories, type MemoryKind, memoryIn, memoryKinds } from './memories.ts';
 import {
@@ -46,29 +33,19 @@ import {
   nextState,
   type Step,
 } from './nextState.ts';
-import { pythonJson } from './pythonJson.ts';
 import { CALL, SEARCH } from './tags.ts';
 import { type Answer, type Thinking, Thought } from './thought.ts';
-import { readCall } from './tools/readCall.ts';
-import type { ToolDoc } from './tools/toolDoc.ts';
 
 /** What bounds and feeds an episode. */
-export interface EpisodeOptions {
+export interface EpisodeOptions extends WorldOptions {
   readonly dialect: DeepDialect;
   readonly mode: EpisodeMode;
-  /** The functions that there are, by name. */
-  readonly docs: ReadonlyMap<string, ToolDoc>;
-  /** The functions that a question lists; null = they have to be found. */
-  readonly listed: (question: Question) => readonly ToolDoc[] | null;
   /** Most actions of an episode. */
   readonly actionLimit: number;
   /** Most folds. */
   readonly foldLimit: number;
   /** Longest context before the answer is due: tokens, or in the reference words. */
   readonly contextLimit: number;
-  /** Longer results of a search are picked from by the auxiliary model, longer answers of a call condensed. */
-  readonly searchCharacters: number;
-  readonly callCharacters: number;
   readonly memoryCharacters: number;
 }
 
@@ -82,9 +59,6 @@ export interface Grown {
   readonly rollout: Rollout;
   readonly toolCalls: readonly ToolCall[];
 }
-
-/** Steps of the thought that the auxiliary model sees when it condenses. */
-const STEPS_SEEN = 10;
 
 /** See above. */
 export async function growEpisode(growing: Growing): Promise<Grown> {
@@ -103,7 +77,7 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
   const { seed, clock } = rollout;
   return {
     rollout: {
-      id: episode.id,
+      id: rolloutId(question, index),
       question,
       index,
       groupSize: growing.samples,
@@ -128,38 +102,33 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
         limits: episode.limits,
       },
     },
-    toolCalls: episode.toolCalls,
+    toolCalls: episode.world.toolCalls,
   };
 }
 
 class Growth {
-  readonly id: string;
   readonly thought: Thought;
+  readonly world: EpisodeWorld;
   readonly actions: Action[] = [];
   readonly folds: Fold[] = [];
-  readonly toolCalls: ToolCall[] = [];
   readonly limits: string[] = [];
   readonly #growing: Growing;
   readonly #limits: EpisodeLimits;
-  /** What is listed and was found: what the policy may call. */
-  readonly #available = new Map<string, ToolDoc>();
   #first: FirstMessage = { text: '', anchor: '', at: 0 };
 
   constructor(growing: Growing) {
-    const { question, index, options } = growing;
+    const { mode, dialect, actionLimit: actions, foldLimit: folds, contextLimit } = growing.options;
     this.#growing = growing;
-    this.id = rolloutId(question, index);
     this.thought = new Thought(growing);
-    const { mode, dialect, actionLimit: actions, foldLimit: folds, contextLimit } = options;
+    this.world = new EpisodeWorld(growing);
+    const tokensOf = (text: string): number =>
+      dialect.tokenizer.encode(text, { tags: false }).length;
     this.#limits = {
       mode,
       actions,
       folds,
       context: contextLimit,
-      measure: (text) =>
-        mode === 'reference'
-          ? text.split(/\s+/u).filter((word) => word !== '').length
-          : dialect.tokenizer.encode(text, { tags: false }).length,
+      measure: (text) => episodeRules[mode].length(text, () => tokensOf(text)),
       environment: dialect.form === 'embodied' || dialect.form === 'shopping',
     };
   }
@@ -167,18 +136,10 @@ class Growth {
   async run(): Promise<Finish> {
     const { question, options } = this.#growing;
     const { dialect } = options;
-    const listed = options.listed(question) ?? [];
-    for (const doc of listed) this.#available.set(doc.name, doc);
-    this.#first = dialect.first(
-      dialect.fence(question.question),
-      listed.map((doc) => this.#fenced(doc)),
-    );
-    this.thought.begin(dialect.message(this.#first.text));
-    let step = nextState(
-      firstState,
-      { type: 'begun', size: this.#size(this.#first.text) },
-      this.#limits,
-    );
+    this.#first = dialect.first(dialect.fence(question.question), this.world.list());
+    const { text } = this.#first;
+    this.thought.begin(dialect.message(text));
+    let step = nextState(firstState, { type: 'begun', size: this.#size(text) }, this.#limits);
     let observed: Answer | null = null;
     while (step.effect.do !== 'finish') {
       const { state, effect } = step;
@@ -190,12 +151,10 @@ class Growth {
         step = next;
       } else if (effect.do === 'fold') step = await this.#fold(state);
       else {
-        const seen =
-          effect.do === 'search'
-            ? await this.#search(effect.query, state)
-            : await this.#call(effect.body, state);
-        observed = { kind: effect.do, text: seen.text };
-        step = nextState(state, { type: 'observed', kind: effect.do, ...seen }, this.#limits);
+        const { response: seen, ok } = await this.#observe(effect, state);
+        observed = { kind: effect.do, text: seen };
+        const event = { type: 'observed', kind: effect.do, text: seen, ok } as const;
+        step = nextState(state, event, this.#limits);
       }
     }
     return this.#ended(step.state, this.thought.cutOff);
@@ -210,10 +169,10 @@ class Growth {
     return final || limits.length > 0 ? 'callLimit' : 'stop';
   }
 
-  /** The length of the context: as it is, or in the reference the words of a text. */
-  #size(text: string): number {
-    const { measure, mode } = this.#limits;
-    return mode === 'reference' ? measure(text) : this.thought.contextTokens;
+  /** How much longer than `before` the context is with this text. */
+  #size(text: string, before = 0): number {
+    const { mode } = this.#limits;
+    return episodeRules[mode].length(text, () => this.thought.contextTokens - before);
   }
 
   /** Asks for a reply; null = there is no room for one. */
@@ -223,8 +182,7 @@ class Growth {
   ): Promise<Step | null> {
     const text = await this.thought.reply(final);
     if (text === null) return null;
-    const { mode } = this.#limits;
-    const size = mode === 'reference' ? this.#size(text) : this.thought.contextTokens - state.size;
+    const size = this.#size(text, state.size);
     const step = nextState(state, { type: 'reply', text, size }, this.#limits);
     if (step.state.last !== null) this.#act(step.state.last);
     return step;
@@ -251,144 +209,36 @@ class Growth {
   }
 
   /** What came of the last action. */
-  #came(result: Partial<Action>): void {
+  #came(outcome: Partial<Action>): void {
     const last = this.actions.pop();
-    if (last !== undefined) this.actions.push({ ...last, ...result });
+    if (last !== undefined) this.actions.push({ ...last, ...outcome });
   }
 
-  /** Asks the world, and keeps the record. */
-  async #ask(
-    tool: string,
-    input: string,
-    state: EpisodeState,
-  ): Promise<Called & { readonly turn: number }> {
-    const { question, signal, rollout } = this.#growing;
-    const turn = this.toolCalls.length;
-    const origin = { rolloutId: this.id, turn, trajectory: () => state.output };
-    const called = await rollout.tools.call(tool, input, signal, origin);
-    const { output, ok, attempts, cached, ms } = called;
-    this.toolCalls.push({
-      rolloutId: this.id,
-      turn,
-      questionId: question.id,
-      tool,
-      input,
-      output,
-      ok,
-      attempts,
-      cached,
-      ms,
-    });
-    return { ...called, turn };
-  }
-
-  async #search(query: string, state: EpisodeState): Promise<{ text: string; ok: boolean }> {
-    const { options, question } = this.#growing;
-    const { docs, dialect, mode } = options;
+  async #observe(
+    effect: Extract<EpisodeEffect, { readonly do: 'search' | 'call' }>,
+    { output }: EpisodeState,
+  ): Promise<Outcome> {
     this.thought.branch.calls += 1;
-    if (options.listed(question) !== null) {
-      if (mode === 'reference') throw new Error('a search for tools where they are listed');
-      const text = 'The tools are listed above; none can be searched for.';
-      this.#came({ response: text, fault: 'listed' });
-      return { text, ok: false };
-    }
-    const { output, ok, turn } = await this.#ask(SEARCH, query, state);
-    const hits = ok ? ((lenientJson(output) as readonly ToolHit[] | undefined) ?? []) : [];
-    const found = hits.flatMap(({ name }) => docs.get(name) ?? []);
-    for (const doc of found) this.#available.set(doc.name, doc);
-    const all = pythonJson(
-      found.map((doc) => this.#fenced(doc)),
-      2,
-    );
-    const failed = !ok && mode === 'repaired';
-    const text = failed ? dialect.fence(output) : await this.#selected(query, found, all, state);
-    this.#came({ response: text, ok, turn });
-    return { text, ok };
-  }
-
-  /** The hits as they are shown: all of them, or of a long list those that the auxiliary model picks. */
-  async #selected(
-    query: string,
-    found: readonly ToolDoc[],
-    all: string,
-    state: EpisodeState,
-  ): Promise<string> {
-    const { mode, searchCharacters, dialect } = this.#growing.options;
-    if (codePoints(all) <= searchCharacters) return all;
-    const picked = await this.#condensed('search', query, all, state);
-    if (mode === 'reference') return dialect.fence(picked);
-    const names = (lenientJson(picked) as readonly { readonly name?: unknown }[] | undefined) ?? [];
-    const chosen = found.filter(({ name }) => names.some((one) => one?.name === name));
-    return pythonJson(
-      (chosen.length === 0 ? found : chosen).map((doc) => this.#fenced(doc)),
-      2,
-    );
-  }
-
-  async #call(body: string, state: EpisodeState): Promise<{ text: string; ok: boolean }> {
-    const { options } = this.#growing;
-    const { dialect, docs, mode, callCharacters } = options;
-    this.thought.branch.calls += 1;
-    const read = readCall(body, (name) => docs.get(name), mode);
-    const input = read.name === null ? body : JSON.stringify(read.arguments);
-    const offered = read.name !== null && this.#available.has(read.name);
-    const known = { name: read.name, input, offered };
-    if (read.fault !== null) {
-      const text = dialect.fence(callError(read.fault));
-      this.#came({ ...known, response: text, fault: read.fault });
-      return { text, ok: false };
-    }
-    const asked = canonicalJson({ name: read.name, arguments: read.arguments });
-    const { output, ok, turn } = await this.#ask(CALL, asked, state);
-    const long = codePoints(output) > callCharacters;
-    const text = dialect.fence(long ? await this.#condensed('call', asked, output, state) : output);
-    this.#came({ ...known, response: text, ok, turn });
-    return { text, ok };
-  }
-
-  async #condensed(
-    kind: 'search' | 'call',
-    asked: string,
-    text: string,
-    state: EpisodeState,
-  ): Promise<string> {
-    const request: CondenseRequest = {
-      id: `${this.id}#${this.toolCalls.length}`,
-      kind,
-      asked,
-      steps: historySteps(state.output, STEPS_SEEN),
-      text,
-    };
-    const { output } = await this.#ask(CONDENSE, JSON.stringify(request), state);
-    return output;
+    const outcome =
+      effect.do === 'search'
+        ? await this.world.search(effect.query, output)
+        : await this.world.call(effect.body, output);
+    this.#came(outcome);
+    return outcome;
   }
 
   async #fold(state: EpisodeState): Promise<Step> {
-    const { options, question } = this.#growing;
-    const { dialect, mode } = options;
+    const { dialect, mode } = this.#growing.options;
     const calls = this.actions.filter(({ kind }) => kind === 'call');
-    const request: RememberRequest = {
-      id: `${this.id}#${this.toolCalls.length}`,
-      question: question.question,
-      steps: historySteps(state.output),
-      calls: pythonJson(
-        calls.map(({ name, input, response }) => ({
-          tool_call: { name, arguments: lenientJson(input) ?? input },
-          tool_response: response,
-        })),
-      ),
-      tools: mode === 'reference' ? '' : pythonJson([...this.#available.values()]),
-    };
-    const { output, turn } = await this.#ask(REMEMBER, JSON.stringify(request), state);
-    const { memories, madeUp } = this.#memories(lenientJson(output) as Remembering | undefined);
+    const { replies, turn } = await this.world.remember(calls, state.output);
+    const { memories, madeUp } = this.#memories(replies);
     const message = foldPrompt(this.#first, memories, mode);
     const prompt = dialect.message(message);
     const dropped = this.thought.contextTokens;
     const at = this.thought.begin(prompt);
     this.folds.push({ at, prompt, dropped, ...memories, madeUp });
     this.#came({ ok: true, turn });
-    const size = mode === 'reference' ? this.#size(message) : prompt.length;
-    return nextState(state, { type: 'folded', size }, this.#limits);
+    return nextState(state, { type: 'folded', size: this.#size(message) }, this.#limits);
   }
 
   /** The memories as they will stand in the context; those that the model did not give in their form are made from the calls. */
@@ -409,10 +259,5 @@ class Growth {
     };
     const [episodic, working, tool] = memoryKinds.map(one) as [string, string, string];
     return { memories: { episodic, working, tool }, madeUp };
-  }
-
-  /** A description is from outside, like all that a library says. */
-  #fenced(doc: ToolDoc): ToolDoc {
-    return JSON.parse(this.#growing.options.dialect.fence(JSON.stringify(doc))) as ToolDoc;
   }
 }

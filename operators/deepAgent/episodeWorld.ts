@@ -1,0 +1,167 @@
+/**
+ * What an episode asks of the world: a search for tools, a call, a text made shorter, the memories of a fold. Each goes
+ * through the job's tools and is a record of its own; what comes back is fenced before the policy reads it.
+ */
+import { canonicalJson } from '../../base/text/index.ts';
+import { type Action, type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
+import { codePoints } from '../text/characters.ts';
+import type { Called } from '../tools/callTool.ts';
+import { episodeRules } from './episodeRules.ts';
+import {
+  CONDENSE,
+  type CondenseRequest,
+  callError,
+  REMEMBER,
+  type Remembering,
+  type RememberRequest,
+  type ToolHit,
+} from './episodeTools.ts';
+import { historySteps } from './history.ts';
+import { lenientJson } from './lenientJson.ts';
+import { pythonJson } from './pythonJson.ts';
+import { CALL, SEARCH } from './tags.ts';
+import type { Thinking } from './thought.ts';
+import { readCall } from './tools/readCall.ts';
+import type { ToolDoc } from './tools/toolDoc.ts';
+
+export interface WorldOptions {
+  /** The functions that there are, by name. */
+  readonly docs: ReadonlyMap<string, ToolDoc>;
+  /** The functions that a question lists; null = they have to be found. */
+  readonly listed: (question: Question) => readonly ToolDoc[] | null;
+  /** Longer results of a search are picked from by the auxiliary model, longer answers of a call condensed. */
+  readonly searchCharacters: number;
+  readonly callCharacters: number;
+}
+
+/** What came of an action: what the policy reads, whether it went well, and what else is known of it. */
+export type Outcome = Pick<Action, 'response' | 'ok'> & Partial<Action>;
+
+/** Steps of the thought that the auxiliary model sees when it condenses. */
+const STEPS_SEEN = 10;
+
+/** `output` = all that was written so far. */
+export class EpisodeWorld {
+  readonly toolCalls: ToolCall[] = [];
+  readonly #thinking: Thinking & { readonly options: WorldOptions };
+  readonly #rolloutId: string;
+  /** What is listed and was found: what the policy may call. */
+  readonly #available = new Map<string, ToolDoc>();
+
+  constructor(thinking: Thinking & { readonly options: WorldOptions }) {
+    this.#thinking = thinking;
+    this.#rolloutId = rolloutId(thinking.question, thinking.index);
+  }
+
+  /** The tools that the question lists, as the policy reads them. */
+  list(): readonly ToolDoc[] {
+    const { question, options } = this.#thinking;
+    const listed = options.listed(question) ?? [];
+    this.#offer(listed);
+    return this.#fenced(listed);
+  }
+
+  async search(query: string, output: string): Promise<Outcome> {
+    const { options, question } = this.#thinking;
+    const { docs, dialect, listed, mode } = options;
+    const rules = episodeRules[mode];
+    if (listed(question) !== null) {
+      return { response: rules.searchOfListed(), ok: false, fault: 'listed' };
+    }
+    const { output: answer, ok, turn } = await this.#ask(SEARCH, query, output);
+    if (!ok && rules.showsFailedSearch) return { response: dialect.fence(answer), ok, turn };
+    const hits = ok ? ((lenientJson(answer) as readonly ToolHit[] | undefined) ?? []) : [];
+    const found = hits.flatMap(({ name }) => docs.get(name) ?? []);
+    this.#offer(found);
+    return { response: await this.#selected(query, found, output), ok, turn };
+  }
+
+  /** The hits as they are shown: all of them, or of a long list those that the auxiliary model picks. */
+  async #selected(query: string, found: readonly ToolDoc[], output: string): Promise<string> {
+    const { mode, searchCharacters, dialect } = this.#thinking.options;
+    const all = pythonJson(this.#fenced(found), 2);
+    if (codePoints(all) <= searchCharacters) return all;
+    const pick = await this.#condensed('search', query, all, output);
+    const picked = episodeRules[mode].picked(pick, found);
+    return picked === null ? dialect.fence(pick) : pythonJson(this.#fenced(picked), 2);
+  }
+
+  async call(body: string, output: string): Promise<Outcome> {
+    const { dialect, docs, mode, callCharacters } = this.#thinking.options;
+    const { name, arguments: given, fault } = readCall(body, (one) => docs.get(one), mode);
+    const input = name === null ? body : JSON.stringify(given);
+    const known = { name, input, offered: name !== null && this.#available.has(name) };
+    if (fault !== null) {
+      return { ...known, response: dialect.fence(callError(fault)), ok: false, fault };
+    }
+    const asked = canonicalJson({ name, arguments: given });
+    const { output: answer, ok, turn } = await this.#ask(CALL, asked, output);
+    const isLong = codePoints(answer) > callCharacters;
+    const shown = isLong ? await this.#condensed('call', asked, answer, output) : answer;
+    return { ...known, response: dialect.fence(shown), ok, turn };
+  }
+
+  /** What the auxiliary model remembers of the thought and of the calls in it. */
+  async remember(
+    calls: readonly Action[],
+    output: string,
+  ): Promise<{ readonly replies: Remembering | undefined; readonly turn: number }> {
+    const { question, options } = this.#thinking;
+    const request: RememberRequest = {
+      id: this.#requestId,
+      question: question.question,
+      steps: historySteps(output),
+      calls: pythonJson(
+        calls.map(({ name, input, response }) => ({
+          tool_call: { name, arguments: lenientJson(input) ?? input },
+          tool_response: response,
+        })),
+      ),
+      tools: episodeRules[options.mode].toolsRemembered([...this.#available.values()]),
+    };
+    const { output: answer, turn } = await this.#ask(REMEMBER, JSON.stringify(request), output);
+    return { replies: lenientJson(answer) as Remembering | undefined, turn };
+  }
+
+  async #condensed(
+    kind: CondenseRequest['kind'],
+    asked: string,
+    text: string,
+    output: string,
+  ): Promise<string> {
+    const steps = historySteps(output, STEPS_SEEN);
+    const request: CondenseRequest = { id: this.#requestId, kind, asked, steps, text };
+    return (await this.#ask(CONDENSE, JSON.stringify(request), output)).output;
+  }
+
+  /** Names the draws of a request. */
+  get #requestId(): string {
+    return `${this.#rolloutId}#${this.toolCalls.length}`;
+  }
+
+  /** Asks the world, and keeps the record. */
+  async #ask(
+    tool: string,
+    input: string,
+    trajectory: string,
+  ): Promise<Called & { readonly turn: number }> {
+    const { question, signal, rollout } = this.#thinking;
+    const place = { rolloutId: this.#rolloutId, turn: this.toolCalls.length };
+    const origin = { ...place, trajectory: () => trajectory };
+    const called = await rollout.tools.call(tool, input, signal, origin);
+    const { output, ok, attempts, cached, ms } = called;
+    const questionId = question.id;
+    this.toolCalls.push({ ...place, questionId, tool, input, output, ok, attempts, cached, ms });
+    return { ...called, turn: place.turn };
+  }
+
+  #offer(docs: readonly ToolDoc[]): void {
+    for (const doc of docs) this.#available.set(doc.name, doc);
+  }
+
+  /** A description is from outside, like all that a library says. */
+  #fenced(docs: readonly ToolDoc[]): ToolDoc[] {
+    const { dialect } = this.#thinking.options;
+    return docs.map((doc) => JSON.parse(dialect.fence(JSON.stringify(doc))) as ToolDoc);
+  }
+}
