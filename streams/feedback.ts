@@ -1,5 +1,5 @@
 /**
- * Feedback: the way back in a graph that has a loop (new weights to the rollout operators).
+ * Feedback: the way back in a graph that has a loop (prices to those who quote them).
  *
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what

@@ -55,7 +55,7 @@ export function restOf(whole: Flow, part: Flow): Pick<Flow, 'stages' | 'sources'
 
 /**
  * Collects parts, upstream first; a flow among them brings its own (a job is put
- * together from phases), and a part that comes twice counts once. A feedback that no sink of this flow closes (the weights of a trainer
+ * together from phases), and a part that comes twice counts once. A feedback that no sink of this flow closes (of a stage
  * that runs elsewhere) is listed by itself. Fails with code `FLOW` when two parts have one name.
  */
 export function flow(...given: readonly (Part | Flow)[]): Flow {

@@ -58,8 +58,8 @@ export interface ReadOptions {
   readonly revoked?: () => void;
 }
 
-/** Records that a log finds by its index: those with one of these keys, or about one of these questions. */
-export type Only = { readonly keys: readonly string[] } | { readonly questions: readonly string[] };
+/** Records that a log finds by its index: those with one of these keys, or about one of these subjects. */
+export type Only = { readonly keys: readonly string[] } | { readonly subjects: readonly string[] };
 
 /** Records, by their offsets, that are read because the index lacks them. */
 export interface Unindexed {

@@ -23,7 +23,7 @@ export type { EachOptions, Scope } from './deliveries/scope.ts';
 /**
  * One in, one out.
  *
- *     mapEach((rollout, scope) => { scope.also(topics.metrics, tokens(rollout)); return score(rollout); }, { concurrency: 4 })
+ *     mapEach((order, scope) => { scope.also(mails, receiptOf(order)); return priced(order); }, { concurrency: 4 })
  */
 export function mapEach<In, Out>(
   fn: Each<In, Out>,

@@ -67,7 +67,7 @@ const WHOLE = '';
 /**
  * A resumable source of an async generator, or of an Observable, that can begin behind a cursor:
  *
- *     source('questions', topics.questions, resumable((cursor) => rowsAfter(Number(cursor ?? 0))))
+ *     source('orders', orders, resumable((cursor) => rowsAfter(Number(cursor ?? 0))))
  *
  * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. An async generator is asked for the next item
  * when there is room for it; an Observable cannot be made to wait (`SourceOptions.bufferMax`). `signal` aborts when

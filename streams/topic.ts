@@ -11,10 +11,10 @@ export interface Topic<T> {
   readonly version: number;
   /** Who writes it and who reads it. */
   readonly about: string;
-  /** A method, so that a `Topic<Rollout>` can stand where a `Topic<unknown>` is asked for. */
+  /** A method, so that a `Topic<Order>` can stand where a `Topic<unknown>` is asked for. */
   key(value: T): string;
-  /** Which questions a record is about: its key is one, or this names them. Absent where it is about none. */
-  readonly questions?: QuestionsOf<T>;
+  /** The names of what a record is about: its key is one, or this gives them. Absent where it is about nothing. */
+  readonly subjects?: SubjectsOf<T>;
   readonly codec: Codec<T>;
   /** Its records are read as one sequence: on Kafka it has one partition. */
   readonly onePartition: boolean;
@@ -42,8 +42,8 @@ export interface Topic<T> {
   readonly named: readonly string[];
 }
 
-/** How a topic's records name their questions. */
-export type QuestionsOf<T> = 'key' | { bivariant(value: T): readonly string[] }['bivariant'];
+/** How a topic's records name their subjects. */
+export type SubjectsOf<T> = 'key' | { bivariant(value: T): readonly string[] }['bivariant'];
 
 /** A field of a record that says where another record is. */
 export interface Reference {

@@ -254,6 +254,20 @@ describe('imports', () => {
   });
 });
 
+/** Words of what is built on the streams; `cleanup.policy` is Kafka's. */
+const ABOVE_STREAMS =
+  /rollout|question|reward|curriculum|\btrain|\bweights\b|(?<!cleanup\.)polic(y|ies)/i;
+
+test('streams/ knows nothing of rollouts or training, in comments neither', () => {
+  const lines = sources('streams').flatMap((file) =>
+    readFileSync(join(ROOT, file), 'utf8')
+      .split('\n')
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(lines.length).toBeGreaterThan(1000);
+  expect(lines.filter((line) => ABOVE_STREAMS.test(line))).toEqual([]);
+});
+
 /** A secret must not be computable from a seed. */
 const SECRETS = ['page/server/http/secret.ts'];
 

@@ -58,7 +58,7 @@ export const batches = defineRunTopic<Batch>({
   about: 'The schedule of optimiser steps. Batch writes it; the trainer and replay read it.',
   shape: batch,
   key: (value) => String(value.step),
-  questions: ({ groups, examples }) => [...groups, ...examples].map(({ questionId }) => questionId),
+  subjects: ({ groups, examples }) => [...groups, ...examples].map(({ questionId }) => questionId),
   version: 3,
   onePartition: true,
   identity: ({ step }) => String(step),

@@ -72,7 +72,7 @@ export const demonstrationSets = defineRunTopic<Demonstrations>({
     'Trajectories worth imitating, one record per question. The filter or a data file writes it; the fine-tuning batch and the curriculum read it.',
   shape: demonstrations,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 3,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,

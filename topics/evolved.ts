@@ -36,7 +36,7 @@ export const evolvedTrajectories = defineRunTopic<Evolved>({
     'Flywheel trajectories with their verdicts. Evolve writes it; the demonstration filter reads it.',
   shape: evolved,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 3,
   identity: ({ question: q, index, round }) => `${asked(q)}/${index} of round ${round}`,
   moment: ({ version }) => version,

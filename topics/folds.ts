@@ -33,7 +33,7 @@ export const folds = defineRunTopic<FoldRecord>({
     'Memory folds (DeepAgent): what was dropped, and the three memories that replaced it. Rollout writes it beside its rollouts; people read it.',
   shape: foldRecord,
   key: (value) => value.rolloutId,
-  questions: ({ questionId }) => [questionId],
+  subjects: ({ questionId }) => [questionId],
   identity: ({ rolloutId, fold }) => `${rolloutId} fold ${fold}`,
   // As for calls.
   moment: () => Number.POSITIVE_INFINITY,

@@ -32,7 +32,7 @@ export const preferencePairs = defineRunTopic<Pairs>({
     'Preference pairs, one record per question. Pairing writes it; the preference batch reads it.',
   shape: pairs,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 2,
   identity: (value) => asked(value.question),
   moment: () => 0,

@@ -73,7 +73,7 @@ export const questions = defineRunTopic<Question>({
     'Tasks to roll out. Sources write it, as does the round that practises selected questions; rollout reads it.',
   shape: question,
   key: ({ id }) => id,
-  questions: 'key',
+  subjects: 'key',
   version: 3,
   identity: asked,
   moment: () => -1,

@@ -146,7 +146,7 @@ export const rollouts = defineRunTopic<Rollout>({
     'Finished trajectories, including failed and cancelled ones. Rollout writes it; score, judge and trainer read it.',
   shape: rollout,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 4,
   large: true,
   identity: ({ id }) => id,

@@ -47,7 +47,7 @@ export const scoredGroups = defineRunTopic<Scored>({
     'Groups with rewards and advantages. Score writes it; Pareto sampling, batch and trainer read it.',
   shape: scored,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 4,
   large: true,
   identity: (value) => asked(value.question),

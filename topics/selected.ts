@@ -44,7 +44,7 @@ export const selectedGroups = defineRunTopic<Selected>({
     'Pareto verdicts on groups. Pareto sampling writes it; batch or the next practice round reads it.',
   shape: selected,
   key: (value) => value.question.id,
-  questions: 'key',
+  subjects: 'key',
   version: 3,
   large: true,
   identity: (value) => asked(value.question),

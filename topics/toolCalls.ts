@@ -25,7 +25,7 @@ export const toolCalls = defineRunTopic<ToolCall>({
     'Tool calls and their results. Rollout writes it beside its rollouts; replay and reports read it.',
   shape: toolCall,
   key: (value) => value.rolloutId,
-  questions: ({ questionId }) => [questionId],
+  subjects: ({ questionId }) => [questionId],
   large: true,
   // A killed run asks again, and may find the answer in the cache.
   incidental: ['attempts', 'cached'],

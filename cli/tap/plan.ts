@@ -103,7 +103,7 @@ export function rangeOf(options: RangeOptions, { clock }: Io): Plan['range'] {
 
 /** What a log has an index of. Keys beside prefixes are looked for among all records. */
 function onlyOf({ question = [], key = [], keyPrefix = [] }: RangeOptions): Only | null {
-  if (question.length > 0) return { questions: question };
+  if (question.length > 0) return { subjects: question };
   return key.length > 0 && keyPrefix.length === 0 ? { keys: key } : null;
 }
 

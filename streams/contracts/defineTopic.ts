@@ -2,7 +2,7 @@
  * A topic from a shape: the shape is its Avro contract and its type, so neither can say what the other does not.
  */
 
-import type { QuestionsOf, Topic } from '../topic.ts';
+import type { SubjectsOf, Topic } from '../topic.ts';
 import { avroCodec } from './codec.ts';
 import type { Shape } from './shapes.ts';
 
@@ -11,7 +11,7 @@ export interface TopicSpec<T>
   extends Partial<
     Omit<
       Topic<T>,
-      'name' | 'about' | 'key' | 'questions' | 'codec' | 'added' | 'named' | 'incidental'
+      'name' | 'about' | 'key' | 'subjects' | 'codec' | 'added' | 'named' | 'incidental'
     >
   > {
   readonly name: string;
@@ -20,8 +20,8 @@ export interface TopicSpec<T>
   readonly shape: Shape<T>;
   /** Records of one key keep their order; also what `millrace tap --key` looks for. */
   readonly key: (value: T) => string;
-  /** Which questions a record is about (what `millrace tap --question` looks for): its key is one, or this names them. */
-  readonly questions?: QuestionsOf<T>;
+  /** The names of what a record is about, by which it is found like by its key: its key is one, or this gives them. */
+  readonly subjects?: SubjectsOf<T>;
   readonly added?: readonly (keyof T & string)[];
   readonly incidental?: readonly (keyof T & string)[];
   readonly named?: readonly (keyof T & string)[];

@@ -1,6 +1,6 @@
 /** What a check of a run has found: a sentence for a person, and names for a program. */
 export interface Finding {
-  /** The rule that does not hold, e.g. `rollout-once`. */
+  /** The rule that does not hold, e.g. `order-once`. */
   readonly rule: string;
   /** Topic or file that it is about. */
   readonly where: string;

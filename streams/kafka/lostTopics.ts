@@ -93,7 +93,7 @@ export function mustBeWhole(run: string, lost: readonly LostTopic[]): void {
   if (lost.length === 0) return;
   throw new MillraceError(
     'TOPIC_GONE',
-    `the records of run ${run} are incomplete: ${lost.map(({ what }) => what).join('; ')}. Its weights are still in its folder. Restore the ` +
+    `the records of run ${run} are incomplete: ${lost.map(({ what }) => what).join('; ')}. Its folder is untouched. Restore the ` +
       `records, or start another run with --run NAME; to use this name again, delete the remaining topics (${run}.…) and add --start-over`,
     { context: { run, topics: lost.map(({ topic }) => topic) } },
   );

@@ -83,7 +83,7 @@ export class Schemas {
   }
 }
 
-/** `rollouts/2`; '' where its writer did not say. */
+/** `orders/2`; '' where its writer did not say. */
 function contractOf(record: Raw): string {
   return headerOf(record, 'contract');
 }

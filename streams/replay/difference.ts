@@ -6,7 +6,7 @@ import type { Topic } from '../topic.ts';
 
 /** Where two values part. */
 export interface FieldDifference {
-  /** Path of the field, e.g. `segments.2.version`; empty for the value itself. */
+  /** Path of the field, e.g. `lines.2.price`; empty for the value itself. */
   readonly field: string;
   readonly recorded: unknown;
   readonly made: unknown;

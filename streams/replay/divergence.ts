@@ -1,7 +1,7 @@
 /**
  * Where two runs part: the earliest record that is not the same in both, by what records mean. Records are matched by
- * identity, references compared by what they point at, times not at all; earliest is by policy version, then by the way
- * of a question through the topics. Ids and offsets of both runs are held in memory, records are not.
+ * identity, references compared by what they point at, times not at all; earliest is by `Topic.moment`, then by the order
+ * of the topics. Ids and offsets of both runs are held in memory, records are not.
  */
 
 import { deadLetters } from '../deadLetters.ts';
@@ -23,7 +23,7 @@ interface Side {
 export interface Divergence {
   /** `recorded` is of the first run, `made` of the second. */
   readonly difference: Difference;
-  /** Policy version that was newest there; -1 = before any. */
+  /** When in the runs' lives (`Topic.moment`). */
   readonly moment: number;
 }
 

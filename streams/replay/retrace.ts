@@ -194,7 +194,7 @@ export class Retrace implements CommitOrder {
   }
 }
 
-/** Records in any order (metrics of a step) differ because others (its weights) do: the others are looked at first. */
+/** Records in any order (measurements) differ because others (what is measured) do: the others are looked at first. */
 function tellingFirst(writes: readonly SideRecord[]): readonly SideRecord[] {
   const unordered = ({ topic }: SideRecord): boolean => topic.anyOrder;
   return [...writes.filter((write) => !unordered(write)), ...writes.filter(unordered)];

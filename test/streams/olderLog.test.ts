@@ -20,8 +20,8 @@ function asOf(topic: Topic<unknown>, version: number): { past: Topic<unknown>; r
   const { schema, bytes } = readFixture(topic.name, version);
   const codec = avroCodec(topic.name, { render: () => schema } as Shape<unknown>);
   const record = codec.decode(Buffer.from(bytes, 'hex'));
-  // it knew no records by question
-  const { questions: _, ...then } = topic;
+  // it knew no records by subject
+  const { subjects: _, ...then } = topic;
   return { past: { ...then, version, codec, key: () => 'then' }, record };
 }
 

@@ -495,12 +495,12 @@ export function keepsLogContract(
         expect(await turns({ keys: ['q1/explore-0/0'] })).toEqual([4]);
         expect(await turns({ keys: ['q1/explore-0/0', 'q2/explore-0/0'] })).toEqual([2, 4]);
         expect(await turns({ keys: ['q1'] })).toEqual([]);
-        expect(await turns({ questions: ['q1'] })).toEqual([1, 4, 7]);
-        expect(await turns({ questions: ['q1', 'q2'] })).toEqual([1, 2, 4, 5, 7]);
-        expect(await shown(topics.questions, { questions: ['q7'] })).toEqual([
+        expect(await turns({ subjects: ['q1'] })).toEqual([1, 4, 7]);
+        expect(await turns({ subjects: ['q1', 'q2'] })).toEqual([1, 2, 4, 5, 7]);
+        expect(await shown(topics.questions, { subjects: ['q7'] })).toEqual([
           question({ id: 'q7' }),
         ]);
-        expect(await shown(topics.metrics, { questions: ['q7'] })).toEqual([]);
+        expect(await shown(topics.metrics, { subjects: ['q7'] })).toEqual([]);
       });
 
       test('follows the records of a key', async () => {

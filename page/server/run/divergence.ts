@@ -88,7 +88,7 @@ async function rolloutAt({ viewed }: RunView, offset: number): Promise<Stored<Ro
 async function rolloutOf({ viewed }: RunView, id: string): Promise<Stored<Rollout> | null> {
   const [, question = id] = /^(.+)\/\w+-\d+\/\d+$/s.exec(id) ?? [];
   const search = new Search(viewed.log, now, SEARCH_MAX);
-  const only = { questions: [question] };
+  const only = { subjects: [question] };
   const found = await search.find(topics.rollouts, only, (rollout) => rollout.id === id);
   return found[0] ?? null;
 }

@@ -28,7 +28,7 @@ export async function groupsOf(
   { id, only }: { readonly id: string; readonly only?: string },
 ): Promise<FoundGroups> {
   const search = new Search(log, moment, SEARCH_MAX);
-  const about = { questions: [id] };
+  const about = { subjects: [id] };
   const isMeant = (question: Question): boolean =>
     question.id === id && (only === undefined || asked(question) === only);
   const scored = await search.find(topics.scored, about, ({ question }) => isMeant(question));
@@ -65,7 +65,7 @@ async function scoredGroups(
   id: string,
 ): Promise<Group[]> {
   if (scored.length === 0) return [];
-  const about = { questions: [id] };
+  const about = { subjects: [id] };
   const selected = await search.find(topics.selected, about, ({ question }) => question.id === id);
   const batches = await search.find(topics.batches, about, ({ groups }) =>
     groups.some(({ questionId }) => questionId === id),

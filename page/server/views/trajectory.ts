@@ -31,7 +31,7 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
     const search = new Search(log, moment, SEARCH_MAX);
     const found = await search.find(
       topics.rollouts,
-      { questions: [question] },
+      { subjects: [question] },
       ({ id }) => id === ref,
     );
     if (found[0] !== undefined) return found[0];

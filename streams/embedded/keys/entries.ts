@@ -39,7 +39,7 @@ export function hashOf(name: string): number {
 
 /** Of the names by which a record is found. */
 export function hashesOf<T>(topic: Topic<T>, value: T): readonly number[] {
-  if (typeof topic.questions !== 'function') return [hashOf(topic.key(value))];
+  if (typeof topic.subjects !== 'function') return [hashOf(topic.key(value))];
   return namesOf(topic, value).map(hashOf);
 }
 

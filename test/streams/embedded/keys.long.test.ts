@@ -80,7 +80,7 @@ async function holdsTheLaw(path = folder.path): Promise<readonly Unindexed[]> {
         const places = (takes: (call: (typeof all)[number]) => boolean): number[] =>
           all.filter(takes).map(({ position }) => position.offset);
         stretches = [];
-        const about = await offsets(log, calls, { questions: [question] }, stretches);
+        const about = await offsets(log, calls, { subjects: [question] }, stretches);
         expect(about).toEqual(places(({ value }) => value.questionId === question));
         const own = await offsets(log, calls, { keys: [rollout] });
         expect(own).toEqual(places(({ key }) => key === rollout));
@@ -147,7 +147,7 @@ describe('the index by key equals a full scan', () => {
           tx.append(topics.batches, batch({ step, groups }));
         }
       });
-      const found = await offsets(log, topics.batches as Topic<unknown>, { questions: ['q5'] });
+      const found = await offsets(log, topics.batches as Topic<unknown>, { subjects: ['q5'] });
       const steps = Array.from({ length: 300 }, (_, step) => step);
       expect(found).toEqual(steps.filter((step) => (5 - (step % 90) + 90) % 90 < 40));
       expect(await offsets(log, topics.batches as Topic<unknown>, { keys: ['17'] })).toEqual([17]);
@@ -160,7 +160,7 @@ describe('the index by key equals a full scan', () => {
       const reader = await openLog({ folder: folder.path, mode: 'read', pollMs: 5 });
       const found: number[] = [];
       let wake = (): void => undefined;
-      const only = { questions: ['q7'] };
+      const only = { subjects: ['q7'] };
       const options = { from: { kind: 'earliest' }, follow: true, only } as const;
       const tapping = reader.tap(calls, options).subscribe(({ position }) => {
         found.push(position.offset);
