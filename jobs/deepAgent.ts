@@ -24,7 +24,8 @@ import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/index.ts
 import type { Tool } from '../operators/tools/index.ts';
 import type { Retriever } from '../operators/tools/retrieval/index.ts';
 import type { Question } from '../topics/index.ts';
-import { calibrate, calibrateSettings } from './calibrate.ts';
+import { calibrate } from './calibrate/calibrate.ts';
+import { calibrateSettings } from './calibrate/settings.ts';
 import type { Method } from './method.ts';
 import { positiveInt } from './policySettings.ts';
 

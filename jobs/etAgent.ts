@@ -5,7 +5,8 @@
 import { z } from 'zod';
 import { samplingSettings } from '../model/index.ts';
 import type { Complete, Hints } from '../operators/evolve/index.ts';
-import { calibrate, calibrateSettings } from './calibrate.ts';
+import { calibrate } from './calibrate/calibrate.ts';
+import { calibrateSettings } from './calibrate/settings.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
 import { flywheel, flywheelSettings } from './flywheel.ts';
 import type { Method } from './method.ts';

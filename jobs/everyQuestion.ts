@@ -3,7 +3,8 @@
  * questions: the loop of `calibrate` without its selection.
  */
 import type { z } from 'zod';
-import { calibrate, calibrateSettings } from './calibrate.ts';
+import { calibrate } from './calibrate/calibrate.ts';
+import { calibrateSettings } from './calibrate/settings.ts';
 import type { Method } from './method.ts';
 import { positiveInt, roundsSetting } from './policySettings.ts';
 

@@ -1,5 +1,6 @@
 /** Methods as wiring: what a job is, and its phases. */
-export { type CalibrateSettings, calibrate, calibrateSettings, lrIdle } from './calibrate.ts';
+export { calibrate } from './calibrate/calibrate.ts';
+export { type CalibrateSettings, calibrateSettings, lrIdle } from './calibrate/settings.ts';
 export {
   type DeepAgentParts,
   type DeepAgentSettings,

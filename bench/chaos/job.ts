@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CalibrateSettings, calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
+import { calibrate } from '../../jobs/calibrate/calibrate.ts';
+import { type CalibrateSettings, calibrateSettings } from '../../jobs/calibrate/settings.ts';
 import type { JobContext } from '../../jobs/defineJob.ts';
 import { trainPolicy } from '../../jobs/method.ts';
 import { localFiles } from '../../model/checkpoints/local.ts';

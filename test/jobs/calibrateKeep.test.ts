@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { calibrate, calibrateSettings } from '../../jobs/calibrate.ts';
+import { calibrate } from '../../jobs/calibrate/calibrate.ts';
+import { calibrateSettings } from '../../jobs/calibrate/settings.ts';
 import { flow } from '../../streams/flow.ts';
 
 /** What the method prints when it is wired over so many questions. */

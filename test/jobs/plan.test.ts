@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { shuffled } from '../../base/draws.ts';
-import { calibrate, calibrateSettings, sizesOf } from '../../jobs/calibrate.ts';
+import { calibrate } from '../../jobs/calibrate/calibrate.ts';
+import { sizesOf } from '../../jobs/calibrate/rounds.ts';
+import { calibrateSettings } from '../../jobs/calibrate/settings.ts';
 import { everyQuestion, everyQuestionSettings } from '../../jobs/everyQuestion.ts';
 import { finetune, finetuneSettings } from '../../jobs/finetune.ts';
 import { flywheel, flywheelSettings } from '../../jobs/flywheel.ts';

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { filter, take } from 'rxjs';
-import type { CalibrateSettings } from '../../jobs/calibrate.ts';
+import type { CalibrateSettings } from '../../jobs/calibrate/settings.ts';
 import type { JobQuestions } from '../../jobs/plan.ts';
 import { verify } from '../../jobs/replay/verify.ts';
 import { endlessQuestions } from '../../sources/endless/endlessQuestions.ts';

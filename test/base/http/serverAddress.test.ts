@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MODEL_SERVER, serverAddresses } from '../../../base/http/serverAddress.ts';
 import { checkSettings, parseSetting } from '../../../cli/settings.ts';
-import { calibrateSettings } from '../../../jobs/calibrate.ts';
+import { calibrateSettings } from '../../../jobs/calibrate/settings.ts';
 import { readySettings } from '../../../jobs/parts/readyParts.ts';
 
 test('server addresses are read as people write them', () => {
