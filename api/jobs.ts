@@ -1,6 +1,13 @@
 /**
  * `millrace/jobs`: the methods, their settings, and the pieces that a method of one's own is wired from.
  */
+
+export {
+  type DialectName,
+  type DialectOptions,
+  dialectNames,
+  dialectOf,
+} from '../jobs/dialects/index.ts';
 export {
   aepoPresets,
   arpoPresets,
@@ -82,10 +89,7 @@ export {
 } from '../jobs/index.ts';
 export {
   type DeepParts,
-  type DialectName,
-  type DialectOptions,
   deepParts,
-  dialectOf,
   type EngineSettings,
   findPolicy,
   type LibrarySettings,

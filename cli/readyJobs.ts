@@ -4,15 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Job } from '../jobs/index.ts';
-import {
-  aepoJob,
-  arpoJob,
-  deepAgentJob,
-  etAgentJob,
-  sftJob,
-  toolLightJob,
-  toolStarJob,
-} from '../jobs/ready/index.ts';
+import { jobsByFile } from '../jobs/ready/index.ts';
 
 /** The folder of the package, with `examples/` and the sources of the ready jobs. */
 export const packageFolder = fileURLToPath(
@@ -39,15 +31,9 @@ const own = (job: Job, file: string): ReadyJob => ({
   job,
 });
 
-/** In the order in which they are listed. */
+/** Those of `jobs/ready`, then the examples. */
 export const readyJobs: readonly ReadyJob[] = [
-  own(etAgentJob, 'etAgent.ts'),
-  own(arpoJob, 'arpo.ts'),
-  own(aepoJob, 'aepo.ts'),
-  own(toolStarJob, 'toolStar.ts'),
-  own(toolLightJob, 'toolLight.ts'),
-  own(deepAgentJob, 'deepAgent.ts'),
-  own(sftJob, 'sft.ts'),
+  ...Object.entries(jobsByFile).map(([file, job]) => own(job, `${file}.ts`)),
   {
     name: 'quickstart',
     about: 'Runs et-agent in an invented world with a small bundled policy. Needs no files.',

@@ -64,7 +64,12 @@ function sameRoom(a: string, b: string): boolean {
 }
 
 /** Operators take interfaces: of the model, only what has no engine behind it. */
-const OPERATORS_MODEL = ['model/index.ts', 'model/credit/index.ts', 'model/encoder/index.ts'];
+const OPERATORS_MODEL = [
+  'model/index.ts',
+  'model/chat/index.ts',
+  'model/credit/index.ts',
+  'model/encoder/index.ts',
+];
 
 /** What is loaded only where it is used, and the doors that may load it at once. */
 const HEAVY: Readonly<Record<string, readonly string[]>> = {

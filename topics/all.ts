@@ -1,20 +1,6 @@
-/** The fifteen topics of a run, and the types of their records. */
-import { batches } from './batches.ts';
-import { control } from './control.ts';
-import { deadLetters } from './deadLetters.ts';
+/** The topics of a run, and the types of their records. */
 import type { RunTopic } from './defineRunTopic.ts';
-import { demonstrationSets } from './demonstrations.ts';
-import { evolvedTrajectories } from './evolved.ts';
-import { folds } from './folds.ts';
-import { metrics } from './metrics.ts';
-import { preferencePairs } from './pairs.ts';
-import { questions } from './questions.ts';
-import { rollouts } from './rollouts.ts';
-import { scoredGroups } from './scored.ts';
-import { selectedGroups } from './selected.ts';
-import { toolCalls } from './toolCalls.ts';
-import { manifests } from './weights.ts';
-import { windows } from './windows.ts';
+import * as list from './list.ts';
 
 export type { ControlRecord, DeadLetter, Position } from '../streams/index.ts';
 export type { Batch, BatchKind, ExampleRef } from './batches.ts';
@@ -52,26 +38,32 @@ export type { Weights } from './weights.ts';
 export type { Window, WindowEnd } from './windows.ts';
 
 /** The topics by their names in code. */
-export const topics = {
-  questions,
-  rollouts,
-  toolCalls,
-  scored: scoredGroups,
-  selected: selectedGroups,
-  batches,
-  weights: manifests,
-  metrics,
-  evolved: evolvedTrajectories,
-  demonstrations: demonstrationSets,
-  pairs: preferencePairs,
-  folds,
-  windows,
-  control,
-  deadLetters,
-} as const;
+export const topics = { ...list };
 
-/** All of them, in the order in which a question passes through. */
-export const allTopics: readonly RunTopic<unknown>[] = Object.values<RunTopic<unknown>>(topics);
+/** As a question passes through; what is not named here comes last. */
+const ORDER: readonly (keyof typeof topics)[] = [
+  'questions',
+  'rollouts',
+  'toolCalls',
+  'scored',
+  'selected',
+  'batches',
+  'weights',
+  'metrics',
+  'evolved',
+  'demonstrations',
+  'pairs',
+  'folds',
+  'windows',
+  'control',
+  'deadLetters',
+];
+
+/** All of them, in that order. */
+export const allTopics: readonly RunTopic<unknown>[] = Object.values<RunTopic<unknown>>({
+  ...Object.fromEntries(ORDER.map((name) => [name, topics[name]])),
+  ...topics,
+});
 
 /** The topic of this name; undefined where it is not one of these. */
 export function runTopic(name: string): RunTopic<unknown> | undefined {

@@ -4,6 +4,7 @@ export { admit, isLoopback, sameText } from './admit.ts';
 export { apiKey } from './apiKey.ts';
 export { BodyReader } from './bodyReader.ts';
 export { Exchange, type HttpReply, type HttpRequest, isRedirect, NoReply } from './exchange.ts';
+export { keylessAddress, keylessHeader } from './keyless.ts';
 export { type Listening, listenOn } from './listenOn.ts';
 export { answersNaN, complainsOfNaN, holdsNaN } from './notFinite.ts';
 export { postedBody } from './postedBody.ts';
@@ -14,7 +15,6 @@ export { saidIn } from './said.ts';
 export {
   type AddressWords,
   addressSetting,
-  isWrittenLogin,
   keyIn,
   MODEL_SERVER,
   serverAddress,

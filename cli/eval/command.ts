@@ -1,6 +1,7 @@
 /** The `millrace eval` command with its options and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { dialectNames } from '../../jobs/parts/index.ts';
+import { dialectNames } from '../../jobs/dialects/index.ts';
+import { serverNames, textServers, usualServer } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
 import { command, type Done, whole } from '../command.ts';
 import type { Io } from '../io.ts';
@@ -27,9 +28,10 @@ export function addEval(program: Command, io: Io, done: Done): void {
     )
     .option('--model <NAME>', 'with a policy on servers: its name there (see GET /v1/models)')
     .addOption(
-      new Option('--server <kind>', 'with a policy on servers: their kind (default: vllm)').choices(
-        ['vllm', 'sglang'],
-      ),
+      new Option(
+        '--server <kind>',
+        `with a policy on servers: their kind (default: ${usualServer})`,
+      ).choices(serverNames),
     )
     .option('--key-env <NAME>', 'environment variable that holds the servers’ API key')
     .option(
@@ -76,8 +78,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--judge-model <NAME>', 'name of the judge’s model on that server')
     .addOption(
       new Option('--judge-server <kind>', 'kind of the judge’s server').choices([
-        'vllm',
-        'sglang',
+        ...textServers,
         'openai',
       ]),
     )

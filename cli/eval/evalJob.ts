@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, sleepClock } from '../../base/index.ts';
+import { callsFunctions, dialectOf } from '../../jobs/dialects/index.ts';
 import { defineJob, evaluate, type JobContext, planEvaluation } from '../../jobs/index.ts';
 import {
   askedBefore,
@@ -13,11 +14,10 @@ import {
   checkPolicy,
   checkVocabulary,
   chosenPrompt,
-  dialectOf,
   promptRecord,
-  pythonOf,
   sayPrompt,
 } from '../../jobs/parts/index.ts';
+import { toolSettings, toolsOf } from '../../jobs/tools/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
 import { serverEngine, serverSettings } from '../../model/remote/index.ts';
 import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
@@ -32,11 +32,10 @@ import type { Dialect } from '../../operators/dialect/index.ts';
 import { callTools } from '../../operators/index.ts';
 import { type AskModel, type Jury, jury } from '../../operators/metrics/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
-import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';
 import type { SourceItem } from '../../streams/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { EVALUATION } from '../runs.ts';
-import { type EvalSettings, evalSettings, type ToolName } from './evalSettings.ts';
+import { type EvalSettings, evalSettings } from './evalSettings.ts';
 
 export const evalJob = defineJob({
   name: EVALUATION,
@@ -47,7 +46,7 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
-    const tools = await Promise.all(settings.tools.map((name) => toolOf(name, context)));
+    const tools = await toolsFor(context);
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
     const chosen = await chosenPrompt(settings, before, {
@@ -57,7 +56,7 @@ export const evalJob = defineJob({
     const faults = before?.prompt.callFaults ?? settings.callFaults;
     const dialect = await dialectOf({
       ...{ ...chosen, folder: settings.tokenizer, tools },
-      ...(chosen.name === 'native' ? { faults } : {}),
+      ...(callsFunctions(chosen.name) ? { faults } : {}),
     });
     sayPrompt(context, before, promptRecord(dialect));
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
@@ -142,11 +141,11 @@ function longestPrompt(
   );
 }
 
-async function toolOf(name: ToolName, context: JobContext<EvalSettings>): Promise<Tool> {
-  const { settings, clock } = context;
-  if (name === 'python')
-    return pythonOf(settings.python, 'all', { ...context, clock: sleepClock(clock) });
-  return searchTool({ documents: await readCorpus(settings.corpus), top: settings.searchTop });
+function toolsFor(context: JobContext<EvalSettings>): Promise<readonly Tool[]> {
+  const { tools: use, python, corpus, searchTop } = context.settings;
+  const tools = toolSettings.parse({ use, python });
+  const settings = { tools, corpus, searchTop, searchCharacters: 1200 };
+  return toolsOf({ ...context, settings });
 }
 
 /**

@@ -1,23 +1,22 @@
 /** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
 import { evaluateSettings } from '../../jobs/index.ts';
-import { dialectSetting, pythonSettings, systemSetting } from '../../jobs/parts/index.ts';
+import { dialectSetting, systemSetting } from '../../jobs/parts/index.ts';
+import { pythonSettings, toolNames } from '../../jobs/tools/index.ts';
 import { serverSettings } from '../../model/remote/index.ts';
+import { serverNames } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
 import { textModelSettings } from '../../model/text/index.ts';
 import { callFaults } from '../../operators/dialect/index.ts';
 
 const count = z.number().int().positive();
 
-export const toolNames = ['python', 'search'] as const;
-export type ToolName = (typeof toolNames)[number];
-
 const { urls, model, keyEnv, inflight, timeoutMs, awayMaxMs } = serverSettings;
 
 /** Where the policy generates: this process, or servers that already serve it. */
 const engine = z.object({
   server: z
-    .enum(['embedded', 'vllm', 'sglang'])
+    .enum(['embedded', ...serverNames])
     .default('embedded')
     .describe('where the policy generates: in this process or on inference servers that have it'),
   urls,

@@ -6,19 +6,20 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { MODEL_SERVER, serverAddresses } from '../../base/http/index.ts';
 import { systemFile } from '../../jobs/parts/index.ts';
+import { toolNames } from '../../jobs/tools/index.ts';
+import { type ServerName, serverWires, usualServer } from '../../model/remote/wires/index.ts';
 import { findDataset } from '../../sources/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import type { Settings } from '../settingFields.ts';
 import type { Setting } from '../settings.ts';
-import { type ToolName, toolNames } from './evalSettings.ts';
 import { findPolicy, type PolicyFiles } from './policyFiles.ts';
 
 export interface EvalFlags {
   readonly runs: string;
   readonly policy?: string;
   /** Of a policy on servers: their kind, its name there, where their key stands. */
-  readonly server?: string;
+  readonly server?: ServerName;
   readonly model?: string;
   readonly keyEnv?: string;
   readonly tokenizer?: string;
@@ -98,7 +99,7 @@ interface Served {
 
 /** A policy given by the URLs of the servers that have it; null for any other. */
 function servedPolicy(flags: EvalFlags, io: Io): Served | null {
-  const { policy = '', server = 'vllm', model, keyEnv, tokenizer } = flags;
+  const { policy = '', server = usualServer, model, keyEnv, tokenizer } = flags;
   if (!/^https?:\/\//.test(policy)) {
     const idle = { '--model': model, '--server': flags.server, '--key-env': keyEnv };
     const [given] = Object.entries(idle).find(([, value]) => value !== undefined) ?? [];
@@ -111,9 +112,10 @@ function servedPolicy(flags: EvalFlags, io: Io): Served | null {
       'a policy on a server needs --tokenizer FOLDER (tokenizer.json and chat template), because we send the server tokens',
     );
   }
-  if (model === undefined && server === 'vllm') {
+  const { name: called, namesModel } = serverWires[server];
+  if (model === undefined && namesModel) {
     throw usageError(
-      `a policy on vLLM needs --model NAME, one of those that ${policy.split(',')[0]}/v1/models lists (adapters included)`,
+      `a policy on ${called} needs --model NAME, one of those that ${policy.split(',')[0]}/v1/models lists (adapters included)`,
     );
   }
   const name = model ?? policy;
@@ -206,7 +208,7 @@ function toolsOf(
       : tools === 'none'
         ? []
         : tools.split(',').map((name) => name.trim());
-  const unknown = wanted.find((name) => !toolNames.includes(name as ToolName));
+  const unknown = wanted.find((name) => !toolNames.includes(name));
   if (unknown !== undefined) {
     throw usageError(
       `unknown tool ${unknown}; --tools takes none, or one or more of ${toolNames.join(',')}`,

@@ -10,7 +10,8 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { lastValueFrom, toArray } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
-import { besideWeights } from '../../jobs/parts/index.ts';
+import { besideWeights, bringsDialect } from '../../jobs/parts/index.ts';
+import { toolNames } from '../../jobs/tools/index.ts';
 import { checkpointsIn, localPath, mustBeWhole } from '../../model/checkpoints/index.ts';
 import { checkpointsOf } from '../../sinks/index.ts';
 import { topics, type Weights } from '../../topics/index.ts';
@@ -19,7 +20,6 @@ import type { Io } from '../io.ts';
 import { versionsIn } from '../rewind/steps.ts';
 import { findRun, type Run, withLog } from '../runs.ts';
 import { tokenizerFolders } from '../runTokenizer.ts';
-import { toolNames } from './evalSettings.ts';
 
 export interface PolicyFiles {
   /** What people call it. */
@@ -119,9 +119,9 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
 /** Fails with code `USAGE` for a run whose episodes are no rollouts of a dialect that an evaluation knows. */
 function askedBy({ name, record }: Run): AskedAs {
   const { settings, job } = record;
-  if (job.name === 'deep-agent') {
+  if (bringsDialect(settings)) {
     throw usageError(
-      `${name} is a run of deep-agent, whose episodes this command cannot run. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
+      `${name} is a run of ${job.name}, whose episodes this command cannot run. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
@@ -144,8 +144,7 @@ function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs)
 
 /** Whether an evaluation has all of these tools. */
 function isToolNames(given: unknown): given is readonly string[] {
-  const known: readonly unknown[] = toolNames;
-  return Array.isArray(given) && given.every((name) => known.includes(name));
+  return Array.isArray(given) && given.every((name) => toolNames.includes(name));
 }
 
 function manifests(run: Run): Promise<Weights[]> {

@@ -10,11 +10,11 @@ import { join, relative, resolve } from 'node:path';
 import { makeFolder } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import {
+  type Column,
   columnsOf,
-  linesFile,
-  parquetFile,
   partitionedFiles,
   type TableFile,
+  tableFormats,
 } from '../../sinks/tables/index.ts';
 import type { Log, Stored, Topic } from '../../streams/index.ts';
 import { jsonText } from '../../summary/text/index.ts';
@@ -29,14 +29,14 @@ import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
 
 /** `ndjson` is another word for `jsonl`; the files end alike. */
-export const exportFormats = ['parquet', 'jsonl', 'ndjson'] as const;
+export const exportFormats = [...Object.keys(tableFormats), 'ndjson'];
 
 export interface ExportOptions extends RangeOptions {
   /** As of `millrace tap`. */
   readonly topics: readonly string[];
   readonly run?: string;
   readonly runs: string;
-  readonly format: Exclude<(typeof exportFormats)[number], 'ndjson'>;
+  readonly format: string;
   /** Folder that the files go to. */
   readonly out: string;
   readonly partitionBy?: string;
@@ -136,18 +136,15 @@ async function opened(
   return partitionedFiles({ folder: path, field: partitionBy, value, extension: format, open });
 }
 
-function opener(
-  topic: Topic<unknown>,
-  format: ExportOptions['format'],
-): (path: string) => TableFile {
-  if (format === 'jsonl') return (path) => linesFile(path, line);
-  if (topic.codec.schema === null) {
-    throw usageError(
-      `${topic.name} is defined by the job, so its columns are unknown; use --to jsonl`,
-    );
-  }
-  const columns = columnsOf(topic.codec.schema);
-  return (path) => parquetFile(path, columns);
+/** Whether the topic has what the format writes is seen when a file begins. */
+function opener(topic: Topic<unknown>, format: string): (path: string) => TableFile {
+  const begin = tableFormats[format]!;
+  return (path) => begin(path, { columns: () => columnsFor(topic), line });
+}
+
+function columnsFor({ name, codec }: Topic<unknown>): readonly Column[] {
+  if (codec.schema !== null) return columnsOf(codec.schema);
+  throw usageError(`${name} is defined by the job, so its columns are unknown; use --to jsonl`);
 }
 
 function line({ position, key, atMs, value }: Stored<unknown>): string {

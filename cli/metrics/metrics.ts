@@ -8,7 +8,8 @@
 
 import { sleepClock } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
-import type { RunEnd } from '../../sinks/outside/index.ts';
+import { exporters } from '../../sinks/exporters/index.ts';
+import type { RunAbout, RunEnd } from '../../sinks/outside/index.ts';
 import type { Log } from '../../streams/index.ts';
 import { doneSignal } from '../doneSignal.ts';
 import { exitCodes } from '../failure.ts';
@@ -18,7 +19,7 @@ import { privateFiles } from '../privateFiles.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { serveRun } from './serveRun.ts';
-import { carrierTo, type Target } from './targets.ts';
+import type { Target } from './targets.ts';
 
 export interface MetricsOptions {
   readonly run?: string;
@@ -78,7 +79,10 @@ async function carry(target: Target, means: Means, io: Io): Promise<void> {
   const { run, log, stop, over, content } = means;
   if (target.kind === 'prometheus') return serveRun(target.address, { run, log, stop }, io);
   const patienceMs = over === null ? ONCE_MS : Number.POSITIVE_INFINITY;
-  const carrier = await carrierTo(target, { run, patienceMs, content }, io);
+  const { folder } = run;
+  const { clock, err: notice } = io;
+  const exported = { about: aboutOf(run), folder, clock, notice, patienceMs, content };
+  const carrier = await exporters[target.exporter]!.open(target.where, exported);
   const { name, of, how } = carrier;
   if (over !== null) io.err(`exporting ${of}s of run ${run.name} to ${name} until the run ends`);
   const options = { log, clock: sleepClock(io.clock), over, stop, end: () => endOf(run) };
@@ -91,6 +95,11 @@ async function carry(target: Target, means: Means, io: Io): Promise<void> {
   } finally {
     await carrier.close();
   }
+}
+
+function aboutOf({ name, record }: Run): RunAbout {
+  const { job, seed, millrace, starts, settings } = record;
+  return { run: name, job: job.name, seed, millrace, startedMs: starts[0]!.startedMs, settings };
 }
 
 async function endOf({ folder, record }: Run): Promise<RunEnd> {

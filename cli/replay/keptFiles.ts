@@ -2,7 +2,8 @@
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemCode } from '../../base/index.ts';
-import { MCP_FILE, PROMPT_FILE } from '../../jobs/parts/index.ts';
+import { PROMPT_FILE } from '../../jobs/parts/index.ts';
+import { MCP_FILE } from '../../jobs/tools/index.ts';
 import { takeMark } from '../foreign.ts';
 
 /** Skips files that do not exist, or already exist in `to`. */

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
 import { halfOfThem } from '../../base/index.ts';
-import { corpusRows } from '../../jobs/parts/index.ts';
+import { corpusRows } from '../../jobs/tools/index.ts';
 import { type EncoderSettings, openEncoder, type TextEncoder } from '../../model/encoder/index.ts';
 import {
   type BuildProgress,

@@ -1,7 +1,7 @@
 /** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
 import { resolve } from 'node:path';
 import { sleepClock } from '../../base/index.ts';
-import { type RetrieverPlace, retrieverAt } from '../../jobs/parts/index.ts';
+import { type RetrieverPlace, retrieverAt } from '../../jobs/tools/index.ts';
 import { type FusionMethod, qdrantPlace } from '../../operators/tools/retrieval/index.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';

@@ -7,11 +7,11 @@ import { MillraceError } from '../../base/index.ts';
 import { literal } from '../../base/text/index.ts';
 import { anyTopic } from '../../streams/contracts/index.ts';
 import type { Topic } from '../../streams/index.ts';
-import { topics } from '../../topics/index.ts';
+import { allTopics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { nearest } from '../nearest.ts';
 
-const ours = Object.values(topics) as unknown as readonly Topic<unknown>[];
+const ours: readonly Topic<unknown>[] = allTopics;
 
 /** Those that every run may have. */
 export const topicNames: readonly string[] = ours.map(({ name }) => name);

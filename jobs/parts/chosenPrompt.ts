@@ -10,9 +10,14 @@ import { MillraceError } from '../../base/index.ts';
 import { visible } from '../../base/text/index.ts';
 import type { Declared } from '../../operators/dialect/index.ts';
 import type { JobContext } from '../defineJob.ts';
-import { type DialectName, dialectNames, isDialectName } from './dialectOf.ts';
+import {
+  type DialectName,
+  dialectNames,
+  isDialectName,
+  systemPrompt,
+  usualDialect,
+} from '../dialects/dialectOf.ts';
 import { type KnownPrompt, type PromptRecord, promptIn, recordedPrompt } from './promptRecord.ts';
-import { systemPrompt } from './systemPrompt.ts';
 
 /** The setting `dialect`. */
 export const dialectSetting = z
@@ -81,7 +86,7 @@ export async function chosenPrompt(
   }: { readonly tools: readonly Declared[]; readonly unset?: 'default' | 'none' },
 ): Promise<ChosenPrompt> {
   const known = before?.prompt;
-  const own = isDialectName(known?.dialect) ? known.dialect : 'tags';
+  const own = isDialectName(known?.dialect) ? known.dialect : usualDialect;
   const name = dialect === 'auto' ? own : dialect;
   const usual = (): string => systemPrompt(name, tools);
   switch (system) {

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, sleepClock } from '../../base/index.ts';
+import { loadChatPrompt } from '../../model/hf/index.ts';
 import type { TextModelSettings } from '../../model/text/index.ts';
 import {
   type AskAuxiliary,
@@ -25,8 +26,7 @@ import {
 import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { PolicyParts } from '../policyLoop.ts';
-import { loadChatPrompt } from './chatPrompt.ts';
-import { retrieverAt } from './retrieverAt.ts';
+import { retrieverAt } from '../tools/retrieverAt.ts';
 
 /** Where functions come from, and how they are found. */
 export const librarySettings = {

@@ -1,32 +1,32 @@
 /**
- * Who generates, by `engine.server`: this process, or inference servers. A kind is one line of each table
- * below and a file of its own.
+ * Where the policy generates, by `engine.server`: in this process, on the training service, or on inference
+ * servers, each of which has a wire (model/remote/wires).
  */
 import { z } from 'zod';
 import type { PolicyEngine } from '../../model/index.ts';
+import { serverNames } from '../../model/remote/wires/index.ts';
 import { embeddedEngine } from './embeddedEngine.ts';
 import { openPart } from './kinds.ts';
 import type { EngineKind, EnginePlace } from './places.ts';
-import { sglangEngine, vllmEngine } from './serverEngines.ts';
+import { engineOnServers, serverEngines } from './serverEngines.ts';
 import { tinkerEngine } from './tinkerEngine.ts';
 
 const engineKinds = {
   embedded: embeddedEngine,
-  vllm: vllmEngine,
-  sglang: sglangEngine,
+  ...serverEngines,
   tinker: tinkerEngine,
 } satisfies Record<string, EngineKind<z.ZodRawShape>>;
 
 /** The settings under `engine`: which kind, and those of all kinds. */
 export const engineSettings = z.object({
   server: z
-    .enum(['embedded', 'vllm', 'sglang', 'tinker'])
+    .enum(['embedded', ...serverNames, 'tinker'])
     .default('embedded')
     .describe(
       'where the policy generates: in this process (embedded), on the training service (tinker), or on inference servers',
     ),
   ...embeddedEngine.settings,
-  ...vllmEngine.settings,
+  ...engineOnServers,
   ...tinkerEngine.settings,
 });
 

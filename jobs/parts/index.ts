@@ -8,14 +8,12 @@ export {
   systemFile,
   systemSetting,
 } from './chosenPrompt.ts';
-export { corpusRows } from './corpusRows.ts';
 export { type DeepParts, deepParts, type LibrarySettings, librarySettings } from './deepParts.ts';
-export { type DialectName, type DialectOptions, dialectNames, dialectOf } from './dialectOf.ts';
 export type { EngineSettings } from './engines.ts';
-export { MCP_FILE } from './mcpTools.ts';
 export { besideWeights, findPolicy, type PolicyPlace } from './policyPlace.ts';
 export { checkEngineFits, checkVocabulary } from './promptLimit.ts';
 export {
+  bringsDialect,
   PROMPT_FILE,
   type PromptRecord,
   promptIn,
@@ -24,7 +22,6 @@ export {
   recordedPrompt,
   writePrompt,
 } from './promptRecord.ts';
-export { pythonOf, pythonSettings } from './pythonOf.ts';
 export {
   notRead,
   type OwnParts,
@@ -35,5 +32,4 @@ export {
   readySettings,
   roleSettings,
 } from './readyParts.ts';
-export { type RetrieverPlace, retrieverAt } from './retrieverAt.ts';
 export type { TrainerSettings } from './trainers.ts';

@@ -4,6 +4,7 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
+import { serverWires } from '../../model/remote/wires/index.ts';
 import type { Dialect } from '../../operators/dialect/index.ts';
 import type { QuestionItem } from '../../sources/index.ts';
 import type { QuestionItems } from '../plan.ts';
@@ -32,12 +33,17 @@ export function checkVocabulary(
   );
 }
 
+/** By which servers are given a longer context. */
+const flags = Object.values(serverWires).flatMap(({ name, contextMax }) =>
+  contextMax?.flag === undefined ? [] : [`${name} ${contextMax.flag}`],
+);
+
 /** Fails with code `USAGE` when an engine allows no context in which the longest of these prompts fits. */
 export function checkEngineFits(promptLength: number, { contextMax }: PolicyEngine): void {
   if (promptLength < contextMax) return;
   throw new MillraceError(
     'USAGE',
-    `a prompt has ${promptLength} tokens, but the engine allows contexts of ${contextMax}: start the servers with a longer context (vLLM --max-model-len, SGLang --context-length), or shorten the system prompt`,
+    `a prompt has ${promptLength} tokens, but the engine allows contexts of ${contextMax}: start the servers with a longer context (${flags.join(', ')}), or shorten the system prompt`,
   );
 }
 

@@ -10,8 +10,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, replaceFile, systemCode } from '../../base/index.ts';
 import { type AskedBy, callFaults, type Dialect } from '../../operators/dialect/index.ts';
-import { isDialectName } from './dialectOf.ts';
-import { systemPrompt } from './systemPrompt.ts';
+import { isDialectName, systemPrompt, usualDialect } from '../dialects/dialectOf.ts';
 
 /** In the folder of a run, or of a policy that was made of one. */
 export const PROMPT_FILE = 'millrace-prompt.json';
@@ -108,7 +107,8 @@ function known(record: PromptRecord): KnownPrompt {
 }
 
 const oldSettings = z.looseObject({
-  dialect: z.string().default('tags'),
+  /** Ready jobs have it, but for those that bring a dialect. */
+  dialect: z.string().optional(),
   callFaults: z.enum(callFaults).optional(),
   system: z.string().default(''),
   /** Ready jobs that roll out have it. */
@@ -116,23 +116,26 @@ const oldSettings = z.looseObject({
   /** Fine-tuning on data has it. */
   prompt: z.string().optional(),
 });
-const oldRun = z.looseObject({
-  job: z.looseObject({ name: z.string() }),
-  settings: oldSettings,
-});
+const oldRun = z.looseObject({ settings: oldSettings });
+
+/** Whether these are the settings of a ready job that has a dialect of its own. */
+export function bringsDialect({ promptMax, dialect }: Readonly<Record<string, unknown>>): boolean {
+  return typeof promptMax === 'number' && dialect === undefined;
+}
 
 async function ofOldRun(folder: string): Promise<KnownPrompt | null> {
   const text = await textAt(join(folder, 'run.json'));
   const found = text === null ? null : oldRun.safeParse(json(text));
   if (found === null || !found.success) return null;
-  const { job, settings } = found.data;
-  const { dialect, callFaults: faults, system: file, promptMax, prompt } = settings;
+  const { settings } = found.data;
+  const { dialect: set, callFaults: faults, system: file, promptMax, prompt } = settings;
   const asked = {
     tools: null,
     prompt: null,
     ...(faults === undefined ? {} : { callFaults: faults }),
   };
-  if (job.name === 'deep-agent') return { ...asked, dialect: 'deep', system: null, usual: false };
+  if (bringsDialect(settings)) return { ...asked, dialect: 'own', system: null, usual: false };
+  const dialect = set ?? usualDialect;
   if (file !== '') {
     const system = (await textAt(file))?.trim() ?? null;
     return { ...asked, dialect, system, usual: false, ...(system === null ? { gone: file } : {}) };

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { sleepClock } from '../../base/index.ts';
+import { loadChatPrompt } from '../../model/hf/index.ts';
 import type { Tokenizer } from '../../model/index.ts';
 import { type Provider, providers } from '../../model/runtime/index.ts';
 import { enginePolicy, samplingOf, textModelSettings } from '../../model/text/index.ts';
@@ -16,18 +17,22 @@ import { callTools } from '../../operators/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import {
   type EndlessQuestions,
+  endlessForms,
   endlessFrom,
   namesEndless,
   repeatsAre,
 } from '../../sources/endless/index.ts';
 import { readDataset } from '../../sources/index.ts';
 import type { JobContext } from '../defineJob.ts';
+import { dialectOf } from '../dialects/dialectOf.ts';
 import { sameInputs, tokenizerFiles } from '../inputs.ts';
 import type { JobQuestions } from '../plan.ts';
 import type { PolicyParts } from '../policyLoop.ts';
 import { type PolicySettings, positiveInt } from '../policySettings.ts';
 import { completeWith, textRoles } from '../roles.ts';
-import { loadChatPrompt } from './chatPrompt.ts';
+import { indexFile } from '../tools/retrieverAt.ts';
+import { toolSettings } from '../tools/toolSettings.ts';
+import { type ToolsSettings, toolsOf } from '../tools/toolsOf.ts';
 import { checkPolicy } from './checkPolicy.ts';
 import {
   askedBefore,
@@ -38,7 +43,6 @@ import {
   systemFile,
   systemSetting,
 } from './chosenPrompt.ts';
-import { dialectOf } from './dialectOf.ts';
 import { type EngineSettings, engineSettings, openEngine } from './engines.ts';
 import { findPolicy, type PolicyPlace } from './policyPlace.ts';
 import {
@@ -51,9 +55,6 @@ import {
 } from './promptLimit.ts';
 import { promptRecord } from './promptRecord.ts';
 import { checkPublished } from './published.ts';
-import { indexFile } from './retrieverAt.ts';
-import { toolSettings } from './toolSettings.ts';
-import { type ToolsSettings, toolsOf } from './toolsOf.ts';
 import { openTrainer, type TrainerSettings, trainerSettings } from './trainers.ts';
 
 /** A text that a job cannot do without; what it is for stands in the message. */
@@ -67,7 +68,7 @@ export const readySettings = {
     'initial policy: a Hugging Face folder, a policy file, the folder of a run (add @VERSION for a version), or the name of a model in the Hugging Face cache',
   ),
   questions: needed('is required: a file of questions (CSV, JSON Lines, JSON, Parquet)').describe(
-    'questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; a benchmark’s file; or an endless source: follow:FILE.jsonl, follow:FOLDER/, listen:PORT, kafka://host:port/topic (docs/sources.md)',
+    `questions to train on: CSV, JSON Lines, JSON or Parquet with question and answer; a benchmark’s file; or an endless source: ${endlessForms} (docs/sources.md)`,
   ),
   repeats: z
     .enum(repeatsAre)

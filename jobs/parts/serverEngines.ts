@@ -1,9 +1,11 @@
-/** `engine.server=vllm` and `engine.server=sglang`: inference servers (model/remote/serverEngine.ts). */
+/** `engine.server=vllm` and the like: inference servers, each by its wire (model/remote/wires). */
 import { MillraceError, placeSetting } from '../../base/index.ts';
-import { type ServerName, serverEngine, serverSettings } from '../../model/remote/index.ts';
+import { serverEngine, serverSettings } from '../../model/remote/index.ts';
+import { type ServerName, serverNames } from '../../model/remote/wires/index.ts';
 import type { EngineKind } from './places.ts';
 
-const settings = {
+/** The settings of all of them. */
+export const engineOnServers = {
   ...serverSettings,
   urls: placeSetting(serverSettings.urls),
   keyEnv: placeSetting(serverSettings.keyEnv),
@@ -11,9 +13,9 @@ const settings = {
   awayMaxMs: placeSetting(serverSettings.awayMaxMs),
 };
 
-function onServers(server: ServerName): EngineKind<typeof settings> {
+function onServers(server: ServerName): EngineKind<typeof engineOnServers> {
   return {
-    settings,
+    settings: engineOnServers,
     open(chosen, place) {
       if (chosen.urls === '') {
         throw new MillraceError(
@@ -26,7 +28,7 @@ function onServers(server: ServerName): EngineKind<typeof settings> {
   };
 }
 
-/** vLLM: adapters, or all weights by its development routes. */
-export const vllmEngine = onServers('vllm');
-/** SGLang: adapters, or all weights. */
-export const sglangEngine = onServers('sglang');
+/** By the name of the server. */
+export const serverEngines = Object.fromEntries(
+  serverNames.map((server) => [server, onServers(server)]),
+) as Readonly<Record<ServerName, EngineKind<typeof engineOnServers>>>;

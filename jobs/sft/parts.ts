@@ -4,6 +4,7 @@ import { sleepClock } from '../../base/index.ts';
 import { loadTokenizer } from '../../model/hf/index.ts';
 import type { Provider } from '../../model/runtime/index.ts';
 import type { JobContext } from '../defineJob.ts';
+import { dialectOf, functionDialect, usualDialect } from '../dialects/dialectOf.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';
 import {
   type AskedBefore,
@@ -12,7 +13,6 @@ import {
   type PromptSettings,
   sayPrompt,
 } from '../parts/chosenPrompt.ts';
-import { dialectOf } from '../parts/dialectOf.ts';
 import { findPolicy } from '../parts/policyPlace.ts';
 import { type PromptRecord, promptRecord, renderedPrompt } from '../parts/promptRecord.ts';
 import { openTrainer, type TrainerSettings } from '../parts/trainers.ts';
@@ -104,9 +104,9 @@ async function ofConversations(
   const { name: usual } = await chosenPrompt({ dialect: set, system: 'none' }, before, {
     tools: [],
   });
-  const name = set === 'auto' && functions !== null && functions !== '' ? 'native' : usual;
+  const name = set === 'auto' && functions !== null && functions !== '' ? functionDialect : usual;
   const asked = { dialect: name, system, tools: null };
   if (system === null || functions !== '') return { ...asked, prompt: null };
-  const dialect = await dialectOf({ name: 'tags', folder, tools: [], system });
+  const dialect = await dialectOf({ name: usualDialect, folder, tools: [], system });
   return { ...asked, prompt: renderedPrompt(dialect) };
 }

@@ -8,7 +8,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { systemCode } from '../../base/index.ts';
-import { type ChatTemplate, chatTemplate } from './chatTemplate.ts';
+import { type ChatTemplate, chatTemplate } from '../chat/chatTemplate.ts';
 
 /** As `chat_template` in a JSON file has them. */
 export type GivenTemplates =

@@ -1,17 +1,11 @@
 /** Hugging Face folders: configuration, weights, tokenizers, chat templates, adapters. */
-export { ADAPTER_CONFIG, readAdapter, writeAdapter } from './adapterFiles.ts';
-export { addTokens } from './addTokens.ts';
-export {
-  type ChatContentPart,
-  type ChatMessage,
-  type ChatOptions,
-  type ChatToolCall,
-  chatTemplate,
-} from './chatTemplate.ts';
-export { checkpointError } from './checkpointError.ts';
-export { readDecoderConfig } from './decoderConfig.ts';
-export { DTYPES, type Dtype } from './dtypes.ts';
-export { fileDigest } from './fileDigest.ts';
+export { type ChatSegment, chatSegments } from '../chat/chatSegments.ts';
+export type {
+  ChatContentPart,
+  ChatMessage,
+  ChatOptions,
+  ChatToolCall,
+} from '../chat/chatTemplate.ts';
 export {
   type CallArgumentsForm,
   type ChatDifference,
@@ -20,8 +14,15 @@ export {
   checkChatTools,
   type GrowOptions,
   growChat,
-} from './grownChat.ts';
-export { guardedParts, partsOf } from './guardedParts.ts';
+} from '../chat/grownChat.ts';
+export { ADAPTER_CONFIG, readAdapter, writeAdapter } from './adapterFiles.ts';
+export { addTokens } from './addTokens.ts';
+export { loadChatPrompt } from './chatPrompt.ts';
+export { loadChatTokenizer } from './chatTokenizer.ts';
+export { checkpointError } from './checkpointError.ts';
+export { readDecoderConfig } from './decoderConfig.ts';
+export { DTYPES, type Dtype } from './dtypes.ts';
+export { fileDigest } from './fileDigest.ts';
 export { type OpenPolicy, openPolicy, passOver } from './loadPolicy.ts';
 export { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
 export {

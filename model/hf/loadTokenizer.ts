@@ -9,12 +9,12 @@ import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
+import type { ChatMessage, ChatOptions, ChatTemplate } from '../chat/chatTemplate.ts';
+import { guardedParts } from '../chat/guardedParts.ts';
 import type { Tokenizer } from '../engine.ts';
 import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
 import { type BpeTokenizer, bpeTokenizer, type TextPart } from './bpeTokenizer.ts';
-import type { ChatMessage, ChatOptions, ChatTemplate } from './chatTemplate.ts';
 import { folderTemplate } from './folderTemplates.ts';
-import { guardedParts } from './guardedParts.ts';
 import { readJson } from './openFolder.ts';
 import { mustBeOrdinary } from './ordinaryFiles.ts';
 

@@ -3,17 +3,11 @@ import { isMainThread } from 'node:worker_threads';
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Loss } from '../engine.ts';
-import { cispo } from './cispo.ts';
-import { clipped } from './clipped.ts';
-import { dpo } from './dpo.ts';
-import { gspo } from './gspo.ts';
+import * as all from './all.ts';
 import type { AnyLoss, PreparedLoss } from './loss.ts';
-import { sft } from './sft.ts';
 
-/** This package's losses by name. To add one, write its file in this folder and name it here. */
-export const losses = { sft, clipped, cispo, gspo, dpo } as const satisfies Readonly<
-  Record<string, AnyLoss>
->;
+/** This package's losses by name. */
+export const losses = { ...all } satisfies Readonly<Record<string, AnyLoss>>;
 
 /** A key of `losses`. */
 export type LossName = keyof typeof losses;

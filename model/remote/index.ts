@@ -11,7 +11,7 @@ export {
   type Servers,
 } from './publish.ts';
 export { RemoteEngine, type RemoteEngineOptions } from './remoteEngine.ts';
-export { PUBLISHED_FOLDER, type ServerName, serverEngine, serverSettings } from './serverEngine.ts';
+export { PUBLISHED_FOLDER, serverEngine, serverSettings } from './serverEngine.ts';
 export type { AskOptions } from './serverPool.ts';
 export type {
   AdapterWire,
@@ -25,5 +25,5 @@ export type {
   Serving,
   WireRequest,
 } from './serverWire.ts';
-export { sglang } from './sglang.ts';
-export { vllm } from './vllm.ts';
+export { sglang } from './wires/sglang.ts';
+export { vllm } from './wires/vllm.ts';

@@ -1,5 +1,5 @@
 /**
- * The policy on vLLM or SGLang by settings: `engine.server=vllm engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
+ * The policy on inference servers by settings: `engine.server=vllm engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
  */
 
 import { join, resolve } from 'node:path';
@@ -13,70 +13,70 @@ import { ordinaryContexts } from './probe.ts';
 import { type Publisher, publishAdapter, publishFromDisk } from './publish.ts';
 import { RemoteEngine } from './remoteEngine.ts';
 import { type ServedFolders, servedFolders } from './servedFolders.ts';
-import { sglang } from './sglang.ts';
-import { vllm } from './vllm.ts';
+import { type ServerName, serverNames, serverWires } from './wires/wires.ts';
 
-/** Kinds of servers by the name of the setting. */
-export const serverWires = { vllm, sglang } as const;
-/** `vllm` or `sglang`. */
-export type ServerName = keyof typeof serverWires;
+/** Whose settings these are. */
+const OF = serverNames.join(', ');
+const OF_NAMED = serverNames.filter((name) => serverWires[name].namesModel).join(', ');
 
 /** The settings of a policy on servers, to be spread into those of a job's engine. */
 export const serverSettings = {
   urls: addressSetting(MODEL_SERVER)
     .default('')
-    .describe('vllm, sglang: base URLs of the servers, comma-separated: http://gpu1:8000'),
+    .describe(`${OF}: base URLs of the servers, comma-separated: http://gpu1:8000`),
   model: z
     .string()
     .default('')
-    .describe('vllm: the name under which they serve the first policy; empty = as in `policy`'),
+    .describe(
+      `${OF_NAMED}: the name under which they serve the first policy; empty = as in \`policy\``,
+    ),
   publish: z
     .enum(['full', 'adapter', 'none'])
     .default('full')
     .describe(
-      'vllm, sglang: publish new weights as all weights, as LoRA adapters, or not at all (to evaluate)',
+      `${OF}: publish new weights as all weights, as LoRA adapters, or not at all (to evaluate)`,
     ),
   share: z
     .string()
     .default('')
     .describe(
-      'vllm, sglang: folder on a disk that the servers share, for new weights; empty = published/ in the run’s folder',
+      `${OF}: folder on a disk that the servers share, for new weights; empty = published/ in the run’s folder`,
     ),
   seenAs: z
     .string()
     .default('')
-    .describe('vllm, sglang: path of that folder as the servers see it; empty = the same'),
+    .describe(`${OF}: path of that folder as the servers see it; empty = the same`),
   dtype: z
     .enum(['keep', 'F32', 'F16', 'BF16'])
     .default('keep')
-    .describe('vllm, sglang: number format of published weights (full); keep = the trainer’s'),
+    .describe(`${OF}: number format of published weights (full); keep = the trainer’s`),
   keyEnv: z
     .string()
     .default('')
-    .describe('vllm, sglang: name of the environment variable with the API key; empty = none'),
+    .describe(`${OF}: name of the environment variable with the API key; empty = none`),
   inflight: z
     .number()
     .int()
     .positive()
     .default(256)
-    .describe('vllm, sglang: concurrent requests over all servers'),
+    .describe(`${OF}: concurrent requests over all servers`),
   timeoutMs: z
     .number()
     .int()
     .positive()
     .default(600_000)
-    .describe('vllm, sglang: for one response; slower requests are sent again'),
+    .describe(`${OF}: for one response; slower requests are sent again`),
   awayMaxMs: z
     .number()
     .int()
     .nonnegative()
     .default(600_000)
-    .describe('vllm, sglang: how long rollouts wait when no server answers'),
+    .describe(`${OF}: how long rollouts wait when no server answers`),
   canaryMax: z
     .union([z.literal('auto'), z.number().nonnegative()])
     .default('auto')
     .describe(
-      'vllm, sglang: how far servers and trainer may differ on average (nats a token), after each publish and in the rollouts of each step; auto = from their precision and the first version; 0 = do not compare',
+      `${OF}: how far servers and trainer may differ on average (nats a token), after each publish and in the rollouts of each step; auto = from their precision and the first version; 0 = do not compare`,
     ),
 };
 
@@ -109,15 +109,16 @@ export async function serverEngine(
   place: ServerPlace,
 ): Promise<RemoteEngine> {
   const { publish, canaryMax, keyEnv, timeoutMs, awayMaxMs, inflight } = settings;
+  const wire = serverWires[server];
   const { policy, tokenizer, clock, print } = place;
   const shape = policy === null ? undefined : await shapeOf(policy);
   const { vocabSize } = shape ?? {};
   const folders = publish === 'none' ? null : foldersFor(publish, settings, place);
   const probes = ordinaryTexts(tokenizer, vocabSize ?? tokenizer.vocabSize);
   const engine = await RemoteEngine.create({
-    wire: serverWires[server],
+    wire,
     urls: settings.urls.split(',').map((url) => url.trim()),
-    model: server === 'vllm' ? settings.model || place.policyName : settings.model,
+    model: wire.namesModel ? settings.model || place.policyName : settings.model,
     keyEnv,
     timeoutMs,
     awayMaxMs,

@@ -1,11 +1,12 @@
 /**
- * A server's wire: what a kind of inference server is asked and what it answers, as a value. `vllm` (vllm.ts) and `sglang`
- * (sglang.ts) are two of them; `RemoteEngine` takes any other.
+ * A server's wire: what a kind of inference server is asked and what it answers, as a value. Those that settings choose are in
+ * `wires/`; `RemoteEngine` takes any other.
  *
  * A wire is pure: it makes bodies and reads replies. Who is asked how often, and what is believed, is not its business.
  */
 import type { GenerateRequest } from '../engine.ts';
 import { type Sampling, samplingIn } from '../sampling.ts';
+import type { TextExtensions } from '../text/textExtensions.ts';
 
 /** The weights that a request asks for. */
 export interface Serving {
@@ -40,7 +41,7 @@ export interface WireRequest {
   readonly body: unknown;
 }
 
-/** Requests to one kind of server and its replies. Write one to use a server that is neither vLLM nor SGLang. */
+/** Requests to one kind of server and its replies. Write one to use another server (docs/extending/wire.md). */
 export interface ServerWire {
   /** As people call the server, for messages. */
   readonly name: string;
@@ -50,6 +51,10 @@ export interface ServerWire {
   generate(request: GenerateRequest, serving: Serving, seed: number): WireRequest;
   /** Reads the reply to `generate`; throws on one of another shape. */
   read(body: unknown): Generated;
+  /** A request names the model; left out = a server has one. */
+  readonly namesModel?: true;
+  /** How it generates for text models (roles, judges); left out = it is no choice there. */
+  readonly text?: TextExtensions;
   /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
   readonly contextMax?: ContextMaxWire;
   /** How given tokens are scored; left out = what is published cannot be compared with the trainer's (canary.ts). */
@@ -72,6 +77,8 @@ export interface ServerWire {
 export interface ContextMaxWire {
   /** Of a GET. */
   readonly path: string;
+  /** The flag of the server that sets it, for messages. */
+  readonly flag?: string;
   /** Tokens; null where the reply does not say. */
   read(body: unknown): number | null;
 }

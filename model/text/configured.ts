@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { addressSetting, MODEL_SERVER } from '../../base/http/index.ts';
 import type { Report, SleepClock } from '../../base/index.ts';
+import { textServers, usualServer } from '../remote/wires/wires.ts';
 import { samplingIn, samplingSettings } from '../sampling.ts';
 import { cached } from './cached.ts';
 import { openAi } from './openAi.ts';
@@ -25,8 +26,8 @@ export const textModelSettings = z.object({
     ),
   model: z.string().default('').describe('name of the model on that server'),
   server: z
-    .enum(['vllm', 'sglang', 'openai'])
-    .default('vllm')
+    .enum([...textServers, 'openai'])
+    .default(usualServer)
     .describe('whose protocol extensions to use; openai = none'),
   api: z
     .enum(['chat', 'completions'])

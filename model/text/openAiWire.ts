@@ -15,11 +15,13 @@
  * - *Aborted.* A server that is paused or restarted may answer 200 with `finish_reason: 'abort'` and half a text.
  */
 import { MillraceError } from '../../base/index.ts';
+import { type ServerName, serverWires, textServers } from '../remote/wires/wires.ts';
 import { shapedBy } from '../sampling.ts';
+import type { TextExtensions } from './textExtensions.ts';
 import type { TextRequest } from './textModel.ts';
 
 /** Whose extensions of the OpenAI protocol may be used; `openai` = none. */
-export type TextServer = 'vllm' | 'sglang' | 'openai';
+export type TextServer = ServerName | 'openai';
 
 export interface Wire {
   readonly server: TextServer;
@@ -41,7 +43,7 @@ export function completionBody(
   return {
     prompt,
     ...sampling(request, wire, seed),
-    ...(wire.server === 'vllm' ? { add_special_tokens: false } : {}),
+    ...extensionsOf(wire)?.plainPrompt,
   };
 }
 
@@ -55,21 +57,22 @@ export function chatBody(request: TextRequest, wire: Wire, seed: number): Body {
   const body = { messages, ...sampling(request, wire, seed) };
   if (continuation === '') return body;
   const begun = { role: 'assistant', content: continuation };
-  if (wire.server === 'openai') {
+  const extensions = extensionsOf(wire);
+  if (extensions === null) {
     return { ...body, messages: [...messages, begun, { role: 'user', content: GO_ON }] };
   }
   return {
     ...body,
     messages: [...messages, begun],
     continue_final_message: true,
-    ...(wire.server === 'vllm' ? { add_generation_prompt: false } : {}),
+    ...extensions.continued,
   };
 }
 
-function sampling(request: TextRequest, { server, model }: Wire, seed: number): Body {
+function sampling(request: TextRequest, wire: Wire, seed: number): Body {
   const { maxTokens, temperature, topP = 1, topK = 0, minP = 0, repetitionPenalty = 1 } = request;
   const common = {
-    model,
+    model: wire.model,
     max_tokens: maxTokens,
     temperature,
     top_p: topP,
@@ -77,7 +80,8 @@ function sampling(request: TextRequest, { server, model }: Wire, seed: number): 
     n: 1,
     stream: false,
   };
-  if (server === 'openai') {
+  const extensions = extensionsOf(wire);
+  if (extensions === null) {
     refuseExtensions(request);
     return common;
   }
@@ -87,8 +91,13 @@ function sampling(request: TextRequest, { server, model }: Wire, seed: number): 
     min_p: minP,
     repetition_penalty: repetitionPenalty,
     stop: request.stop ?? [],
-    ...(server === 'vllm' ? { include_stop_str_in_output: true } : { no_stop_trim: true }),
+    ...extensions.keptStop,
   };
+}
+
+/** Null = none. */
+function extensionsOf({ server }: Wire): TextExtensions | null {
+  return server === 'openai' ? null : (serverWires[server].text ?? null);
 }
 
 function refuseExtensions(request: TextRequest): void {
@@ -96,7 +105,7 @@ function refuseExtensions(request: TextRequest): void {
   if (unknown.length === 0) return;
   throw new MillraceError(
     'MODEL_UNSUPPORTED',
-    `a plain OpenAI server does not support ${unknown.join(', ')}: leave it out, or set server=vllm or server=sglang`,
+    `a plain OpenAI server does not support ${unknown.join(', ')}: leave it out, or set server=${textServers.join(' or server=')}`,
   );
 }
 
@@ -109,7 +118,7 @@ interface Choice {
 }
 
 /** The text of a reply, its stop string put back where the server took it away. Throws on a reply of another shape. */
-export function replyText(body: unknown, request: TextRequest, { server }: Wire): string {
+export function replyText(body: unknown, request: TextRequest, wire: Wire): string {
   const choice = (body as { choices?: readonly Choice[] } | null)?.choices?.[0];
   if (typeof choice !== 'object' || choice === null) throw new Error('the reply has no choices');
   if (choice.finish_reason === 'abort') throw new Error('the server aborted the request');
@@ -117,7 +126,7 @@ export function replyText(body: unknown, request: TextRequest, { server }: Wire)
   const met = choice.stop_reason ?? choice.matched_stop;
   const trimmed = typeof met === 'string' && request.stop?.includes(met) && !text.endsWith(met);
   const whole = trimmed ? text + met : text;
-  return server === 'openai' ? withoutRepeated(whole, request.continuation) : whole;
+  return extensionsOf(wire) === null ? withoutRepeated(whole, request.continuation) : whole;
 }
 
 /** A chat message is null when the model said nothing (or thought only, and the server cut that out). */

@@ -1,4 +1,5 @@
 /** Topics as Parquet or JSON Lines. */
-export { columnsOf } from './columns.ts';
+export { type Column, columnsOf } from './columns.ts';
+export { tableFormats } from './formats.ts';
 export { partitionedFiles } from './partitioned.ts';
-export { linesFile, parquetFile, type TableFile } from './tableFile.ts';
+export type { TableFile } from './tableFile.ts';

@@ -132,13 +132,14 @@ describe('millrace eval', () => {
       const settings = await givenSettings(all, fakeIo(cwd, 5000));
       return Object.fromEntries(settings.map(({ key, text }) => [key, text]));
     };
-    record.settings = { ...record.settings, promptMax: 9, searchTop: 3 };
+    record.settings = { ...record.settings, promptMax: 9, searchTop: 3, dialect: 'tags' };
     const promptIn = join(cwd, 'runs/first');
     expect(await given()).toMatchObject({ promptIn, searchTop: '3', tools: '["python"]' });
     const other = await given({ dialect: 'tags', system: 'mine.txt' });
     expect(other).toMatchObject({ dialect: 'tags', system: join(cwd, 'mine.txt') });
     expect(await given({ system: 'none' })).toMatchObject({ system: 'none' });
     record.job.name = 'deep-agent';
+    delete record.settings.dialect;
     await expect(given()).rejects.toThrow(/first is a run of deep-agent.*millrace report first/);
     await writeFile(path, before);
     const { settings } = JSON.parse(await readFile(join(cwd, 'runs/limits/run.json'), 'utf8'));

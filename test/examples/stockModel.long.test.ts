@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lessons } from '../../examples/stockModel/lessons.ts';
 import { texts } from '../../examples/stockModel/start.ts';
 import { writeTokenizer } from '../../examples/stockModel/tokenizer.ts';
-import { dialectOf } from '../../jobs/parts/dialectOf.ts';
+import { dialectOf } from '../../jobs/dialects/dialectOf.ts';
 import { type LoadedTokenizer, loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { encodeConversation } from '../../operators/dialect/encodeConversation.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';

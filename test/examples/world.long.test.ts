@@ -26,7 +26,7 @@ import {
 import { vocabulary } from '../../examples/quickstart/world/vocabulary.ts';
 import { makeWorld, type World } from '../../examples/quickstart/world/world.ts';
 import { worlds } from '../../examples/quickstart/world/worlds.ts';
-import { dialectOf } from '../../jobs/parts/dialectOf.ts';
+import { dialectOf } from '../../jobs/dialects/dialectOf.ts';
 import { wordTokenizer } from '../../model/wordTokenizer.ts';
 import { resultTokens } from '../../operators/dialect/resultBlock.ts';
 import { readQuestions } from '../../sources/questions.ts';

@@ -5,7 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../../base/errors.ts';
 import type { Value } from '../../jinja/index.ts';
 import { compile, convert, parseJson, TemplateFailure } from '../../jinja/index.ts';
-import { type ChatMessage, type ChatTemplate, chatTemplate } from '../../model/hf/chatTemplate.ts';
+import {
+  type ChatMessage,
+  type ChatTemplate,
+  chatTemplate,
+} from '../../model/chat/chatTemplate.ts';
 
 const TOKENS = { bos_token: '<s>', eos_token: '</s>', pad_token: '<pad>', unk_token: '<unk>' };
 const NOW = new Date('2026-11-22T12:00:00Z');

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Float, parseJson } from '../../jinja/index.ts';
-import { chatTemplate } from '../../model/hf/chatTemplate.ts';
+import { chatTemplate } from '../../model/chat/chatTemplate.ts';
 import { fixtures, renderAll, renderSource, sources } from './cases.ts';
 
 const expected = JSON.parse(readFileSync(fixtures('expected.json'), 'utf8')) as Record<

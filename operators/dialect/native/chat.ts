@@ -1,5 +1,9 @@
-/** A chat template as the native dialect needs it; `nativeChat` of millrace/jobs makes one of a policy's folder. */
+/** A chat template as the native dialect needs it; `nativeChat` makes one of a policy's tokenizer. */
+
+import type { ChatSegment } from '../../../model/hf/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
+
+export type { ChatSegment };
 
 /** One turn of the policy's, and what its calls gave. */
 export interface ChatTurn {
@@ -9,12 +13,6 @@ export interface ChatTurn {
   readonly calls: readonly { readonly tool: string; readonly input: string }[];
   /** One a call; none for calls that were not answered. */
   readonly outputs: readonly string[];
-}
-
-/** Tokens of a conversation, and whose they are. */
-export interface ChatSegment {
-  readonly author: 'prompt' | 'policy' | 'tool';
-  readonly tokens: Int32Array;
 }
 
 /** Renders conversations, and says whose tokens are whose. */

@@ -1,5 +1,4 @@
 /** The function calling of stock models. */
-export type { ChatSegment, ChatTurn, NativeChat } from './chat.ts';
-export { type NativeForm, nativeForms, piecesOf } from './forms.ts';
+export { nativeChat } from './nativeChat.ts';
 export { nativeDialect } from './nativeDialect.ts';
-export { argumentsFor, functionOf, onlyText, specOf, type ToolSpec } from './toolCalls.ts';
+export { onlyText, specOf } from './toolCalls.ts';

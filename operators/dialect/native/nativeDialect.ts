@@ -18,7 +18,7 @@ import { chatFence, fenceFor } from '../fence.ts';
 import { type FormatFault, formatFault } from '../format.ts';
 import { RESULT_CLOSE, RESULT_OPEN } from '../resultBlock.ts';
 import type { ChatSegment, NativeChat } from './chat.ts';
-import { type NativeForm, piecesOf, thinkingEnd } from './forms.ts';
+import { type NativeForm, piecesOf } from './forms/forms.ts';
 import type { ToolSpec } from './toolCalls.ts';
 import { turnsOf } from './trajectory.ts';
 
@@ -165,6 +165,13 @@ function nativeFault(
   if (/<\/?tool_call>/.test(trajectory)) return 'malformed-call';
   const thinks = trajectory.trimStart().startsWith('<think>');
   return formatFault(thinks ? trajectory : `<think></think>${trajectory}`, variant, tools);
+}
+
+/** Where thinking ends: behind its first closing tag, or with the turn; 0 where there is none. */
+function thinkingEnd(turn: string, opened: boolean): number {
+  if (!opened && !turn.trimStart().startsWith('<think>')) return 0;
+  const close = turn.indexOf('</think>');
+  return close < 0 ? turn.length : close + '</think>'.length;
 }
 
 /** What a template writes before, between and behind results; `quoted` = as JSON texts. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../../cli/program.ts';
-import { retrieverAt } from '../../../jobs/parts/retrieverAt.ts';
+import { retrieverAt } from '../../../jobs/tools/retrieverAt.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyEncoder } from '../../support/tinyEncoder.ts';
 import { type FakeIo, fakeIo } from '../support/fakeIo.ts';

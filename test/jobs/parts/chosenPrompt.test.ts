@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { dialectOf, systemPrompt } from '../../../jobs/dialects/dialectOf.ts';
 import { type AskedBefore, chosenPrompt, promptLines } from '../../../jobs/parts/chosenPrompt.ts';
-import { dialectOf } from '../../../jobs/parts/dialectOf.ts';
 import {
   type KnownPrompt,
   promptIn,
@@ -10,7 +10,6 @@ import {
   recordedPrompt,
   writePrompt,
 } from '../../../jobs/parts/promptRecord.ts';
-import { systemPrompt } from '../../../jobs/parts/systemPrompt.ts';
 import { dataPromptLines } from '../../../jobs/sft/dataPrompt.ts';
 import { writeByteBpe } from '../../support/byteBpe.ts';
 import { hermesTemplate } from '../../support/chatTemplates.ts';
@@ -144,7 +143,7 @@ describe('a run without a record of its prompt', () => {
     const data = { dialect: 'tags', system: '' };
     expect(await old('sft', { ...data, prompt: 'policy' })).toEqual({ ...plain, system: '' });
     expect(await old('sft', { ...data, prompt: 'auto' })).toEqual({ ...plain, system: null });
-    expect(await old('deep-agent', { promptMax: 9 })).toMatchObject({ dialect: 'deep' });
+    expect(await old('deep-agent', { promptMax: 9 })).toMatchObject({ dialect: 'own' });
   });
 
   test('is asked as its file says, and a missing file is reported', async () => {

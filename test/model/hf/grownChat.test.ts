@@ -3,8 +3,8 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import type { ChatMessage } from '../../../model/hf/chatTemplate.ts';
-import { chatDifference, checkChatTools, growChat } from '../../../model/hf/grownChat.ts';
+import type { ChatMessage } from '../../../model/chat/chatTemplate.ts';
+import { chatDifference, checkChatTools, growChat } from '../../../model/chat/grownChat.ts';
 import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
+import { chatTemplate } from '../../../model/chat/chatTemplate.ts';
 import { bpeTokenizer } from '../../../model/hf/bpeTokenizer.ts';
-import { chatTemplate } from '../../../model/hf/chatTemplate.ts';
 import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 

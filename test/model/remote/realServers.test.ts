@@ -20,7 +20,7 @@ import { savePolicy } from '../../../model/policyFile.ts';
 import { publishAdapter, publishFromDisk } from '../../../model/remote/publish.ts';
 import { RemoteEngine } from '../../../model/remote/remoteEngine.ts';
 import { type ServedAs, servedFolders } from '../../../model/remote/servedFolders.ts';
-import { serverWires } from '../../../model/remote/serverEngine.ts';
+import { serverWires } from '../../../model/remote/wires/wires.ts';
 import { tokenBytes } from '../../../model/rollout/tokenBytes.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type ContractFixture, policyEngineContract } from '../../support/policyEngineContract.ts';

@@ -6,8 +6,8 @@ import type { Checkpoint, GenerateRequest } from '../../../model/engine.ts';
 import { publishAdapter, publishByRoute, publishFromDisk } from '../../../model/remote/publish.ts';
 import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
 import type { ServerWire } from '../../../model/remote/serverWire.ts';
-import { sglang } from '../../../model/remote/sglang.ts';
-import { vllm } from '../../../model/remote/vllm.ts';
+import { sglang } from '../../../model/remote/wires/sglang.ts';
+import { vllm } from '../../../model/remote/wires/vllm.ts';
 import { scriptedPolicy } from '../../../testing/scriptedPolicy.ts';
 import {
   type EngineServer,

@@ -12,7 +12,7 @@ import {
   publishFromDisk,
 } from '../../../model/remote/publish.ts';
 import { RemoteEngine, type RemoteEngineOptions } from '../../../model/remote/remoteEngine.ts';
-import { vllm } from '../../../model/remote/vllm.ts';
+import { vllm } from '../../../model/remote/wires/vllm.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
 import { answer, reset } from '../../support/scriptedServer.ts';
 import { type ToyServer, toyScores, toyServer } from '../../support/toyServer.ts';

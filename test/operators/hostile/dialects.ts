@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
-import { dialectOf } from '../../../jobs/parts/dialectOf.ts';
+import { dialectOf } from '../../../jobs/dialects/dialectOf.ts';
 import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { tagsDialect } from '../../../operators/dialect/tagsDialect.ts';

@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { dialectOf } from '../../../jobs/parts/dialectOf.ts';
+import { dialectOf } from '../../../jobs/dialects/dialectOf.ts';
 import type { TrainBatch } from '../../../model/engine.ts';
 import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { withEmptyResults } from '../../../operators/dialect/results.ts';

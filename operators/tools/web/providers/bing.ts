@@ -1,6 +1,7 @@
 /** Bing's own Web Search interface (version 7) and services of its shape: GET, results in `webPages.value`. */
 import { resultsIn, valueAt } from '../webResult.ts';
 import {
+  defineProvider,
   languageOf,
   type ProviderOptions,
   type SearchProvider,
@@ -42,3 +43,10 @@ export function bing(options: ProviderOptions): SearchProvider {
     },
   };
 }
+
+export const bingKind = defineProvider({
+  about: 'Bing',
+  settings: {},
+  keyEnv: 'BING_API_KEY',
+  open: bing,
+});

@@ -1,6 +1,8 @@
 /** Bing by BrightData's SERP interface, as the papers use it: POST of the address of a Bing page, results in `organic`. */
+import { z } from 'zod';
 import { resultsIn, valueAt } from '../webResult.ts';
 import {
+  defineProvider,
   languageOf,
   type ProviderOptions,
   type SearchProvider,
@@ -55,3 +57,10 @@ export function brightData(options: BrightDataOptions): SearchProvider {
     },
   };
 }
+
+export const brightDataKind = defineProvider({
+  about: 'Bing',
+  settings: { zone: z.string().default('serp_api1').describe('brightdata: zone of the account') },
+  keyEnv: 'BRIGHTDATA_API_KEY',
+  open: ({ pages, ...options }) => brightData({ ...options, decorated: pages }),
+});

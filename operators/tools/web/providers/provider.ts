@@ -1,6 +1,9 @@
 /**
  * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries again is `webSearch`.
+ *
+ * `tools.search.provider` chooses one of those in `all.ts`.
  */
+import type { z } from 'zod';
 import type { HttpRequest } from '../../../../base/http/index.ts';
 import type { WebResult } from '../webResult.ts';
 
@@ -27,6 +30,34 @@ export interface ProviderOptions {
   readonly language: string;
   /** Results to ask for. */
   readonly top: number;
+}
+
+/** What settings say to every provider. */
+export interface SearchSettings extends ProviderOptions {
+  /** The pages found are read as well. */
+  readonly pages: boolean;
+}
+
+/** A provider that settings choose. */
+export interface ProviderKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
+  /** What it searches: `Google`. */
+  readonly about: string;
+  /** Settings that it alone reads, beside those of all. */
+  readonly settings: Shape;
+  /** Environment variable with its API key, unless a setting names another; left out = it needs none. */
+  readonly keyEnv?: string;
+  /** What to check where it refuses requests without a key. */
+  readonly check?: string;
+  /** The address that is set, as `open` takes it; fails with code `USAGE`. Left out = the address of a server, '' = its own. */
+  readonly address?: (url: string) => string;
+  open(settings: SearchSettings & z.infer<z.ZodObject<Shape>>): SearchProvider;
+}
+
+/** Types a kind by its settings; `open` is called with these alone. */
+export function defineProvider<Shape extends z.ZodRawShape>(
+  kind: ProviderKind<Shape>,
+): ProviderKind {
+  return kind as unknown as ProviderKind;
 }
 
 /** The language of a search: as set, or the query's own. */

@@ -1,6 +1,10 @@
 /** SearXNG, which one runs oneself: GET `/search?format=json`, results in `results`. It needs `json` among `search.formats`. */
+
+import { serverAddress } from '../../../../base/http/index.ts';
+import { MillraceError } from '../../../../base/index.ts';
 import { resultsIn, valueAt } from '../webResult.ts';
 import {
+  defineProvider,
   languageOf,
   type ProviderOptions,
   type SearchProvider,
@@ -42,3 +46,17 @@ export function searxng(options: ProviderOptions): SearchProvider {
     },
   };
 }
+
+export const searxngKind = defineProvider({
+  about: 'SearXNG',
+  settings: {},
+  check: 'that json is among search.formats in its settings.yml',
+  address(url) {
+    if (url !== '') return serverAddress(url, { what: 'a SearXNG', suffix: '/search' });
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=searxng needs its URL: --set tools.search.url=http://127.0.0.1:8888',
+    );
+  },
+  open: searxng,
+});

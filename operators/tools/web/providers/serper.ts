@@ -1,6 +1,12 @@
 /** Google by Serper (serper.dev): POST with the key in `X-API-KEY`, results in `organic`. */
 import { resultsIn, valueAt } from '../webResult.ts';
-import { languageOf, type ProviderOptions, type SearchProvider, scopeOf } from './provider.ts';
+import {
+  defineProvider,
+  languageOf,
+  type ProviderOptions,
+  type SearchProvider,
+  scopeOf,
+} from './provider.ts';
 
 const ADDRESS = 'https://google.serper.dev/search';
 
@@ -33,3 +39,10 @@ export function serper(options: ProviderOptions): SearchProvider {
     },
   };
 }
+
+export const serperKind = defineProvider({
+  about: 'Google',
+  settings: {},
+  keyEnv: 'SERPER_API_KEY',
+  open: serper,
+});

@@ -2,8 +2,17 @@
  * Any search service that answers in JSON, by a template: its address, headers and body with `{query}`, `{key}`, `{top}`,
  * `{region}` and `{language}` in them, and where in its reply the results lie.
  */
+import { z } from 'zod';
+import { keylessHeader } from '../../../../base/http/index.ts';
+import { MillraceError } from '../../../../base/index.ts';
 import { resultsIn, valueAt } from '../webResult.ts';
-import { languageOf, type ProviderOptions, type SearchProvider, scopeOf } from './provider.ts';
+import {
+  defineProvider,
+  languageOf,
+  type ProviderOptions,
+  type SearchProvider,
+  scopeOf,
+} from './provider.ts';
 
 /** How a service is asked, and where its results lie. */
 export interface TemplateOptions extends ProviderOptions {
@@ -61,3 +70,29 @@ export function template(options: TemplateOptions): SearchProvider {
 function withinJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
+
+export const templateKind = defineProvider({
+  about: 'any JSON service',
+  settings: {
+    headers: z
+      .preprocess((given) => (typeof given === 'string' ? [given] : given), z.array(keylessHeader))
+      .prefault([])
+      .describe('json: request headers, such as "Authorization: Bearer {key}"'),
+    body: z.string().default('').describe('json: body to post, with {query}; empty = GET'),
+    results: z.string().default('results').describe('json: path of the results in a reply'),
+    titleField: z.string().default('title').describe('json: path of a result’s title'),
+    urlField: z.string().default('url').describe('json: path of a result’s URL'),
+    snippetField: z.string().default('snippet').describe('json: path of a result’s snippet'),
+  },
+  address(url) {
+    const filled = url.replace(/\{\w+\}/g, 'x');
+    if (URL.canParse(filled) && /^https?:/.test(filled)) return url;
+    throw new MillraceError(
+      'USAGE',
+      'tools.search.provider=json needs the URL of the service: --set tools.search.url=https://host/search?q={query}',
+    );
+  },
+  open({ titleField: title, urlField: url, snippetField: snippet, ...options }) {
+    return template({ ...options, fields: { title, url, snippet } });
+  },
+});

@@ -1,0 +1,8 @@
+/** Dialects that settings choose. */
+export {
+  callsFunctions,
+  type DialectName,
+  type DialectOptions,
+  dialectNames,
+  dialectOf,
+} from './dialectOf.ts';

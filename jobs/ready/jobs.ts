@@ -1,0 +1,22 @@
+/** The jobs that come with the package. */
+import type { Job } from '../defineJob.ts';
+import * as all from './all.ts';
+
+/** As they are listed; what is not named here comes last. */
+const ORDER: readonly (keyof typeof all)[] = [
+  'etAgent',
+  'arpo',
+  'aepo',
+  'toolStar',
+  'toolLight',
+  'deepAgent',
+  'sft',
+];
+
+const jobs: Readonly<Record<string, Job>> = all;
+
+/** By the names of their files in this folder, in that order. */
+export const jobsByFile: Readonly<Record<string, Job>> = {
+  ...Object.fromEntries(ORDER.map((file) => [file, jobs[file]!])),
+  ...jobs,
+};

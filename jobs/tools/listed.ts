@@ -1,0 +1,6 @@
+/** A list that the command line gives comma-separated; `none` is empty. */
+export function listed(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  const names = given.split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '' && name !== 'none');
+}

@@ -1,0 +1,33 @@
+/** `search`: in documents of the job's, an index, the web, or what was kept of it. */
+import { MillraceError } from '../../base/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';
+import { retrieval } from './retrieval.ts';
+import { defineTool, type ToolContext } from './toolKind.ts';
+import { cacheSearcher, webSearcher } from './webSearcher.ts';
+
+export const search = defineTool({
+  open(context, shared) {
+    switch (context.settings.tools.search.provider) {
+      case 'corpus':
+        return corpusSearch(context);
+      case 'retriever':
+        return retrieval(context);
+      case 'cache':
+        return cacheSearcher(context, shared);
+      default:
+        return webSearcher(context, shared);
+    }
+  },
+});
+
+async function corpusSearch({ settings }: ToolContext): Promise<Tool> {
+  const { corpus, searchTop: top, searchCharacters: charactersMax } = settings;
+  if (corpus !== '') {
+    return searchTool({ documents: await readCorpus(corpus), top, charactersMax });
+  }
+  throw new MillraceError(
+    'USAGE',
+    'the search tool needs documents (--set corpus=FILE, JSON Lines with id, title, text), an index of them (--set tools.search.provider=retriever, docs/retrieval.md), or a provider that searches the web (--set tools.search.provider=searxng, docs/tools.md)',
+  );
+}

@@ -1,0 +1,42 @@
+/**
+ * The tools of a ready job as settings: which the policy may call, who searches the web, who reads pages, who summarises, and
+ * what is kept of all that.
+ *
+ * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set tools.use=python,search`.
+ */
+import { z } from 'zod';
+import * as all from './all.ts';
+import { commonSettings } from './commonSettings.ts';
+import { listed } from './listed.ts';
+import type { ToolKind } from './toolKind.ts';
+
+/** The tools that a ready job can have, by name. */
+export const toolKinds: Readonly<Record<string, ToolKind>> = all;
+/** Their names. */
+export const toolNames: readonly string[] = Object.keys(toolKinds);
+
+const ownSettings: Record<never, z.ZodType> = Object.fromEntries(
+  Object.entries(toolKinds).flatMap(([name, { settings }]) =>
+    settings === undefined ? [] : [[name, settings]],
+  ),
+);
+
+/** The settings `tools` of a ready job. */
+export const toolSettings = z
+  .preprocess(
+    (given) => (typeof given === 'string' || Array.isArray(given) ? { use: given } : given),
+    z.object({
+      use: z
+        .preprocess(listed, z.array(z.enum(toolNames)))
+        .prefault('python')
+        .describe(
+          `tools that the policy may call: ${toolNames.join(', ')}, or none; setting a search provider adds search`,
+        ),
+      ...ownSettings,
+      ...commonSettings,
+    }),
+  )
+  .prefault({});
+
+/** `toolSettings` with all defaults filled in. */
+export type ToolSettings = z.infer<typeof toolSettings>;

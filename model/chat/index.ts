@@ -1,0 +1,1 @@
+/** Chat templates: text, with no engine behind it. */

@@ -1,0 +1,3 @@
+/** The servers by the names that settings give them. */
+export { sglang } from './sglang.ts';
+export { vllm } from './vllm.ts';

@@ -1,0 +1,15 @@
+/**
+ * A form in which policies write calls into their turns: a turn in pieces whose texts are the turn. What stands in a thinking
+ * block is no call; forms are given what follows it.
+ */
+import type { DialectCall } from '../../dialect.ts';
+import type { ToolSpec } from '../toolCalls.ts';
+
+/** A stretch of a turn; a call where it is one. */
+export interface Piece {
+  readonly text: string;
+  readonly call: DialectCall | null;
+}
+
+/** What follows the policy's thinking, in pieces. */
+export type CallForm = (text: string, tools: readonly ToolSpec[]) => readonly Piece[];

@@ -1,0 +1,6 @@
+/** The providers by the names that `tools.search.provider` gives them. */
+export { bingKind as bing } from './bing.ts';
+export { brightDataKind as brightdata } from './brightData.ts';
+export { searxngKind as searxng } from './searxng.ts';
+export { serperKind as serper } from './serper.ts';
+export { templateKind as json } from './template.ts';

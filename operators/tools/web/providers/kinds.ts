@@ -1,0 +1,6 @@
+/** The providers that settings choose among. */
+import * as all from './all.ts';
+import type { ProviderKind } from './provider.ts';
+
+/** By name. */
+export const providerKinds: Readonly<Record<string, ProviderKind>> = all;

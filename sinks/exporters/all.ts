@@ -1,0 +1,5 @@
+/** The exporters by the names that command lines give them. */
+export { mlflowExporter as mlflow } from './mlflow.ts';
+export { otlp } from './otlp.ts';
+export { tensorBoardExporter as tensorboard } from './tensorBoard.ts';
+export { wandbExporter as wandb } from './wandb.ts';

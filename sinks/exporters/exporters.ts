@@ -1,0 +1,6 @@
+/** The exporters that a command line chooses among. */
+import * as all from './all.ts';
+import type { Exporter } from './exporter.ts';
+
+/** By name. */
+export const exporters: Readonly<Record<string, Exporter>> = all;

@@ -1,0 +1,2 @@
+/** Exporters that a command line chooses. */
+export { exporters } from './exporters.ts';

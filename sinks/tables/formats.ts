@@ -1,0 +1,6 @@
+/** The formats that a command line chooses among. */
+import * as all from './all.ts';
+import type { TableFormat } from './tableFile.ts';
+
+/** By name. */
+export const tableFormats: Readonly<Record<string, TableFormat>> = all;

@@ -1,0 +1,22 @@
+/** Questions without an end that the setting `questions` names: a file, and a line in `all.ts`. */
+import type { SleepClock } from '../../base/index.ts';
+import type { ArrivalRules } from './arrival.ts';
+import type { EndlessQuestions } from './endlessQuestions.ts';
+
+/** What every source is given. */
+export interface SourceOptions extends ArrivalRules {
+  readonly clock: SleepClock;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** A line for the person who watches. */
+  readonly print: (line: string) => void;
+}
+
+/** A kind of source. */
+export interface EndlessKind {
+  /** How the setting is written, for help: `listen:PORT`. */
+  readonly form: string;
+  /** Whether the setting is of this kind. */
+  names(setting: string): boolean;
+  /** The questions; they are opened when the run takes the first. Fails with `USAGE` or `QUESTIONS_FILE`. */
+  open(setting: string, options: SourceOptions): EndlessQuestions;
+}
