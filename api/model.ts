@@ -2,16 +2,9 @@
  * `millrace/model`: policies and what trains them: engines and trainers, checkpoints, Hugging Face folders, adapters,
  * servers and their wires, tokenizers, models of text, losses' names, advantages.
  */
+
 export { type SleepClock, sleepClock } from '../base/index.ts';
 export { parseJson } from '../jinja/index.ts';
-export type { CheckpointStore, Condition } from '../model/checkpoints/index.ts';
-export {
-  type AdvantageName,
-  advantageEstimators,
-  type GrpoOptions,
-  grpo,
-  type ScoreAdvantage,
-} from '../model/credit/index.ts';
 export {
   type CallArgumentsForm,
   type ChatContentPart,
@@ -21,11 +14,21 @@ export {
   type ChatTokenizer,
   type ChatToolCall,
   chatDifference,
-  checkAdapter,
   checkChatTools,
-  type FolderOptions,
   type GrowOptions,
   growChat,
+} from '../model/chat/index.ts';
+export type { CheckpointStore, Condition } from '../model/checkpoints/index.ts';
+export {
+  type AdvantageName,
+  advantageEstimators,
+  type GrpoOptions,
+  grpo,
+  type ScoreAdvantage,
+} from '../model/credit/index.ts';
+export {
+  checkAdapter,
+  type FolderOptions,
   type InitialAdapter,
   initialAdapter,
   inMemory,

@@ -1,20 +1,4 @@
 /** Hugging Face folders: configuration, weights, tokenizers, chat templates, adapters. */
-export { type ChatSegment, chatSegments } from '../chat/chatSegments.ts';
-export type {
-  ChatContentPart,
-  ChatMessage,
-  ChatOptions,
-  ChatToolCall,
-} from '../chat/chatTemplate.ts';
-export {
-  type CallArgumentsForm,
-  type ChatDifference,
-  type ChatTokenizer,
-  chatDifference,
-  checkChatTools,
-  type GrowOptions,
-  growChat,
-} from '../chat/grownChat.ts';
 export { ADAPTER_CONFIG, readAdapter, writeAdapter } from './adapterFiles.ts';
 export { addTokens } from './addTokens.ts';
 export { loadChatPrompt } from './chatPrompt.ts';

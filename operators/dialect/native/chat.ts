@@ -1,6 +1,6 @@
 /** A chat template as the native dialect needs it; `nativeChat` makes one of a policy's tokenizer. */
 
-import type { ChatSegment } from '../../../model/hf/index.ts';
+import type { ChatSegment } from '../../../model/chat/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
 
 export type { ChatSegment };

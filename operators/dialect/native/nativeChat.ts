@@ -2,6 +2,7 @@
  * The chat template in a policy's folder, as the native dialect needs it. Everything that the template cannot
  * do is found out here, before the first rollout.
  */
+
 import { MillraceError, messageOf } from '../../../base/index.ts';
 import {
   type ChatMessage,
@@ -12,7 +13,8 @@ import {
   chatSegments,
   checkChatTools,
   growChat,
-} from '../../../model/hf/index.ts';
+} from '../../../model/chat/index.ts';
+
 import type { ChatTurn, NativeChat } from './chat.ts';
 import { type NativeForm, nativeForms, piecesOf } from './forms/forms.ts';
 import { argumentsFor, functionOf, type ToolSpec } from './toolCalls.ts';

@@ -92,7 +92,7 @@ describe('the tools of a job', () => {
       'tools.cachePython=true',
     ],
     [/A_TEST_KEY is empty/, 'tools.python.url=http://a', 'tools.python.keyEnv=A_TEST_KEY'],
-    [/carries a password/, 'tools.search.provider=searxng', 'tools.search.url=http://a:b@c'],
+    [/contains a password/, 'tools.search.provider=searxng', 'tools.search.url=http://a:b@c'],
     [
       /A_TEST_KEY is empty/,
       'tools=browse',

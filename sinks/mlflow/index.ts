@@ -1,2 +1,0 @@
-/** Metrics to MLflow. */
-export { mlflow } from './mlflow.ts';

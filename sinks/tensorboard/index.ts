@@ -1,2 +1,0 @@
-/** Event files of TensorBoard. */
-export { tensorBoard } from './tensorBoard.ts';

@@ -1,2 +1,0 @@
-/** Runs of W&B, offline. */
-export { wandb } from './wandb.ts';
