@@ -13,10 +13,7 @@ export const follow: EndlessKind = {
   open(setting, options) {
     const path = setting.slice(PREFIX.length);
     if (path === '')
-      throw new MillraceError(
-        'USAGE',
-        'follow: needs a file or a folder, such as follow:my.jsonl',
-      );
+      throw new MillraceError('USAGE', 'follow: needs a file or a folder, such as follow:my.jsonl');
     const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
     return isFolder || path.endsWith('/') ? followFolder(path, options) : followFile(path, options);
   },
