@@ -10,7 +10,7 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Browser, Page } from 'playwright-core';
-import type { OverviewTwin } from '../page/wire/index.ts';
+import type { OverviewData } from '../page/wire/index.ts';
 import type { Log } from '../streams/log.ts';
 import { chromiumPath, launch } from '../test/support/chromium.ts';
 import { metric, question, rollout } from '../test/support/records.ts';
@@ -160,8 +160,8 @@ async function frames(page: Page, origin: string, log: Log, lastStep: number): P
 
 /** The heap after so many hours of ticks with the heap after the first. */
 async function day(page: Page, origin: string, lastStep: number): Promise<Row> {
-  const twin = (await (await fetch(`${origin}/r/large.json`)).json()) as OverviewTwin;
-  const day = { behind: origin, run: 'large', mill: twin.mill, names, firstStep: 2 * lastStep };
+  const data = (await (await fetch(`${origin}/r/large.json`)).json()) as OverviewData;
+  const day = { behind: origin, run: 'large', mill: data.mill, names, firstStep: 2 * lastStep };
   const server = await dayServer(day);
   try {
     await open(page, `${server.origin}/r/large`);

@@ -8,7 +8,7 @@ import {
   TOKEN_VARIABLE,
 } from '../../page/server/http/index.ts';
 import { RunView, type Viewed } from '../../page/server/run/index.ts';
-import type { WeightsTwin } from '../../page/wire/index.ts';
+import type { WeightsData } from '../../page/wire/index.ts';
 import { checkpointsOf } from '../../sinks/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import { pauseCommand } from '../control/control.ts';
@@ -133,7 +133,7 @@ function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
 /** Larger files are not read for a page. */
 const CHECKED_MAX = 256_000_000;
 
-async function checkpointOf(run: Run, manifest: Weights): Promise<WeightsTwin['file']> {
+async function checkpointOf(run: Run, manifest: Weights): Promise<WeightsData['file']> {
   if (manifest.bytes > CHECKED_MAX) {
     return { kind: 'unchecked', why: 'too large to check here; use millrace doctor' };
   }

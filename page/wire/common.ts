@@ -1,4 +1,4 @@
-/** What all twins share: the head of a run, the moment a twin is as of, values safe for JSON, errors. */
+/** What the data of all pages share: the head of a run, the moment that it is as of, values safe for JSON, errors. */
 import type { RunState, RunStatus } from '../../summary/index.ts';
 
 /** Version of what server and browser say to each other. */
@@ -38,7 +38,7 @@ export interface RunHead {
   readonly log: string;
 }
 
-/** The moment that a twin is as of; null in its place = now. */
+/** The moment that the data is as of; null in its place = now. */
 export interface At {
   readonly step: number;
   readonly version: number;
@@ -47,7 +47,7 @@ export interface At {
   readonly ref: string;
 }
 
-/** The frame of every twin of a run. */
+/** The frame of the data of every page of a run. */
 export interface OfRun {
   readonly wire: number;
   readonly nowMs: number;

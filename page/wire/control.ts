@@ -1,7 +1,7 @@
 /** What the page may do to a run: `/control.json` and its POSTs. */
 
 /** Whether this server takes POSTs, and the recomputation that it started last. */
-export interface ControlTwin {
+export interface ControlData {
   readonly wire: number;
   readonly nowMs: number;
   readonly control: boolean;

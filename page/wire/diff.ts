@@ -1,7 +1,7 @@
 /** Two runs compared: `/diff/RUN_A..RUN_B`. */
 import type { Interval, RunHead, Shown } from './common.ts';
 
-export interface DiffTwin {
+export interface DiffData {
   readonly wire: number;
   readonly nowMs: number;
   readonly a: RunHead;

@@ -1,5 +1,5 @@
 /**
- * What the page's server says and its client reads: every JSON twin, every event of the stream, and the layout of
+ * What the page's server says and its client reads: the JSON data of every page, every event of the stream, and the layout of
  * `tokens.bin`. Types and a few constants: a browser bundle takes it as it is.
  *
  * Holds true of all of it:
@@ -11,31 +11,31 @@
  * - Text of the run (of policies, tools, questions) is raw and hostile: draw it with `textContent` only.
  * - New fields may be added at any time; `WIRE` rises when one changes its meaning.
  *
- * Pages and their twins (a twin's address is the page's path with `.json`, query kept; `/` has `/runs.json`):
+ * Pages and their data (its address is the page's path with `.json`, query kept; `/` has `/runs.json`):
  *
- *   /                          RunsTwin
- *   /r/RUN                     OverviewTwin        ?at=
- *   /r/RUN/metrics             MetricsTwin         ?m=a,b &x=step|time|tokens &from= &to= &n=1600 &with=RUN2,RUN3 &at=
- *   /r/RUN/topics              TopicsTwin          ?at=
- *   /r/RUN/topics/TOPIC        TopicTwin           ?offset= &partition= &dir=back|on &where= &key= &limit=100 &full=1 &at=; also `.ndjson`
- *   /r/RUN/pareto              ParetoTwin          ?step= | ?round= &x= &y= &at=
- *   /r/RUN/q/QUESTION          QuestionTwin        ?at=     (the id URL-encoded)
- *   /r/RUN/t/ROLLOUT           TrajectoryTwin      ?at= &full=1
+ *   /                          RunsData
+ *   /r/RUN                     OverviewData        ?at=
+ *   /r/RUN/metrics             MetricsData         ?m=a,b &x=step|time|tokens &from= &to= &n=1600 &with=RUN2,RUN3 &at=
+ *   /r/RUN/topics              TopicsData          ?at=
+ *   /r/RUN/topics/TOPIC        TopicData           ?offset= &partition= &dir=back|on &where= &key= &limit=100 &full=1 &at=; also `.ndjson`
+ *   /r/RUN/pareto              ParetoData          ?step= | ?round= &x= &y= &at=
+ *   /r/RUN/q/QUESTION          QuestionData        ?at=     (the id URL-encoded)
+ *   /r/RUN/t/ROLLOUT           TrajectoryData      ?at= &full=1
  *   /r/RUN/t/ROLLOUT/tokens.bin  see `TokensHeader`
- *   /r/RUN/weights/VERSION     WeightsTwin         ?at=
- *   /r/RUN/replay              ReplayTwin
- *   /diff/RUN_A..RUN_B         DiffTwin            ?only=flips
- *   /control.json              ControlTwin
+ *   /r/RUN/weights/VERSION     WeightsData         ?at=
+ *   /r/RUN/replay              ReplayData
+ *   /diff/RUN_A..RUN_B         DiffData            ?only=flips
+ *   /control.json              ControlData
  *   /stream                    server-sent events, see `StreamEvents`   ?run=RUN[:metric,metric…] (repeated) &runs=1 &since=RUN@CURSOR[;RUN@CURSOR…]
  *
  * `?at=step:120` (as of the weights that step 120 made) or `?at=offset:812` (of the topic `weights`). An error is an
- * `ErrorBody` with its HTTP status. All twins take GET and HEAD.
+ * `ErrorBody` with its HTTP status. All of them take GET and HEAD.
  *
  * With `view --control` there are three POSTs, with `X-Millrace: 1`, `X-Millrace-Control: TOKEN` and a JSON body:
  *
  *   /control/admission         {run, paused}       → ControlSaid, once the run has written it down
- *   /control/verify            {run}               → ControlTwin, with status 202
- *   /control/replay            {run, from}         → ControlTwin, with status 202
+ *   /control/verify            {run}               → ControlData, with status 202
+ *   /control/replay            {run, from}         → ControlData, with status 202
  */
 export {
   type At,
@@ -47,27 +47,28 @@ export {
   type Shown,
   WIRE,
 } from './common.ts';
-export { type ControlJob, type ControlSaid, type ControlTwin, replayFrom } from './control.ts';
-export type { DiffTwin, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
+export { type ControlData, type ControlJob, type ControlSaid, replayFrom } from './control.ts';
+export type { DiffData, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
 export { FROZEN_ID, type Frozen, frozenKey, RESULTS_ID } from './frozen.ts';
 export { limits } from './limits.ts';
-export type { AbsentMetric, MetricName, MetricsTwin, Series } from './metrics.ts';
+export type { AbsentMetric, MetricName, MetricsData, Series } from './metrics.ts';
 export type { Health, Mill, MillSource, MillStage, MillTopic, Shares } from './mill.ts';
-export type { OverviewTwin, SettingRow } from './overview.ts';
-export type { ParetoAxis, ParetoPoint, ParetoTwin } from './pareto.ts';
-export type { Group, QuestionFacts, QuestionTwin, RolloutRow, Verdict } from './question.ts';
-export type { ReplayStep, ReplayTwin } from './replay.ts';
-export type { RunRow, RunsTwin } from './runs.ts';
+export type { OverviewData, SettingRow } from './overview.ts';
+export type { ParetoAxis, ParetoData, ParetoPoint } from './pareto.ts';
+export type { Group, QuestionData, QuestionFacts, RolloutRow, Verdict } from './question.ts';
+export type { ReplayData, ReplayStep } from './replay.ts';
+export type { RunRow, RunsData } from './runs.ts';
 export type { Heads, Hello, Points, StateChange, StreamEvents } from './stream.ts';
-export type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from './topics.ts';
+export type { TopicData, TopicRow, TopicsData, UnreadableRow } from './topics.ts';
 export {
   type Call,
   TOKENS_MAGIC,
   type TokensHeader,
-  type TrajectoryTwin,
+  type TrajectoryData,
   type Turn,
 } from './trajectory.ts';
 export {
+  dataPath,
   type KnownRoute,
   pathOf,
   type RunPage,
@@ -75,6 +76,5 @@ export {
   routeAt,
   runPages,
   runViews,
-  twinPath,
 } from './views.ts';
-export type { WeightsTwin } from './weights.ts';
+export type { WeightsData } from './weights.ts';

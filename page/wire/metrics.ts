@@ -1,7 +1,7 @@
 /** Curves of a run, alone or beside others: `/r/RUN/metrics`. */
 import type { OfRun } from './common.ts';
 
-export interface MetricsTwin extends OfRun {
+export interface MetricsData extends OfRun {
   readonly cursor: string;
   readonly behind: number;
   /** Every name that the run has, by name. */

@@ -3,7 +3,7 @@ import type { OfRun, Shown } from './common.ts';
 import type { AbsentMetric, Series } from './metrics.ts';
 import type { Mill } from './mill.ts';
 
-export interface OverviewTwin extends OfRun {
+export interface OverviewData extends OfRun {
   /** Of the stream: begin it with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
   readonly cursor: string;
   /** Records of `metrics` and `weights` that the server has still to read (a very long run was opened just now): curves and steps lack them. */

@@ -9,7 +9,7 @@ export type ParetoAxis =
   | 'spreadCalls'
   | 'spreadCorrect';
 
-export interface ParetoTwin extends OfRun {
+export interface ParetoData extends OfRun {
   /** The round that is shown, and those that there are. */
   readonly round: number | null;
   readonly rounds: readonly number[];

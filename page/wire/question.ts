@@ -9,7 +9,7 @@ export interface QuestionFacts {
   readonly ability: string;
 }
 
-export interface QuestionTwin extends OfRun {
+export interface QuestionData extends OfRun {
   readonly question: QuestionFacts;
   /** Each time that it was rolled out, oldest first; at most 64. */
   readonly groups: readonly Group[];

@@ -1,7 +1,7 @@
 /** The steps of a run, to look at any of them again: `/r/RUN/replay`. */
 import type { OfRun } from './common.ts';
 
-export interface ReplayTwin extends OfRun {
+export interface ReplayData extends OfRun {
   /** Every step, oldest first; at most 4,096, then every 2nd, 4th, … (the last always). */
   readonly steps: readonly ReplayStep[];
   readonly total: number;

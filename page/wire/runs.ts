@@ -1,7 +1,7 @@
 /** The list of runs: `/`. */
 import type { RunHead } from './common.ts';
 
-export interface RunsTwin {
+export interface RunsData {
   readonly wire: number;
   readonly nowMs: number;
   /** Version of millrace. */

@@ -2,11 +2,11 @@
 import type { OfRun, Shown } from './common.ts';
 import type { MillTopic } from './mill.ts';
 
-export interface TopicsTwin extends OfRun {
+export interface TopicsData extends OfRun {
   readonly topics: readonly MillTopic[];
 }
 
-export interface TopicTwin extends OfRun {
+export interface TopicData extends OfRun {
   readonly topic: MillTopic;
   /** What its key is, in a word: `question id`, `step`, … */
   readonly keyIs: string;

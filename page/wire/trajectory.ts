@@ -2,7 +2,7 @@
 import type { Cut, OfRun } from './common.ts';
 import type { Group, QuestionFacts, RolloutRow } from './question.ts';
 
-export interface TrajectoryTwin extends OfRun {
+export interface TrajectoryData extends OfRun {
   readonly rollout: RolloutRow;
   readonly question: QuestionFacts;
   readonly group: Group;

@@ -75,6 +75,6 @@ export function pathOf(route: KnownRoute): string {
 }
 
 /** Where the data of a view are. */
-export function twinPath(path: string): string {
+export function dataPath(path: string): string {
   return `${path === '/' ? '/runs' : path}.json`;
 }

@@ -2,7 +2,7 @@
 import type { OfRun } from './common.ts';
 import type { RolloutRow } from './question.ts';
 
-export interface WeightsTwin extends OfRun {
+export interface WeightsData extends OfRun {
   readonly version: number;
   readonly ref: string;
   readonly atMs: number;

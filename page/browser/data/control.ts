@@ -3,12 +3,12 @@
  * is kept in this page's memory alone.
  */
 import { signal } from '@preact/signals';
-import type { ControlSaid, ControlTwin, ErrorBody } from '../../wire/index.ts';
+import type { ControlData, ControlSaid, ErrorBody } from '../../wire/index.ts';
 import { frozen } from './frozen.ts';
 import { say } from './take.ts';
 
 /** Null until the server has said. */
-export const control = signal<ControlTwin | null>(null);
+export const control = signal<ControlData | null>(null);
 export const token = signal('');
 
 const LOOK_MS = 1000;
@@ -20,7 +20,7 @@ export async function lookControl(): Promise<void> {
   clearTimeout(looking);
   try {
     const response = await fetch('/control.json');
-    if (response.ok) control.value = (await response.json()) as ControlTwin;
+    if (response.ok) control.value = (await response.json()) as ControlData;
   } catch {
     // A server that is away is told by the stream.
   }
@@ -41,7 +41,7 @@ export async function ask(
       },
       body: JSON.stringify(body),
     });
-    const answer = (await response.json()) as ErrorBody | ControlSaid | ControlTwin;
+    const answer = (await response.json()) as ErrorBody | ControlSaid | ControlData;
     if ('error' in answer) {
       if (answer.error.code === 'CONTROL') token.value = '';
       say(answer.error.message);

@@ -1,4 +1,4 @@
-/** Curves of a twin that go on with what the stream says. */
+/** Curves that go on with what the stream says. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Series } from '../../wire/index.ts';
 import { type Value, withValues, type XUnit } from '../logic/series.ts';
@@ -20,7 +20,7 @@ export function useLiveSeries(
         const next = before.map((one) => {
           const mine = one.run === run ? values[one.name] : undefined;
           if (mine === undefined) return one;
-          // The stream may begin a little before the twin ended.
+          // The stream may begin a little before the last point.
           const after = one.step.at(-1) ?? -1;
           const fresh = mine.filter(([step]) => step > after || one.width > 1) as readonly Value[];
           if (fresh.length === 0) return one;

@@ -1,12 +1,12 @@
-/** The run as the twin of the view tells it, for the head of the page until the stream says something newer. */
+/** The run as the data of the view tells it, for the head of the page until the stream says something newer. */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OfRun, RunHead } from '../../wire/index.ts';
 
 export const shownHead = signal<RunHead | null>(null);
 
-export function useHead(twin: OfRun | null): void {
+export function useHead(data: OfRun | null): void {
   useEffect(() => {
-    if (twin !== null) shownHead.value = twin.run;
-  }, [twin]);
+    if (data !== null) shownHead.value = data.run;
+  }, [data]);
 }

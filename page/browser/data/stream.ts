@@ -32,7 +32,7 @@ export const runRows = signal<ReadonlyMap<string, RunRow | null>>(new Map());
 export const ends = signal<Readonly<Record<string, number>>>({});
 /** Newest change of state, for the live region. */
 export const change = signal<StateChange | null>(null);
-/** Counts up when twins have to be read again. */
+/** Counts up when the data has to be read again. */
 export const refreshes = signal(0);
 
 type OnPoints = (points: Points) => void;

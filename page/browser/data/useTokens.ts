@@ -1,11 +1,11 @@
 /** The tokens of a trajectory, which are read beside its text. */
 import { useEffect, useState } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../wire/index.ts';
+import type { TrajectoryData } from '../../wire/index.ts';
 import { readTokens, type Tokens } from '../logic/tokens.ts';
-import { bytesOf } from './twin.ts';
+import { bytesOf } from './useData.ts';
 
 /** Null until they are there, and where they are not known. */
-export function useTokens(data: TrajectoryTwin | null): Tokens | null {
+export function useTokens(data: TrajectoryData | null): Tokens | null {
   const [tokens, setTokens] = useState<{
     readonly href: string;
     readonly tokens: Tokens | null;

@@ -1,5 +1,5 @@
 /** Addresses of the page as the browser has them: a view, or a path that names none, and the query that is its state. */
-import { type KnownRoute, pathOf, type RunPage, routeAt, twinPath } from '../../wire/index.ts';
+import { dataPath, type KnownRoute, pathOf, type RunPage, routeAt } from '../../wire/index.ts';
 
 export { pathOf, type RunPage };
 
@@ -44,8 +44,8 @@ export function hrefOf(route: KnownRoute, query: Query = {}): string {
 }
 
 /** Address of the data behind a view. */
-export function twinOf(path: string, query: Query = {}): string {
-  return twinPath(path) + searchOf(query);
+export function dataUrl(path: string, query: Query = {}): string {
+  return dataPath(path) + searchOf(query);
 }
 
 /** The step that `at=step:120` names; null where the view is live or stands at something else. */

@@ -1,14 +1,14 @@
 /** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
-import type { DiffTwin, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
+import type { DiffData, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
-import { hrefOf, pathOf, type RunPage, twinOf } from '../logic/route.ts';
+import { dataUrl, hrefOf, pathOf, type RunPage } from '../logic/route.ts';
 import { Command, Hostile, Missing, Scrolls, State, shownJson, Th } from '../parts/basics.tsx';
 
 const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
@@ -16,8 +16,8 @@ const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ pa
 export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
   const [asked, setAsked] = useState(0);
   const only = query.value.only === 'flips';
-  const answer = useTwin<DiffTwin>(
-    twinOf(pathOf({ page: 'diff', a, b }), only ? { only: 'flips' } : {}),
+  const answer = useData<DiffData>(
+    dataUrl(pathOf({ page: 'diff', a, b }), only ? { only: 'flips' } : {}),
     asked,
   );
   const { data } = answer;
@@ -392,7 +392,7 @@ function MetricsCard({
   a,
   b,
 }: {
-  readonly data: DiffTwin;
+  readonly data: DiffData;
   readonly a: string;
   readonly b: string;
 }) {

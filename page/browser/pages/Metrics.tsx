@@ -1,16 +1,16 @@
 /** Curves of a run, and of others beside it: chosen by name, zoomed by dragging, smoothed on request. All of it is in the address. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { limits, type MetricName, type MetricsTwin, type Series } from '../../wire/index.ts';
+import { limits, type MetricName, type MetricsData, type Series } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { colourOf, linesMax } from '../logic/lines.ts';
-import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { bucketNote, type XUnit } from '../logic/series.ts';
 import { smoothMin } from '../logic/smooth.ts';
 import { Missing } from '../parts/basics.tsx';
@@ -25,8 +25,8 @@ export function Metrics({ run }: { readonly run: string }) {
   const wanted: Query = Object.fromEntries(
     passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
   );
-  const answer = useTwin<MetricsTwin>(
-    twinOf(pathOf({ page: 'metrics', run, id: '' }), { ...wanted, n: '1600' }),
+  const answer = useData<MetricsData>(
+    dataUrl(pathOf({ page: 'metrics', run, id: '' }), { ...wanted, n: '1600' }),
     refreshes.value,
   );
   const { data } = answer;
@@ -45,7 +45,7 @@ export function Metrics({ run }: { readonly run: string }) {
   const names = now.m === undefined ? shown : now.m.split(',').filter((name) => name !== '');
   return (
     <div class="side-by-side">
-      <Names twin={data} chosen={names} />
+      <Names data={data} chosen={names} />
       <div>
         <div class="bar">
           <h1 class="unseen">Metrics</h1>
@@ -167,10 +167,10 @@ export function coloursOf(runs: readonly string[]): readonly number[] {
 }
 
 function Names({
-  twin,
+  data,
   chosen,
 }: {
-  readonly twin: MetricsTwin;
+  readonly data: MetricsData;
   readonly chosen: readonly string[];
 }) {
   const [filter, setFilter] = useState('');
@@ -178,7 +178,7 @@ function Names({
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  const shown = twin.names.filter(({ name }) =>
+  const shown = data.names.filter(({ name }) =>
     words.every((word) => name.toLowerCase().includes(word)),
   );
   const groups = new Map<string, MetricName[]>();
@@ -227,7 +227,7 @@ function Names({
             ))}
           </fieldset>
         ))}
-        {shown.length === 0 && twin.names.length > 0 && (
+        {shown.length === 0 && data.names.length > 0 && (
           <p class="muted">No name has these words.</p>
         )}
       </div>

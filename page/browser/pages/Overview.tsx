@@ -1,16 +1,16 @@
 /** A run at a glance: what limits it, its mill, the six curves that matter, its topics. */
 import { useEffect } from 'preact/hooks';
 import { orDash, percent, rate } from '../../../summary/format/index.ts';
-import type { Mill as MillData, OverviewTwin } from '../../wire/index.ts';
+import type { Mill as MillData, OverviewData } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, linkAt, query } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen, mill as liveMill, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { milliseconds, short } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
-import { pathOf, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf } from '../logic/route.ts';
 import { bucketNote } from '../logic/series.ts';
 import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
@@ -18,7 +18,7 @@ import { Admission } from '../parts/Control.tsx';
 import { Mill, StageTable } from '../parts/Mill.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
-const none: OverviewTwin['curves'] = [];
+const none: OverviewData['curves'] = [];
 
 /** What changes a run is a command; the server takes pause and resume where it was started with `--control`. */
 const steering = [
@@ -30,8 +30,8 @@ const steering = [
 
 export function Overview({ run }: { readonly run: string }) {
   const pinned = at.value !== '';
-  const answer = useTwin<OverviewTwin>(
-    twinOf(pathOf({ page: 'overview', run, id: '' }), pinned ? { at: query.value.at! } : {}),
+  const answer = useData<OverviewData>(
+    dataUrl(pathOf({ page: 'overview', run, id: '' }), pinned ? { at: query.value.at! } : {}),
     refreshes.value,
   );
   const { data } = answer;
@@ -43,7 +43,7 @@ export function Overview({ run }: { readonly run: string }) {
     const names = [...data.curves.map(({ name }) => name), ...data.absent.map(({ name }) => name)];
     listen({ run, metrics: pinned ? [] : names, since: data.cursor });
   }, [data, pinned, run]);
-  // A metric that was absent has come: its curve is in the twin now.
+  // A metric that was absent has come: its curve is in the data now.
   if (data === null) return <Missing answer={answer} />;
   const mill = !pinned && liveMill.value?.run === run ? liveMill.value : data.mill;
   const live = !pinned && data.run.state === 'live';

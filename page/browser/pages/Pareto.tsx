@@ -1,14 +1,14 @@
 /** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { fixed, orDash } from '../../../summary/format/index.ts';
-import type { ParetoPoint, ParetoTwin } from '../../wire/index.ts';
+import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
-import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
@@ -28,8 +28,8 @@ export function Pareto({ run }: { readonly run: string }) {
   );
   // A round is judged as a whole, so that a new answer is due only when verdicts came.
   const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
-  const answer = useTwin<ParetoTwin>(
-    twinOf(pathOf({ page: 'pareto', run, id: '' }), wanted),
+  const answer = useData<ParetoData>(
+    dataUrl(pathOf({ page: 'pareto', run, id: '' }), wanted),
     `${refreshes.value} ${grown}`,
   );
   const { data } = answer;
@@ -181,7 +181,7 @@ function Axis({
 }: {
   readonly name: 'x' | 'y';
   readonly value: string;
-  readonly axes: ParetoTwin['axes'];
+  readonly axes: ParetoData['axes'];
 }) {
   return (
     <label>
@@ -209,7 +209,7 @@ function Groups({
   run,
 }: {
   readonly points: readonly ParetoPoint[];
-  readonly data: ParetoTwin;
+  readonly data: ParetoData;
   readonly run: string;
 }) {
   const [all, setAll] = useState(false);

@@ -2,24 +2,24 @@
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
-import type { Group, QuestionTwin } from '../../wire/index.ts';
+import type { Group, QuestionData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count } from '../logic/format.ts';
-import { pathOf, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf } from '../logic/route.ts';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';
 import { QuestionCard } from '../parts/QuestionCard.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Question({ run, id }: { readonly run: string; readonly id: string }) {
-  const answer = useTwin<QuestionTwin>(
-    twinOf(pathOf({ page: 'question', run, id }), at.value === '' ? {} : { at: at.value }),
+  const answer = useData<QuestionData>(
+    dataUrl(pathOf({ page: 'question', run, id }), at.value === '' ? {} : { at: at.value }),
   );
   const { data } = answer;
   useHead(data);

@@ -1,14 +1,14 @@
 /** The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was verified; commands. */
 import { useEffect, useState } from 'preact/hooks';
-import type { ReplayStep, ReplayTwin } from '../../wire/index.ts';
+import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
-import { hrefOf, pathOf, stepOf, twinOf } from '../logic/route.ts';
+import { dataUrl, hrefOf, pathOf, stepOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Recompute } from '../parts/Control.tsx';
@@ -17,8 +17,8 @@ const speeds = [1, 10, 100] as const;
 
 export function Replay({ run }: { readonly run: string }) {
   const grown = ends.value.weights ?? 0;
-  const answer = useTwin<ReplayTwin>(
-    twinOf(pathOf({ page: 'replay', run, id: '' })),
+  const answer = useData<ReplayData>(
+    dataUrl(pathOf({ page: 'replay', run, id: '' })),
     `${refreshes.value} ${grown}`,
   );
   const { data } = answer;

@@ -1,13 +1,13 @@
 /** The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with a style of their own. */
 import { useCallback, useEffect } from 'preact/hooks';
-import type { OverviewTwin } from '../../wire/index.ts';
+import type { OverviewData } from '../../wire/index.ts';
 import { useHead } from '../data/shownHead.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
-import { pathOf, twinOf } from '../logic/route.ts';
+import { useData } from '../data/useData.ts';
+import { dataUrl, pathOf } from '../logic/route.ts';
 
 export function Results({ run, report }: { readonly run: string; readonly report: Element }) {
-  useHead(useTwin<OverviewTwin>(twinOf(pathOf({ page: 'overview', run, id: '' }))).data);
+  useHead(useData<OverviewData>(dataUrl(pathOf({ page: 'overview', run, id: '' }))).data);
   useEffect(() => {
     command.value = `npx millrace report ${run}`;
   }, [run]);

@@ -2,18 +2,18 @@
 import { Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { orDash } from '../../../summary/format/index.ts';
-import type { RunRow, RunsTwin } from '../../wire/index.ts';
+import type { RunRow, RunsData } from '../../wire/index.ts';
 import { linkTo, query } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 
 export function Runs() {
-  const answer = useTwin<RunsTwin>('/runs.json', refreshes.value);
+  const answer = useData<RunsData>('/runs.json', refreshes.value);
   const { data } = answer;
   const other = query.value.diff;
   useEffect(() => {
@@ -146,7 +146,7 @@ export function Runs() {
   );
 }
 
-/** The twin's rows with what the stream said since: newer rows, new runs first, those that are gone left out. */
+/** The rows as they were asked for, with what the stream said since: newer rows, new runs first, those that are gone left out. */
 export function newest(
   rows: readonly RunRow[],
   live: ReadonlyMap<string, RunRow | null>,

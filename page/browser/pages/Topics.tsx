@@ -2,23 +2,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
-import type { TopicRow, TopicsTwin, TopicTwin, UnreadableRow } from '../../wire/index.ts';
+import type { TopicData, TopicRow, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count } from '../logic/format.ts';
-import { pathOf, type Query, queryOf, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf, type Query, queryOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
 import { Ago, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
 export function Topics({ run }: { readonly run: string }) {
   const pinned: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useTwin<TopicsTwin>(
-    twinOf(pathOf({ page: 'topics', run, id: '' }), pinned),
+  const answer = useData<TopicsData>(
+    dataUrl(pathOf({ page: 'topics', run, id: '' }), pinned),
     refreshes.value,
   );
   const { data } = answer;
@@ -62,8 +62,8 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
   const newest = now.offset === undefined && now.dir !== 'on' && at.value === '';
   const follow = newest && now.follow === '1';
   const grown = ends.value[topic] ?? 0;
-  const answer = useTwin<TopicTwin>(
-    twinOf(path, wanted),
+  const answer = useData<TopicData>(
+    dataUrl(path, wanted),
     `${refreshes.value} ${follow ? grown : ''}`,
   );
   const { data } = answer;
@@ -87,8 +87,8 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
     }
     setMore(null);
   }, [data]);
-  const older = useTwin<TopicTwin>(
-    more === null ? null : twinOf(path, { ...wanted, ...queryOf(more) }),
+  const older = useData<TopicData>(
+    more === null ? null : dataUrl(path, { ...wanted, ...queryOf(more) }),
   );
   useEffect(() => {
     if (more === null || older.data === null || older.loading) return;
@@ -341,9 +341,9 @@ function Row({
 
 function RowBody({ row, path }: { readonly row: TopicRow; readonly path: string }) {
   const [whole, setWhole] = useState(false);
-  const answer = useTwin<TopicTwin>(
+  const answer = useData<TopicData>(
     whole
-      ? twinOf(path, {
+      ? dataUrl(path, {
           offset: String(row.offset),
           partition: String(row.partition),
           limit: '1',

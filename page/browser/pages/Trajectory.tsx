@@ -4,17 +4,17 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed } from '../../../summary/format/index.ts';
-import type { TrajectoryTwin } from '../../wire/index.ts';
+import type { TrajectoryData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { useHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { prefetch, useTwin } from '../data/twin.ts';
+import { prefetch, useData } from '../data/useData.ts';
 import { useTokens } from '../data/useTokens.ts';
 import { count } from '../logic/format.ts';
 import { isKnown, paints } from '../logic/paint.ts';
-import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, textOf } from '../parts/basics.tsx';
 import { QuestionCard } from '../parts/QuestionCard.tsx';
@@ -30,7 +30,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
     ...(at.value === '' ? {} : { at: at.value }),
     ...(full ? { full: '1' } : {}),
   };
-  const answer = useTwin<TrajectoryTwin>(twinOf(path, asked));
+  const answer = useData<TrajectoryData>(dataUrl(path, asked));
   const { data } = answer;
   useHead(data);
   useEffect(() => setFull(false), [id]);
@@ -39,7 +39,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
     if (data === null) return;
     command.value = data.command;
     for (const ref of [data.after, data.before]) {
-      if (ref !== null) prefetch(twinOf(pathOf({ page: 'trajectory', run, id: ref }), asked));
+      if (ref !== null) prefetch(dataUrl(pathOf({ page: 'trajectory', run, id: ref }), asked));
     }
   }, [data]);
   const tokens = useTokens(data);

@@ -1,16 +1,16 @@
 /** One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled. */
 import { useEffect } from 'preact/hooks';
 import { size } from '../../../summary/format/index.ts';
-import type { ReplayTwin, WeightsTwin } from '../../wire/index.ts';
+import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useHead } from '../data/shownHead.ts';
 import { ends, listen, refreshes } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useTwin } from '../data/twin.ts';
+import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
-import { pathOf, type Query, twinOf } from '../logic/route.ts';
+import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
@@ -26,8 +26,8 @@ const rowsMax = 500;
 
 function Versions({ run }: { readonly run: string }) {
   const grown = at.value === '' ? (ends.value.weights ?? 0) : 0;
-  const answer = useTwin<ReplayTwin>(
-    twinOf(pathOf({ page: 'replay', run, id: '' })),
+  const answer = useData<ReplayData>(
+    dataUrl(pathOf({ page: 'replay', run, id: '' })),
     `${refreshes.value} ${grown}`,
   );
   const { data } = answer;
@@ -90,8 +90,8 @@ function Versions({ run }: { readonly run: string }) {
 
 function Version({ run, version }: { readonly run: string; readonly version: string }) {
   const asked: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useTwin<WeightsTwin>(
-    twinOf(pathOf({ page: 'weights', run, id: version }), asked),
+  const answer = useData<WeightsData>(
+    dataUrl(pathOf({ page: 'weights', run, id: version }), asked),
     refreshes.value,
   );
   const { data } = answer;

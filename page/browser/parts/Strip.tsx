@@ -1,6 +1,6 @@
 /** The whole response as a strip of pixels, the higher the less expected; a click or the arrow keys go to a token. */
 import { useEffect, useRef } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../wire/index.ts';
+import type { TrajectoryData } from '../../wire/index.ts';
 import { query, setQuery } from '../data/place.ts';
 import { count, value } from '../logic/format.ts';
 import { amountOf, levelOf, stripOf } from '../logic/paint.ts';
@@ -15,7 +15,7 @@ export function Strip({
 }: {
   readonly tokens: Tokens;
   readonly paint: 'logprob' | 'entropy';
-  readonly data: TrajectoryTwin;
+  readonly data: TrajectoryData;
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const token = query.value.tok === undefined ? null : Number(query.value.tok);
@@ -68,7 +68,7 @@ function drawn(
   tokens: Tokens,
   paint: 'logprob' | 'entropy',
   token: number | null,
-  data: TrajectoryTwin,
+  data: TrajectoryData,
 ): void {
   if (canvas.clientWidth === 0) return;
   const { pen, width, height, colour } = penOf(canvas);

@@ -4,7 +4,7 @@ import { size } from '../../../summary/format/index.ts';
 import type { RunState, Shown } from '../../wire/index.ts';
 import { nowMs } from '../data/clock.ts';
 import { copy } from '../data/take.ts';
-import type { Answer, Problem } from '../data/twin.ts';
+import type { Answer, Problem } from '../data/useData.ts';
 import { age, count } from '../logic/format.ts';
 import { shownText } from '../logic/shownText.ts';
 

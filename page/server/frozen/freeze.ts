@@ -1,18 +1,18 @@
 /**
- * A run's twins gathered for a page in one file: all of its first pages, and so many trajectories, from its beginning and its
+ * A run's data gathered for a page in one file: all of its first pages, and so many trajectories, from its beginning and its
  * end. What does not go in is said. Its first view is the results, which the file holds beside them.
  */
 
 import { size } from '../../../summary/format/index.ts';
 import { topics } from '../../../topics/index.ts';
 import {
+  dataPath,
   type Frozen,
   frozenKey,
   limits,
   pathOf,
   type RunPage,
-  type RunsTwin,
-  twinPath,
+  type RunsData,
   WIRE,
 } from '../../wire/index.ts';
 import { now } from '../run/moment.ts';
@@ -40,8 +40,8 @@ const SCANNED_MAX = 1_000_000;
 /** Null where not even the overview goes in. */
 export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
   const { name, clock, program } = view.viewed;
-  const data = new Answers(view, options.bytesMax);
-  const list: RunsTwin = {
+  const answers = new Answers(view, options.bytesMax);
+  const list: RunsData = {
     wire: WIRE,
     nowMs: clock.now(),
     millrace: options.millrace,
@@ -52,43 +52,43 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     unreadable: [],
     commands: [],
   };
-  data.put(twinPath('/'), list);
-  const overview = await data.ask('overview');
-  if (!data.put(data.at('overview'), overview)) return null;
-  await data.add('replay');
-  await data.add('topics');
+  answers.put(dataPath('/'), list);
+  const overview = await answers.ask('overview');
+  if (!answers.put(answers.at('overview'), overview)) return null;
+  await answers.add('replay');
+  await answers.add('topics');
   const metrics = view.book.names.map((metric) => metric.name).slice(0, limits.metricsMax);
-  await data.add('metrics', '', { m: metrics.join(','), n: String(BUCKETS) });
-  const { rounds } = await data.add('pareto');
-  for (const round of rounds) await data.add('pareto', '', { round: String(round) });
+  await answers.add('metrics', '', { m: metrics.join(','), n: String(BUCKETS) });
+  const { rounds } = await answers.add('pareto');
+  for (const round of rounds) await answers.add('pareto', '', { round: String(round) });
   for (const { name: topic } of overview.mill.topics) {
-    const rows = await data.ask('topics', topic, { limit: String(ROWS) });
-    data.put(data.at('topics', topic), { ...rows, next: null });
+    const rows = await answers.ask('topics', topic, { limit: String(ROWS) });
+    answers.put(answers.at('topics', topic), { ...rows, next: null });
   }
   for (const { version } of view.timeline.marks.slice(-WEIGHTS)) {
-    await data.add('weights', String(version));
+    await answers.add('weights', String(version));
   }
-  const shown = await addTrajectories(view, data, options);
+  const shown = await addTrajectories(view, answers, options);
   const rollouts = overview.mill.topics.find((topic) => topic.name === topics.rollouts.name);
   const all = rollouts?.records ?? 0;
-  const full = data.isFull ? `, since the file holds at most ${size(options.bytesMax)}` : '';
+  const full = answers.isFull ? `, since the file holds at most ${size(options.bytesMax)}` : '';
   return {
     wire: WIRE,
     frozenMs: clock.now(),
     start: pathOf({ page: 'results', run: name, id: '' }),
-    twins: data.twins,
-    bins: data.bins,
+    json: answers.json,
+    bins: answers.bins,
     leftOut: shown < all ? `It holds ${shown} of ${all} trajectories${full}.` : '',
   };
 }
 
 type Page = Exclude<RunPage, 'results'>;
-type Twin<P extends Page> = Awaited<ReturnType<(typeof servedViews)[P]['twin']>>;
+type Data<P extends Page> = Awaited<ReturnType<(typeof servedViews)[P]['data']>>;
 type Query = Readonly<Record<string, string>>;
 
 /** What the server answers for the views of a run, gathered until it is too much. */
 class Answers {
-  readonly twins: Record<string, unknown> = {};
+  readonly json: Record<string, unknown> = {};
   readonly bins: Record<string, string> = {};
   readonly #view: RunView;
   #left: number;
@@ -100,23 +100,23 @@ class Answers {
   }
 
   at(page: Page, id = '', query: Query = {}): string {
-    return frozenKey(twinPath(pathOf({ page, run: this.#view.viewed.name, id })), query);
+    return frozenKey(dataPath(pathOf({ page, run: this.#view.viewed.name, id })), query);
   }
 
-  async ask<P extends Page>(page: P, id = '', query: Query = {}): Promise<Twin<P>> {
-    return (await servedViews[page].twin(this.#asked(id, query))) as Twin<P>;
+  async ask<P extends Page>(page: P, id = '', query: Query = {}): Promise<Data<P>> {
+    return (await servedViews[page].data(this.#asked(id, query))) as Data<P>;
   }
 
-  async add<P extends Page>(page: P, id = '', query: Query = {}): Promise<Twin<P>> {
-    const twin = await this.ask(page, id, query);
-    this.put(this.at(page, id, query), twin);
-    return twin;
+  async add<P extends Page>(page: P, id = '', query: Query = {}): Promise<Data<P>> {
+    const data = await this.ask(page, id, query);
+    this.put(this.at(page, id, query), data);
+    return data;
   }
 
   /** Whether it went in. */
-  put(key: string, twin: unknown): boolean {
-    const goesIn = this.#takes(key, Buffer.byteLength(JSON.stringify(twin)));
-    if (goesIn) this.twins[key] = twin;
+  put(key: string, data: unknown): boolean {
+    const goesIn = this.#takes(key, Buffer.byteLength(JSON.stringify(data)));
+    if (goesIn) this.json[key] = data;
     return goesIn;
   }
 
@@ -151,31 +151,31 @@ class Answers {
 /** How many went in: groups of the end and of the beginning in turn. */
 async function addTrajectories(
   view: RunView,
-  data: Answers,
+  answers: Answers,
   { trajectoriesMax }: FreezeOptions,
 ): Promise<number> {
   let count = 0;
   let scanned = 0;
   for (const { refs, question } of await groupsAtEnds(view)) {
-    const twin = await data.ask('question', question);
+    const data = await answers.ask('question', question);
     // A log without an index of keys is read through for each of them.
-    scanned += twin.scanned * (1 + refs.length);
+    scanned += data.scanned * (1 + refs.length);
     if (scanned > SCANNED_MAX) return count;
     for (const ref of refs) {
-      if (count >= trajectoriesMax || !(await addTrajectory(ref, data))) return count;
+      if (count >= trajectoriesMax || !(await addTrajectory(ref, answers))) return count;
       count += 1;
     }
-    const at = data.at('question', question);
-    if (!(at in data.twins)) data.put(at, twin);
+    const at = answers.at('question', question);
+    if (!(at in answers.json)) answers.put(at, data);
   }
   return count;
 }
 
 /** Whether it went in. */
-async function addTrajectory(ref: string, data: Answers): Promise<boolean> {
-  const twin = await data.ask('trajectory', ref);
-  if (!data.put(data.at('trajectory', ref), twin)) return false;
-  if (twin.tokens !== null) await data.addTokens(ref, twin.tokens.href);
+async function addTrajectory(ref: string, answers: Answers): Promise<boolean> {
+  const data = await answers.ask('trajectory', ref);
+  if (!answers.put(answers.at('trajectory', ref), data)) return false;
+  if (data.tokens !== null) await answers.addTokens(ref, data.tokens.href);
   return true;
 }
 

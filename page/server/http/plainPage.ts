@@ -1,10 +1,10 @@
 /**
- * Pages without the client: what a browser without the token sees, and a list of the twins where the page was
+ * Pages without the client: what a browser without the token sees, and links to the data where the page was
  * not built.
  */
 
 import { type Html, html } from '../../../summary/html/index.ts';
-import { pathOf, twinPath } from '../../wire/index.ts';
+import { dataPath, pathOf } from '../../wire/index.ts';
 
 export function plainPage(title: string, lines: readonly Html[], head = html``): string {
   const body = lines.map(
@@ -28,10 +28,10 @@ export function againPage(path: string): string {
 const plainViews = ['overview', 'metrics', 'topics', 'pareto', 'replay'] as const;
 
 /** Where the client was not built. */
-export function twinsPage(runs: readonly string[]): string {
+export function dataPage(runs: readonly string[]): string {
   const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
   const rows = runs.map((run) => {
-    const at = plainViews.map((page) => twinPath(pathOf({ page, run, id: '' })));
+    const at = plainViews.map((page) => dataPath(pathOf({ page, run, id: '' })));
     return html`${run}: ${at.map(link)}`;
   });
   const missing = html`The page has not been built; here are its data.`;

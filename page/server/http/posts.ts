@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { postedBody, Refusal } from '../../../base/http/index.ts';
 import { MillraceError } from '../../../base/index.ts';
-import { type ControlTwin, replayFrom, WIRE } from '../../wire/index.ts';
+import { type ControlData, replayFrom, WIRE } from '../../wire/index.ts';
 import { type Answer, errorBody, json } from './answers.ts';
 import type { Host } from './host.ts';
 import type { Recomputing } from './recomputing.ts';
@@ -30,7 +30,7 @@ const bodies = {
   replay: z.strictObject({ run, from: z.enum(replayFrom) }),
 };
 
-export function controlTwin(posts: Posts | null, clock: Host['clock']): ControlTwin {
+export function controlData(posts: Posts | null, clock: Host['clock']): ControlData {
   const job = posts?.recomputing.job ?? null;
   return { wire: WIRE, nowMs: clock.now(), control: posts !== null, job };
 }
@@ -50,13 +50,13 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
         const asked = bodyOf(bodies.verify, await postedBody(from, BYTES_MAX));
         await host.commands.mustExist(asked.run);
         recomputing.verify(asked.run);
-        return json(controlTwin(posts, host.clock), 202);
+        return json(controlData(posts, host.clock), 202);
       }
       case '/control/replay': {
         const asked = bodyOf(bodies.replay, await postedBody(from, BYTES_MAX));
         await host.commands.mustExist(asked.run);
         await recomputing.replay(asked.run, asked.from);
-        return json(controlTwin(posts, host.clock), 202);
+        return json(controlData(posts, host.clock), 202);
       }
       default:
         throw new MillraceError('NOT_FOUND', 'no such address');

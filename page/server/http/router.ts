@@ -3,10 +3,10 @@
  * list), never joined into a file name.
  */
 import { MillraceError } from '../../../base/index.ts';
-import { routeAt, twinPath } from '../../wire/index.ts';
+import { dataPath, routeAt } from '../../wire/index.ts';
 import { momentOf } from '../run/moment.ts';
 import type { Asked, ServedView } from '../views/asked.ts';
-import { diffTwin } from '../views/diff.ts';
+import { diffData } from '../views/diff.ts';
 import { servedViews } from '../views/views.ts';
 import { type Answer, json } from './answers.ts';
 import type { Divergences } from './divergences.ts';
@@ -32,19 +32,19 @@ export async function dataAt(
   query: URLSearchParams,
   served: Served,
 ): Promise<Answer | null> {
-  if (path === twinPath('/')) return json(await served.folder.list());
+  if (path === dataPath('/')) return json(await served.folder.list());
   const [, at = '', ending] = dataAddress.exec(path) ?? [];
   const route = routeAt(at, decoded);
   if (route === null || route.page === 'runs') return null;
   if (route.page === 'diff') return ending === '.json' ? diff(route.a, route.b, served) : null;
-  const { twin, other }: ServedView = servedViews[route.page];
+  const { data, other }: ServedView = servedViews[route.page];
   const isOther = other?.ending === ending;
-  if (!isOther && (ending !== '.json' || twin === undefined)) return null;
+  if (!isOther && (ending !== '.json' || data === undefined)) return null;
   return served.hot.with(route.run, async (view) => {
     const asked = await askedOf(view, route.id, query, served.hot);
     return isOther
       ? { status: 200, type: other.type, body: await other.body(asked) }
-      : json(await twin!(asked));
+      : json(await data!(asked));
   });
 }
 
@@ -64,7 +64,7 @@ async function diff(a: string, b: string, { hot, divergences }: Served): Promise
   return hot.with(a, (first) =>
     hot.with(b, async (second) => {
       await Promise.all([first.ready(), second.ready()]);
-      return json(await diffTwin(first, second, await divergences.of(a, b)));
+      return json(await diffData(first, second, await divergences.of(a, b)));
     }),
   );
 }

@@ -3,7 +3,7 @@
  * until it changes.
  */
 import { messageOf } from '../../../base/index.ts';
-import { type RunRow, type RunsTwin, WIRE } from '../../wire/index.ts';
+import { type RunRow, type RunsData, WIRE } from '../../wire/index.ts';
 import { type Glance, glance, rowOf } from '../views/runRow.ts';
 import type { Host, KnownRun } from './host.ts';
 
@@ -37,7 +37,7 @@ const unread: Looked = { seen: null, problem: '' };
 export class RunsFolder {
   readonly #host: Host;
   readonly #known = new Map<string, Known>();
-  #listing: Promise<RunsTwin> | null = null;
+  #listing: Promise<RunsData> | null = null;
   /** Brokers are asked one after the other, in the background; what they said is in the next listing. */
   #asked: Promise<void> = Promise.resolve();
   #listedMs = Number.NEGATIVE_INFINITY;
@@ -47,7 +47,7 @@ export class RunsFolder {
   }
 
   /** Read again at most once a second. */
-  list(): Promise<RunsTwin> {
+  list(): Promise<RunsData> {
     const nowMs = this.#host.clock.now();
     if (this.#listing === null || nowMs - this.#listedMs >= 1_000) {
       this.#listedMs = nowMs;
@@ -60,7 +60,7 @@ export class RunsFolder {
     return this.#listing;
   }
 
-  async #list(): Promise<RunsTwin> {
+  async #list(): Promise<RunsData> {
     const { program, version, clock, folder } = this.#host;
     const runs = await this.#host.runs();
     const rows: RunRow[] = [];

@@ -5,8 +5,8 @@ import { html } from '../../../summary/html/index.ts';
 import { type Answer, errorAnswer, errorBody, HTML_TYPE, json, send } from './answers.ts';
 import type { Assets } from './assets.ts';
 import { type Asking, addressOf, type GuardOptions, judge, methods } from './guard.ts';
-import { againPage, plainPage, twinsPage } from './plainPage.ts';
-import { controlTwin, type Posts, posted } from './posts.ts';
+import { againPage, dataPage, plainPage } from './plainPage.ts';
+import { controlData, type Posts, posted } from './posts.ts';
 import { dataAt, isView, type Served } from './router.ts';
 import { EventStream, type StreamMeans, streamAsked } from './stream.ts';
 
@@ -62,7 +62,7 @@ async function given(
   try {
     if (!reads) return send(to, await posted(path, from, parts.posts!));
     if (path === '/control.json') {
-      return send(to, json(controlTwin(parts.posts, parts.streams.clock)));
+      return send(to, json(controlData(parts.posts, parts.streams.clock)));
     }
     if (path === '/stream') return await streamed(query, from, to, parts);
     const found = await dataAt(path, query, parts);
@@ -95,7 +95,7 @@ async function streamed(
 
 async function listed({ folder }: ServerParts): Promise<Answer> {
   const { runs } = await folder.list();
-  return { status: 200, type: HTML_TYPE, body: twinsPage(runs.map(({ name }) => name)) };
+  return { status: 200, type: HTML_TYPE, body: dataPage(runs.map(({ name }) => name)) };
 }
 
 /** A person's browser asks so, for an address that was typed or followed. */

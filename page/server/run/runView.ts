@@ -1,5 +1,5 @@
 /**
- * A run that the page shows: one reading of its log that every twin and every stream share.
+ * A run that the page shows: one reading of its log that all its pages and streams share.
  *
  * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it in bounded
  * room. Like a tap it belongs to no group and commits nothing. What stages do is asked of the board at most once a second,
@@ -14,9 +14,9 @@ import { Learning, topics, type Weights } from '../../../topics/index.ts';
 import {
   type Mill,
   type OfRun,
-  type ReplayTwin,
+  type ReplayData,
   type RunHead,
-  type WeightsTwin,
+  type WeightsData,
   WIRE,
 } from '../../wire/index.ts';
 import type { Sample } from './bucketSeries.ts';
@@ -47,9 +47,9 @@ export interface Viewed {
   /** Of its policy; null where it is not here. Loaded when it is first asked for. */
   tokenizer(): Promise<Tokenizer | null>;
   /** Whether the file that a manifest names is there, and is what was written. */
-  checkpoint(manifest: Weights): Promise<WeightsTwin['file']>;
+  checkpoint(manifest: Weights): Promise<WeightsData['file']>;
   /** What `replay --verify` found last; null where nobody asked. */
-  verified(): Promise<ReplayTwin['verified']>;
+  verified(): Promise<ReplayData['verified']>;
 }
 
 /** A value of a metric as it came. */
@@ -147,7 +147,7 @@ export class RunView {
     return this.#look;
   }
 
-  /** What every twin of the run begins with. */
+  /** What the data of every page of the run begins with. */
   async frame(moment: Moment = now): Promise<OfRun> {
     const nowMs = this.viewed.clock.now();
     return { wire: WIRE, nowMs, run: await this.head(moment), at: moment.at };

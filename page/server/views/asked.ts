@@ -1,4 +1,4 @@
-/** What a view of a run is asked, and what it gives: its twin, and where it has them its bytes. */
+/** What a view of a run is asked, and what it gives: its data, and where it has them its bytes. */
 import { MillraceError } from '../../../base/index.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
@@ -22,7 +22,7 @@ export interface Others {
 
 export interface ServedView {
   /** Its data; left out where it has none. */
-  readonly twin?: (asked: Asked) => Promise<object>;
+  readonly data?: (asked: Asked) => Promise<object>;
   /** Its data in another form, at the address of the view with this ending. */
   readonly other?: {
     readonly ending: '.ndjson' | '/tokens.bin';

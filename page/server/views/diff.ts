@@ -1,4 +1,4 @@
-/** The twin of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
+/** The data of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
 import { isDeepStrictEqual } from 'node:util';
 import { byQuestion, meanFigures } from '../../../operators/metrics/index.ts';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../summary/index.ts';
 import type { Scored } from '../../../topics/index.ts';
 import {
-  type DiffTwin,
+  type DiffData,
   type Divergence,
   type Flip,
   limits,
@@ -28,7 +28,7 @@ const VALUE_MAX = 500;
 /** A question counts as solved when at least so many of its rollouts are right. */
 const SOLVED = 0.5;
 
-export async function diffTwin(a: RunView, b: RunView, divergence: Divergence): Promise<DiffTwin> {
+export async function diffData(a: RunView, b: RunView, divergence: Divergence): Promise<DiffData> {
   const [heads, facts] = [
     [await a.head(), await b.head()] as const,
     [await a.viewed.facts(), await b.viewed.facts()] as const,
@@ -57,7 +57,7 @@ export async function diffTwin(a: RunView, b: RunView, divergence: Divergence): 
 
 type Facts = Awaited<ReturnType<RunView['viewed']['facts']>>;
 
-function settingsOf(a: Facts, b: Facts): { rows: DiffTwin['settings']; total: number } {
+function settingsOf(a: Facts, b: Facts): { rows: DiffData['settings']; total: number } {
   const of = ({ job, seed, settings }: Facts) =>
     new Map(flat({ job: job.name, seed, ...settings }, ''));
   const [first, second] = [of(a), of(b)];
@@ -83,7 +83,7 @@ async function bothRead(a: RunView, b: RunView): Promise<readonly [Reading, Read
   return [readings[0]!, readings[1]!];
 }
 
-function metricsOf(a: Reading, b: Reading): DiffTwin['metrics'] {
+function metricsOf(a: Reading, b: Reading): DiffData['metrics'] {
   return compareMetrics(a.metrics, b.metrics).map((row) => {
     return { ...row, a: finite(row.a), b: finite(row.b) };
   });

@@ -1,9 +1,9 @@
-/** The twin of the curves: series of this run and of those beside it, over steps, time or tokens. */
+/** The data of the curves: series of this run and of those beside it, over steps, time or tokens. */
 
 import { MillraceError } from '../../../base/index.ts';
 import { counted } from '../../../base/text/index.ts';
 import { metricNames } from '../../../summary/index.ts';
-import { type AbsentMetric, limits, type MetricsTwin, type Series } from '../../wire/index.ts';
+import { type AbsentMetric, limits, type MetricsData, type Series } from '../../wire/index.ts';
 import type { Bucket, BucketSeries } from '../run/bucketSeries.ts';
 import { closeUp } from '../run/closeUp.ts';
 import type { Moment } from '../run/moment.ts';
@@ -11,7 +11,7 @@ import type { RunView } from '../run/runView.ts';
 import { type Asked, listIn, numberIn } from './asked.ts';
 
 interface Range {
-  readonly x: MetricsTwin['x'];
+  readonly x: MetricsData['x'];
   readonly from: number;
   readonly to: number;
   /** Most buckets a series. */
@@ -46,7 +46,7 @@ export function curveNames({ book }: RunView): string[] {
   return [...new Set(chosen)].slice(0, CURVES);
 }
 
-export function metrics({ view, moment, query, others }: Asked): Promise<MetricsTwin> {
+export function metrics({ view, moment, query, others }: Asked): Promise<MetricsData> {
   const names = listIn(query, 'm');
   const range = rangeIn(query);
   const runs = listIn(query, 'with');
@@ -54,7 +54,7 @@ export function metrics({ view, moment, query, others }: Asked): Promise<Metrics
     throw new MillraceError('USAGE', `with= takes at most ${limits.withMax} runs`);
   }
   return others.withAll(runs, (beside, missing) =>
-    metricsTwin(view, moment, { names, range, beside, missing }),
+    metricsData(view, moment, { names, range, beside, missing }),
   );
 }
 
@@ -79,11 +79,11 @@ interface MetricsAsked {
   readonly missing: readonly string[];
 }
 
-export async function metricsTwin(
+export async function metricsData(
   view: RunView,
   moment: Moment,
   { names, range, beside, missing }: MetricsAsked,
-): Promise<MetricsTwin> {
+): Promise<MetricsData> {
   const wanted = names.length === 0 ? curveNames(view) : names;
   const found = seriesOf(view, wanted, range, moment);
   const others = beside.flatMap((other) => seriesOf(other, wanted, range).series);

@@ -1,6 +1,6 @@
-/** The twin of a run's first page: the mill, six curves, and what it was started with. */
+/** The data of a run's first page: the mill, six curves, and what it was started with. */
 import type { RunFacts } from '../../../summary/index.ts';
-import type { Mill, OverviewTwin, SettingRow } from '../../wire/index.ts';
+import type { Mill, OverviewData, SettingRow } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
@@ -11,7 +11,7 @@ const BUCKETS = 400;
 const SETTINGS_MAX = 500;
 const VALUE_MAX = 500;
 
-export async function overviewTwin(view: RunView, moment: Moment): Promise<OverviewTwin> {
+export async function overviewData(view: RunView, moment: Moment): Promise<OverviewData> {
   const { facts, mill } = await view.look();
   const range = { ...whole, most: BUCKETS };
   const { series, absent } = seriesOf(view, curveNames(view), range, moment);

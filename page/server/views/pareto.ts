@@ -1,8 +1,8 @@
-/** The twin of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
+/** The data of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Scored, type Selected, topics } from '../../../topics/index.ts';
-import { limits, type ParetoAxis, type ParetoPoint, type ParetoTwin } from '../../wire/index.ts';
+import { limits, type ParetoAxis, type ParetoData, type ParetoPoint } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
@@ -16,7 +16,7 @@ const SEARCH_MAX = 200_000;
 /** Groups that are fetched at once; between them the event loop gets its turn. */
 const FETCH = 256;
 
-const axes: ParetoTwin['axes'] = [
+const axes: ParetoData['axes'] = [
   { name: 'calls', about: 'tool calls a rollout' },
   { name: 'correct', about: 'share of right rollouts' },
   { name: 'reward', about: 'mean reward' },
@@ -36,7 +36,7 @@ function isAxis(name: string): name is ParetoAxis {
   return axes.some((axis) => axis.name === name);
 }
 
-export async function pareto({ view, moment, query }: Asked): Promise<ParetoTwin> {
+export async function pareto({ view, moment, query }: Asked): Promise<ParetoData> {
   const [x, y] = [query.get('x') ?? 'calls', query.get('y') ?? 'correct'];
   if (!isAxis(x) || !isAxis(y)) {
     throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
@@ -45,7 +45,7 @@ export async function pareto({ view, moment, query }: Asked): Promise<ParetoTwin
   const round =
     numberIn(query, 'round') ??
     (step === undefined ? undefined : await roundOf(view.viewed.log, moment, step));
-  return paretoTwin(view, moment, { round, x, y });
+  return paretoData(view, moment, { round, x, y });
 }
 
 /** The round of a step; undefined where no batch says so. */
@@ -66,11 +66,11 @@ async function roundOf(log: Log, moment: Moment, step: number): Promise<number |
   return round;
 }
 
-async function paretoTwin(
+async function paretoData(
   view: RunView,
   moment: Moment,
   { round, x, y }: ParetoAsked,
-): Promise<ParetoTwin> {
+): Promise<ParetoData> {
   const { log } = view.viewed;
   const { judged, rounds, total, shownRound } = await verdictsOf(log, moment, round);
   const points: ParetoPoint[] = [];

@@ -1,17 +1,17 @@
-/** The twin of a question: every group of it. */
+/** The data of a question: every group of it. */
 import { MillraceError } from '../../../base/index.ts';
-import type { QuestionTwin } from '../../wire/index.ts';
+import type { QuestionData } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { questionFacts } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
 
 /** Fails with code `NOT_FOUND`. */
-export async function questionTwin(
+export async function questionData(
   view: RunView,
   moment: Moment,
   id: string,
-): Promise<QuestionTwin> {
+): Promise<QuestionData> {
   const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
   if (question === null) {
     const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';

@@ -1,12 +1,12 @@
-/** The twin of the scrubber: every step, what a verification found last, and the commands that go back. */
+/** The data of the scrubber: every step, what a verification found last, and the commands that go back. */
 import { metricNames } from '../../../summary/index.ts';
-import type { ReplayStep, ReplayTwin } from '../../wire/index.ts';
+import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 
 const STEPS_MAX = 4096;
 
-export async function replayTwin(view: RunView): Promise<ReplayTwin> {
+export async function replayData(view: RunView): Promise<ReplayData> {
   const { name, program } = view.viewed;
   const steps = stepsOf(view);
   const at = `${program} replay ${name}`;

@@ -1,8 +1,8 @@
-/** The twin of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
+/** The data of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
 
 import { MillraceError } from '../../../base/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
-import { limits, type TopicsTwin, type TopicTwin, type UnreadableRow } from '../../wire/index.ts';
+import { limits, type TopicData, type TopicsData, type UnreadableRow } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
 import { topicAt, topicsOf } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
@@ -31,8 +31,8 @@ interface TopicAsked {
 }
 
 /** The list of topics, or the one that the address names. */
-export async function topicsOrTopic(asked: Asked): Promise<TopicsTwin | TopicTwin> {
-  return asked.id === '' ? topicsTwin(asked) : topic(asked);
+export async function topicsOrTopic(asked: Asked): Promise<TopicsData | TopicData> {
+  return asked.id === '' ? topicsData(asked) : topic(asked);
 }
 
 /** The rows of a topic, a line each. */
@@ -41,7 +41,7 @@ export async function topicLines(asked: Asked): Promise<string> {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-async function topic({ view, moment, id, query }: Asked): Promise<TopicTwin> {
+async function topic({ view, moment, id, query }: Asked): Promise<TopicData> {
   const found = await topicNamed(view.viewed.log, id);
   const dir = query.get('dir') ?? 'back';
   if (dir !== 'back' && dir !== 'on') throw new MillraceError('USAGE', 'dir= takes back or on');
@@ -51,7 +51,7 @@ async function topic({ view, moment, id, query }: Asked): Promise<TopicTwin> {
   }
   const full = query.get('full') === '1';
   if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 needs limit=1');
-  return topicTwin(view, found, moment, {
+  return topicData(view, found, moment, {
     offset: query.get('offset') ?? undefined,
     dir,
     where: query.get('where') ?? '',
@@ -61,7 +61,7 @@ async function topic({ view, moment, id, query }: Asked): Promise<TopicTwin> {
   });
 }
 
-async function topicsTwin({ view, moment }: Asked): Promise<TopicsTwin> {
+async function topicsData({ view, moment }: Asked): Promise<TopicsData> {
   const { mill } = await view.look();
   return {
     ...(await view.frame(moment)),
@@ -69,12 +69,12 @@ async function topicsTwin({ view, moment }: Asked): Promise<TopicsTwin> {
   };
 }
 
-async function topicTwin(
+async function topicData(
   view: RunView,
   topic: Topic<unknown>,
   moment: Moment,
   asked: TopicAsked,
-): Promise<TopicTwin> {
+): Promise<TopicData> {
   const { log, name: run, program } = view.viewed;
   const stats = (await log.stats()).filter((stat) => stat.topic === topic.name);
   const size = stats.length > 0 ? stats : [{ topic: topic.name, records: 0, bytes: 0, lag: {} }];

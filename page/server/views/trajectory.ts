@@ -1,9 +1,9 @@
-/** The twin of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
+/** The data of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
 
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
-import { type Call, limits, type TrajectoryTwin, type Turn } from '../../wire/index.ts';
+import { type Call, limits, type TrajectoryData, type Turn } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import { type Pieces, piecesOf, startsOf } from '../run/pieces.ts';
@@ -39,15 +39,15 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
   throw new MillraceError('NOT_FOUND', `no rollout ${JSON.stringify(ref.slice(0, 200))}`);
 }
 
-export function trajectory({ view, moment, id, query }: Asked): Promise<TrajectoryTwin> {
-  return trajectoryTwin(view, moment, { ref: id, full: query.get('full') === '1' });
+export function trajectory({ view, moment, id, query }: Asked): Promise<TrajectoryData> {
+  return trajectoryData(view, moment, { ref: id, full: query.get('full') === '1' });
 }
 
-export async function trajectoryTwin(
+export async function trajectoryData(
   view: RunView,
   moment: Moment,
   { ref, full }: { readonly ref: string; readonly full: boolean },
-): Promise<TrajectoryTwin> {
+): Promise<TrajectoryData> {
   const { log, name: run, program } = view.viewed;
   const stored = await rolloutAt(log, moment, ref);
   const rollout = stored.value;
@@ -119,7 +119,7 @@ async function promptText(
   view: RunView,
   { prompt }: Rollout,
   textMax: number,
-): Promise<TrajectoryTwin['prompt']['text']> {
+): Promise<TrajectoryData['prompt']['text']> {
   const tokenizer = await view.viewed.tokenizer();
   try {
     return tokenizer === null ? null : cutText(tokenizer.decode(prompt), textMax);
@@ -219,7 +219,7 @@ function meanOf(values: Float32Array): number | null {
 }
 
 /** Neighbours of one version are one span. */
-function spansOf({ segments }: Rollout): TrajectoryTwin['facts']['spans'] {
+function spansOf({ segments }: Rollout): TrajectoryData['facts']['spans'] {
   const spans: { start: number; end: number; version: number }[] = [];
   for (const { start, end, version } of segments) {
     const last = spans.at(-1);
@@ -232,7 +232,7 @@ function spansOf({ segments }: Rollout): TrajectoryTwin['facts']['spans'] {
 function surprisesOf(
   { segments, logProbs }: Rollout,
   { text, lengths }: Pieces,
-): TrajectoryTwin['facts']['surprises'] {
+): TrajectoryData['facts']['surprises'] {
   const starts = startsOf(lengths);
   const least: { token: number; logProb: number }[] = [];
   for (const { kind, start, end } of segments) {

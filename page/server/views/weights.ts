@@ -1,10 +1,10 @@
-/** The twin of weights: their manifest, the step that made them, and the rollouts that they made. */
+/** The data of weights: their manifest, the step that made them, and the rollouts that they made. */
 
 import { take } from 'rxjs';
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
-import { limits, type RolloutRow, type WeightsTwin } from '../../wire/index.ts';
+import { limits, type RolloutRow, type WeightsData } from '../../wire/index.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt, Search } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
@@ -15,17 +15,17 @@ import type { Asked } from './asked.ts';
 const SEARCH_MAX = 100_000;
 const ROLLOUTS_MAX = 64;
 
-export function weights({ view, moment, id }: Asked): Promise<WeightsTwin> {
-  if (/^\d{1,12}$/.test(id)) return weightsTwin(view, moment, Number(id));
+export function weights({ view, moment, id }: Asked): Promise<WeightsData> {
+  if (/^\d{1,12}$/.test(id)) return weightsData(view, moment, Number(id));
   throw new MillraceError('NOT_FOUND', 'no such address');
 }
 
 /** Fails with code `NOT_FOUND`. */
-export async function weightsTwin(
+export async function weightsData(
   view: RunView,
   moment: Moment,
   version: number,
-): Promise<WeightsTwin> {
+): Promise<WeightsData> {
   const { log } = view.viewed;
   const stored = await manifestOf(log, moment, version);
   if (stored === null) {
@@ -73,7 +73,7 @@ async function manifestOf(
   return found.at(-1) ?? null;
 }
 
-async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsTwin['batch']> {
+async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsData['batch']> {
   if (consumed === null) return null;
   const found = await recordsAt(log, topics.batches, [consumed]);
   const batch = found.get(refOf(consumed))?.value;
@@ -92,7 +92,7 @@ async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsTwin['ba
 }
 
 /** Those that are kept step by step. */
-function metricsAt({ book }: RunView, step: number): WeightsTwin['metrics'] {
+function metricsAt({ book }: RunView, step: number): WeightsData['metrics'] {
   return book.names.flatMap(({ name }) => {
     const series = book.series(name);
     if (series === null || series.width > 1) return [];
@@ -106,7 +106,7 @@ async function rolloutsOf(
   log: Log,
   moment: Moment,
   { value: { version }, atMs }: Stored<Weights>,
-): Promise<WeightsTwin['rollouts']> {
+): Promise<WeightsData['rollouts']> {
   const first: RolloutRow[] = [];
   let count = 0;
   let scanned = 0;

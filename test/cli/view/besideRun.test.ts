@@ -1,6 +1,6 @@
 /** `run --page`: the page in a process beside the run, which ends with it. */
 import { afterAll, expect, test } from '@jest/globals';
-import type { OverviewTwin } from '../../../page/wire/index.ts';
+import type { OverviewData } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
@@ -17,10 +17,10 @@ async function linkOf(run: Command): Promise<URL> {
   }
 }
 
-async function overview(link: URL): Promise<OverviewTwin> {
+async function overview(link: URL): Promise<OverviewData> {
   const authorization = `Bearer ${link.searchParams.get('t')}`;
   const answer = await fetch(`${link.origin}/r/seen.json`, { headers: { authorization } });
-  return (await answer.json()) as OverviewTwin;
+  return (await answer.json()) as OverviewData;
 }
 
 async function untilGone(link: URL): Promise<void> {
@@ -39,7 +39,7 @@ test('a page beside a run shows it while it works, and ends when the run is kill
   const run = millrace(...job, '--run', 'seen', ...settings);
   const link = await linkOf(run);
   expect(link.pathname).toBe('/r/seen');
-  let seen: OverviewTwin;
+  let seen: OverviewData;
   do seen = await overview(link);
   while (!(seen.run?.state === 'live' && seen.mill.stages.length > 0));
   expect(seen.mill.stages.find(({ name }) => name === 'work')?.shares?.busy).toBeGreaterThan(0);

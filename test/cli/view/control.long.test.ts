@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { checkedOptions, serveView } from '../../../cli/view/view.ts';
 import type { Viewer } from '../../../page/server/http/serve.ts';
-import type { ControlTwin, ReplayTwin, RunsTwin, TopicTwin } from '../../../page/wire/index.ts';
+import type { ControlData, ReplayData, RunsData, TopicData } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
@@ -144,7 +144,7 @@ describe('a POST', () => {
     ['of a run that is an option', { body: '{"run":"--verify","paused":true}' }, '400 USAGE'],
     ['of a run elsewhere', { body: '{"run":"../first","paused":true}' }, '400 USAGE'],
     ['that stops', { path: '/control/stop' }, '404 NOT_FOUND'],
-    ['to a twin', { path: '/runs.json' }, '404 NOT_FOUND'],
+    ['to the data of a page', { path: '/runs.json' }, '404 NOT_FOUND'],
     ['to a page', { path: '/r/first' }, '404 NOT_FOUND'],
     [
       'from a topic that there is not',
@@ -180,21 +180,21 @@ describe('a POST', () => {
     expect(answer).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD' });
     const put = await ask(open.port, pause, { method: 'PUT', headers: whole() });
     expect(put).toMatchObject({ verdict: '405 METHOD', allow: 'GET, HEAD, POST' });
-    const { body: twin } = await ask(shut.port, '/control.json', {
+    const { body: data } = await ask(shut.port, '/control.json', {
       method: 'GET',
       headers: bearer,
     });
-    expect(JSON.parse(twin)).toMatchObject({ control: false, job: null });
+    expect(JSON.parse(data)).toMatchObject({ control: false, job: null });
   });
 
   test('has a token that is neither in the link nor in anything readable', async () => {
     expect(open.link).not.toContain(open.control);
-    const { body: twin } = await ask(open.port, '/control.json', {
+    const { body: data } = await ask(open.port, '/control.json', {
       method: 'GET',
       headers: bearer,
     });
-    expect(JSON.parse(twin)).toMatchObject({ control: true, job: null });
-    expect(twin).not.toContain(open.control);
+    expect(JSON.parse(data)).toMatchObject({ control: true, job: null });
+    expect(data).not.toContain(open.control);
     expect(io.stderr().join('\n')).not.toContain(open.control);
   });
 
@@ -245,13 +245,13 @@ describe('a server with control', () => {
     return ask(port, `/control/${path}`, { headers, body: JSON.stringify(asked) });
   }
 
-  async function twin<T>(path: string): Promise<T> {
+  async function data<T>(path: string): Promise<T> {
     return JSON.parse((await ask(port, path, { method: 'GET', headers: bearer })).body) as T;
   }
 
-  async function ended(): Promise<NonNullable<ControlTwin['job']>> {
+  async function ended(): Promise<NonNullable<ControlData['job']>> {
     for (;;) {
-      const { job } = await twin<ControlTwin>('/control.json');
+      const { job } = await data<ControlData>('/control.json');
       if (job !== null && job.state !== 'running') return job;
       await wait(50);
     }
@@ -263,7 +263,7 @@ describe('a server with control', () => {
     expect(paused.body).toContain('run live is paused');
     expect((await post('admission', { run: 'live', paused: true })).body).toContain('already');
     expect((await post('admission', { run: 'live', paused: false })).body).toContain('goes on');
-    const { rows } = await twin<TopicTwin>('/r/live/topics/control.json?dir=on');
+    const { rows } = await data<TopicData>('/r/live/topics/control.json?dir=on');
     expect(rows.map(({ value }) => (value as { kind: string }).kind)).toEqual(['pause', 'resume']);
     await heard(server, /control: resume live/);
   });
@@ -276,7 +276,7 @@ describe('a server with control', () => {
     const job = await ended();
     expect(job).toMatchObject({ run: 'first', kind: 'verify', state: 'done' });
     expect(job.output).toContain('is equal to its record, bit for bit');
-    expect((await twin<ReplayTwin>('/r/first/replay.json')).verified).toMatchObject({ ok: true });
+    expect((await data<ReplayData>('/r/first/replay.json')).verified).toMatchObject({ ok: true });
   });
 
   test('replays a run into another, under a free name', async () => {
@@ -284,14 +284,14 @@ describe('a server with control', () => {
     const job = await ended();
     expect(job).toMatchObject({ kind: 'replay', into: 'first-again-1', state: 'done' });
     expect(job.command).toMatch(/ replay first --from scored --into first-again-1$/);
-    const { runs: all } = await twin<RunsTwin>('/runs.json');
+    const { runs: all } = await data<RunsData>('/runs.json');
     expect(all.map(({ name }) => name)).toContain('first-again-1');
   });
 
   test('goes on when nobody listens any more', async () => {
     server.process.stderr!.destroy();
     expect((await post('admission', { run: 'live', paused: true })).verdict).toBe('200');
-    expect(await twin<ControlTwin>('/control.json')).toMatchObject({ control: true });
+    expect(await data<ControlData>('/control.json')).toMatchObject({ control: true });
   });
 
   test('ends what it started with itself', async () => {

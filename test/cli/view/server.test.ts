@@ -1,4 +1,4 @@
-/** The page's server by real HTTP: every twin of a small recorded run, the headers, the stream of a run that goes on. */
+/** The page's server by real HTTP: the data of every page of a small recorded run, the headers, the stream of a run that goes on. */
 import { mkdir } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,17 +11,17 @@ import { logFolder } from '../../../cli/runs.ts';
 import { checkedOptions, serveView } from '../../../cli/view/view.ts';
 import type { Viewer } from '../../../page/server/http/serve.ts';
 import type {
-  DiffTwin,
-  MetricsTwin,
-  OverviewTwin,
-  ParetoTwin,
-  QuestionTwin,
-  ReplayTwin,
-  RunsTwin,
-  TopicsTwin,
-  TopicTwin,
-  TrajectoryTwin,
-  WeightsTwin,
+  DiffData,
+  MetricsData,
+  OverviewData,
+  ParetoData,
+  QuestionData,
+  ReplayData,
+  RunsData,
+  TopicData,
+  TopicsData,
+  TrajectoryData,
+  WeightsData,
 } from '../../../page/wire/index.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
@@ -91,7 +91,7 @@ function ask(
   });
 }
 
-async function twin<T>(path: string): Promise<T> {
+async function data<T>(path: string): Promise<T> {
   const { status, body } = await ask(path);
   expect(`${status} ${status === 200 ? '' : body}`).toBe('200 ');
   return JSON.parse(body.toString()) as T;
@@ -99,7 +99,7 @@ async function twin<T>(path: string): Promise<T> {
 
 describe('the data of a view', () => {
   test('lists every run, newest first, with its step and its reward', async () => {
-    const { runs: rows, folder: path, commands } = await twin<RunsTwin>('/runs.json');
+    const { runs: rows, folder: path, commands } = await data<RunsData>('/runs.json');
     expect(path).toBe(runs);
     expect(commands[0]).toBe('npx millrace run quickstart --run first');
     expect(rows.map(({ name }) => name).sort()).toEqual(['first', 'second']);
@@ -109,7 +109,7 @@ describe('the data of a view', () => {
 
   test('shows the topics, curves and settings of a run', async () => {
     const { run, mill, curves, absent, behind, settings } =
-      await twin<OverviewTwin>('/r/first.json');
+      await data<OverviewData>('/r/first.json');
     expect(run).toMatchObject({ name: 'first', state: 'done', log: 'folder' });
     expect(mill.topics.find(({ name }) => name === 'weights')?.records).toBe(run.step! + 1);
     expect(mill.health.text).toBe(`Finished after step ${run.step}.`);
@@ -120,7 +120,7 @@ describe('the data of a view', () => {
   });
 
   test('has curves over steps and time, whole and in part, beside those of another run', async () => {
-    const whole = await twin<MetricsTwin>(
+    const whole = await data<MetricsData>(
       '/r/first/metrics.json?m=reward/mean,nope&with=second,third',
     );
     const [own, other] = whole.series;
@@ -137,31 +137,31 @@ describe('the data of a view', () => {
     expect(whole.missing).toEqual(['third']);
     expect(whole.names.map(({ name }) => name)).toContain('policy/lag');
     const [from, to] = [own!.step[1]!, own!.step[2]!];
-    const part = await twin<MetricsTwin>(
+    const part = await data<MetricsData>(
       `/r/first/metrics.json?m=reward/mean&x=time&from=${from}&to=${to}`,
     );
     expect(part.series[0]!.step).toEqual([from, to]);
     expect(part.series[0]!.mean).toEqual(own!.mean.slice(1, 3));
     expect(part.series[0]!.x[0]).toBeGreaterThan(1e3);
-    const few = await twin<MetricsTwin>('/r/first/metrics.json?m=reward/mean&n=1');
+    const few = await data<MetricsData>('/r/first/metrics.json?m=reward/mean&n=1');
     expect(few.series[0]!.count).toEqual([own!.total]);
   });
 
   test('has the records of a topic once each, backwards, forwards and filtered', async () => {
-    const { topics: all } = await twin<TopicsTwin>('/r/first/topics.json');
+    const { topics: all } = await data<TopicsData>('/r/first/topics.json');
     const records = all.find(({ name }) => name === 'rollouts')!.records;
     for (const dir of ['back', 'on'] as const) {
       const seen: number[] = [];
       let next: string | null = `dir=${dir}`;
       while (next !== null) {
-        const page: TopicTwin = await twin(`/r/first/topics/rollouts.json?${next}&limit=30`);
+        const page: TopicData = await data(`/r/first/topics/rollouts.json?${next}&limit=30`);
         seen.push(...page.rows.map(({ offset }) => offset));
         next = page.next;
       }
       const offsets = Array.from({ length: records }, (_, i) => i);
       expect(seen).toEqual(dir === 'on' ? offsets : offsets.reverse());
     }
-    const filtered = await twin<TopicTwin>(
+    const filtered = await data<TopicData>(
       '/r/first/topics/rollouts.json?where=index=1&limit=1000',
     );
     expect(filtered.where).toBe('index = 1');
@@ -169,9 +169,9 @@ describe('the data of a view', () => {
     expect(filtered.rows.length).toBeGreaterThan(0);
     expect(filtered.rows.length).toBeLessThan(records);
     const key = filtered.rows[0]!.key;
-    const ofKey = await twin<TopicTwin>(`/r/first/topics/rollouts.json?key=${key}&limit=1000`);
+    const ofKey = await data<TopicData>(`/r/first/topics/rollouts.json?key=${key}&limit=1000`);
     expect(new Set(ofKey.rows.map((row) => row.key))).toEqual(new Set([key]));
-    const one = await twin<TopicTwin>('/r/first/topics/rollouts.json?offset=3&limit=1&full=1');
+    const one = await data<TopicData>('/r/first/topics/rollouts.json?offset=3&limit=1&full=1');
     expect(one.rows).toMatchObject([{ ref: '3', offset: 3, cut: false }]);
     expect(one.rows[0]!.links[0]).toEqual({ label: 'trajectory', href: '/r/first/t/3' });
     const lines = (await ask('/r/first/topics/metrics.ndjson?limit=3')).body
@@ -182,9 +182,9 @@ describe('the data of a view', () => {
   });
 
   test('shows a question and a rollout with groups, verdicts, training step and neighbours', async () => {
-    const { points } = await twin<ParetoTwin>('/r/first/pareto.json');
+    const { points } = await data<ParetoData>('/r/first/pareto.json');
     const kept = points.find((point) => point.kept)!;
-    const asked = await twin<QuestionTwin>(`/r/first/q/${encodeURIComponent(kept.question)}.json`);
+    const asked = await data<QuestionData>(`/r/first/q/${encodeURIComponent(kept.question)}.json`);
     expect(asked.question.id).toBe(kept.question);
     // An index found them all: nothing was left out.
     expect(asked.scanned).toBeGreaterThan(0);
@@ -195,7 +195,7 @@ describe('the data of a view', () => {
     const group = asked.groups.find(({ batch }) => batch !== null)!;
     expect(group.rollouts).toHaveLength(group.size);
     const { ref, id } = group.rollouts[1]!;
-    const read = await twin<TrajectoryTwin>(`/r/first/t/${ref}.json`);
+    const read = await data<TrajectoryData>(`/r/first/t/${ref}.json`);
     expect(read.rollout).toMatchObject({ ref, id, reward: group.rollouts[1]!.reward });
     expect(read.before).toBe(group.rollouts[0]!.ref);
     expect(read.after).toBe(group.rollouts[2]!.ref);
@@ -206,28 +206,28 @@ describe('the data of a view', () => {
     expect(read.tokens).toBeNull();
     expect(read.tokensWhy).toContain('tokenizer');
     expect((await ask(`/r/first/t/${ref}/tokens.bin`)).status).toBe(404);
-    const byId = await twin<TrajectoryTwin>(`/r/first/t/${encodeURIComponent(id)}.json`);
+    const byId = await data<TrajectoryData>(`/r/first/t/${encodeURIComponent(id)}.json`);
     expect(byId.rollout.ref).toBe(ref);
   });
 
   test('shows the Pareto fronts of a round over the chosen axes', async () => {
-    const { rounds, points, verdicts, total } = await twin<ParetoTwin>(
+    const { rounds, points, verdicts, total } = await data<ParetoData>(
       '/r/first/pareto.json?round=1&x=reward&y=spreadCalls',
     );
     expect(rounds).toContain(1);
     expect(points).toHaveLength(total);
     expect(Object.values(verdicts).reduce((a, b) => a + b, 0)).toBe(total);
     expect(points.every(({ x, reward }) => x === reward)).toBe(true);
-    const byStep = await twin<ParetoTwin>('/r/first/pareto.json?step=1');
+    const byStep = await data<ParetoData>('/r/first/pareto.json?step=1');
     expect(byStep.round).toBe(1);
   });
 
   test('lists each version of the weights with its step, parent and batch', async () => {
-    const { steps, commands, verified } = await twin<ReplayTwin>('/r/first/replay.json');
+    const { steps, commands, verified } = await data<ReplayData>('/r/first/replay.json');
     expect(steps[0]).toMatchObject({ step: 0, version: 0 });
     expect(verified).toBeNull();
     expect(commands[0]!.command).toBe('npx millrace replay first --verify');
-    const second = await twin<WeightsTwin>('/r/first/weights/2.json');
+    const second = await data<WeightsData>('/r/first/weights/2.json');
     expect(second).toMatchObject({ version: 2, parent: 1, step: 2, before: 1, after: 3 });
     expect(second.digest).toBe(steps[2]!.digest);
     expect(second.batch).toMatchObject({ step: 2 });
@@ -237,8 +237,8 @@ describe('the data of a view', () => {
   });
 
   test('shows how two runs differ in settings, answers and records', async () => {
-    let diff: DiffTwin;
-    do diff = await twin<DiffTwin>('/diff/first..second.json');
+    let diff: DiffData;
+    do diff = await data<DiffData>('/diff/first..second.json');
     while (diff.divergence.state === 'pending');
     expect(diff.settings).toEqual([{ name: 'keep', a: 7, b: 6 }]);
     expect(diff.paired?.questions).toBe(3);
@@ -246,24 +246,24 @@ describe('the data of a view', () => {
     const { solvedToFailed, failedToSolved, flips } = diff.paired!;
     expect(flips).toHaveLength(solvedToFailed + failedToSolved);
     expect(diff.divergence).toMatchObject({ state: 'differs', topic: 'rollouts', version: 0 });
-    expect((await twin<DiffTwin>('/diff/first..first.json')).divergence.state).toMatch(
+    expect((await data<DiffData>('/diff/first..first.json')).divergence.state).toMatch(
       /pending|same/,
     );
   });
 
   test('as of a step has nothing later than that step', async () => {
-    const then = await twin<OverviewTwin>('/r/first.json?at=step:2');
-    const live = await twin<OverviewTwin>('/r/first.json');
+    const then = await data<OverviewData>('/r/first.json?at=step:2');
+    const live = await data<OverviewData>('/r/first.json');
     expect(then.at).toMatchObject({ step: 2, version: 2 });
     expect(then.run).toMatchObject({ step: 2, version: 2 });
-    const records = (of: OverviewTwin, topic: string) =>
+    const records = (of: OverviewData, topic: string) =>
       of.mill.topics.find(({ name }) => name === topic)!.records;
     expect(records(then, 'weights')).toBe(3);
     expect(records(then, 'rollouts')).toBeLessThan(records(live, 'rollouts'));
     expect(Math.max(...then.curves[0]!.step)).toBe(2);
-    const rows = await twin<TopicTwin>('/r/first/topics/weights.json?at=step:2');
+    const rows = await data<TopicData>('/r/first/topics/weights.json?at=step:2');
     expect(rows.rows.map(({ offset }) => offset)).toEqual([2, 1, 0]);
-    const byOffset = await twin<OverviewTwin>(`/r/first.json?at=offset:${then.at!.ref}`);
+    const byOffset = await data<OverviewData>(`/r/first.json?at=offset:${then.at!.ref}`);
     expect(byOffset.at).toEqual(then.at);
   });
 

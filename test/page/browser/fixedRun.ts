@@ -1,12 +1,12 @@
 /** A run that is the same for ever, as a page frozen into a file: what its pictures show depends on the page alone. */
 import {
   type Frozen,
-  type MetricsTwin,
+  type MetricsData,
   type Mill,
   type MillStage,
-  type OverviewTwin,
-  type ParetoTwin,
-  type QuestionTwin,
+  type OverviewData,
+  type ParetoData,
+  type QuestionData,
   type RolloutRow,
   type RunHead,
   type Series,
@@ -79,15 +79,15 @@ function series(run: string, name: string, phase: number, several = false): Seri
 const curves = ['reward/mean', 'accuracy/mean', 'entropy/mean'].map((name, i) =>
   series('fixed', name, i),
 );
-const overview: OverviewTwin = {
+const overview: OverviewData = {
   ...{ ...ofRun, cursor: '', behind: 0, mill, curves, absent: [], settings: [] },
 };
-const metrics: MetricsTwin = {
+const metrics: MetricsData = {
   ...{ ...ofRun, cursor: '', behind: 0, names: [], x: 'step', absent: [], missing: [] },
   series: [series('fixed', 'loss', 0), series('beside', 'loss', 2, true)],
 };
 
-const points: ParetoTwin['points'] = Array.from({ length: 60 }, (_, i) => ({
+const points: ParetoData['points'] = Array.from({ length: 60 }, (_, i) => ({
   ...{ question: `q-${i}`, ref: String(i), scored: String(i), front: i % 5, kept: i % 3 > 0 },
   ...{
     x: ((i * 7) % 20) / 20,
@@ -96,7 +96,7 @@ const points: ParetoTwin['points'] = Array.from({ length: 60 }, (_, i) => ({
   },
   ...{ distance: 1, correct: 0.5, calls: 1, reward: 0.5 },
 }));
-const pareto: ParetoTwin = {
+const pareto: ParetoData = {
   ...{ ...ofRun, round: 1, rounds: [1], x: 'spreadCalls', y: 'spreadCorrect', points },
   axes: [
     { name: 'spreadCalls', about: 'spread of calls' },
@@ -112,7 +112,7 @@ function rolloutRow(index: number, parent: RolloutRow['parent'], tokens: number)
     ...{ reward: index / 4, parts: {}, advantage: 0, correct: index % 2 === 0, ms: 10 },
   };
 }
-const question: QuestionTwin = {
+const question: QuestionData = {
   ...ofRun,
   question: { id: 'q', text: 'Which?', answers: ['this'], source: 'fixed', ability: 'qa' },
   groups: [
@@ -139,7 +139,7 @@ const question: QuestionTwin = {
 
 export const fixedRun: Frozen = {
   ...{ wire: WIRE, frozenMs: nowMs, start: '/r/fixed', bins: {}, leftOut: '' },
-  twins: {
+  json: {
     '/r/fixed.json': overview,
     '/r/fixed/metrics.json': metrics,
     '/r/fixed/pareto.json': pareto,

@@ -77,8 +77,8 @@ withBrowser('a page of another site', () => {
     })()`);
     expect((await answer).status()).toBe(403);
     await page.waitForURL(url);
-    const twin = await seen.context.request.get(`${viewer.origin}/control.json`);
-    expect(await twin.json()).toMatchObject({ control: true, job: null });
+    const data = await seen.context.request.get(`${viewer.origin}/control.json`);
+    expect(await data.json()).toMatchObject({ control: true, job: null });
   });
 
   test('has no access by a name of its own that leads to this machine', async () => {

@@ -1,13 +1,13 @@
 /** Addresses of the page: what each names, and that what is written is read again. */
 import { describe, expect, test } from '@jest/globals';
 import {
+  dataUrl,
   hrefOf,
   pathOf,
   queryOf,
   routeOf,
   searchOf,
   stepOf,
-  twinOf,
   withQuery,
 } from '../../../page/browser/logic/route.ts';
 
@@ -72,8 +72,8 @@ describe('a query of the page', () => {
 });
 
 test('every view has its data at its address with .json', () => {
-  expect(twinOf('/')).toBe('/runs.json');
-  expect(twinOf('/r/mine', { at: 'step:3' })).toBe('/r/mine.json?at=step:3');
+  expect(dataUrl('/')).toBe('/runs.json');
+  expect(dataUrl('/r/mine', { at: 'step:3' })).toBe('/r/mine.json?at=step:3');
   expect(hrefOf({ page: 'topics', run: 'mine', id: 'rollouts' }, { offset: '3' })).toBe(
     '/r/mine/topics/rollouts?offset=3',
   );

@@ -1,7 +1,7 @@
 /** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import type { TrajectoryTwin } from '../../../page/wire/index.ts';
+import type { TrajectoryData } from '../../../page/wire/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { violations } from './axe.ts';
@@ -223,7 +223,7 @@ withBrowser('the page of a finished run', () => {
     const rows = page.locator('.parts tr');
     await rows.first().waitFor();
     // The place of this rollout and of the others, from 0 (the least of the group) to 1, as it is drawn and as the numbers are.
-    const { rollout, group } = await page.evaluate<Pick<TrajectoryTwin, 'rollout' | 'group'>>(
+    const { rollout, group } = await page.evaluate<Pick<TrajectoryData, 'rollout' | 'group'>>(
       `fetch('/r/tiny/t/${rolloutId}.json').then((answer) => answer.json())`,
     );
     for (const [name, part] of Object.entries(rollout.parts)) {

@@ -1,6 +1,6 @@
 /** What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least expected tokens. */
 import { fixed, signed } from '../../../../summary/format/index.ts';
-import type { TrajectoryTwin } from '../../../wire/index.ts';
+import type { TrajectoryData } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { copy } from '../../data/take.ts';
@@ -14,7 +14,7 @@ export function Facts({
   run,
   tokens,
 }: {
-  readonly data: TrajectoryTwin;
+  readonly data: TrajectoryData;
   readonly run: string;
   readonly tokens: Tokens | null;
 }) {

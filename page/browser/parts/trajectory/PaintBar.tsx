@@ -1,5 +1,5 @@
 /** How the text of a trajectory is coloured: the choice, its scale, and the strip of the whole response. */
-import type { TrajectoryTwin } from '../../../wire/index.ts';
+import type { TrajectoryData } from '../../../wire/index.ts';
 import { setQuery } from '../../data/place.ts';
 import { isKnown, type Paint, paints, versionName } from '../../logic/paint.ts';
 import type { Tokens } from '../../logic/tokens.ts';
@@ -21,7 +21,7 @@ export function PaintBar({
   readonly paint: Paint;
   readonly tokens: Tokens | null;
   readonly why: string;
-  readonly data: TrajectoryTwin;
+  readonly data: TrajectoryData;
 }) {
   if (data.tokens === null) return <p class="note">{why}</p>;
   return (
@@ -50,7 +50,7 @@ export function PaintBar({
   );
 }
 
-function Scale({ paint, data }: { readonly paint: Paint; readonly data: TrajectoryTwin }) {
+function Scale({ paint, data }: { readonly paint: Paint; readonly data: TrajectoryData }) {
   if (paint === 'none') return null;
   if (paint === 'version') {
     const first = data.facts.spans[0]?.version ?? 0;

@@ -1,6 +1,6 @@
 /** The text of a trajectory: its turns, coloured, and the token that was chosen in it. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import type { TrajectoryTwin } from '../../../wire/index.ts';
+import type { TrajectoryData } from '../../../wire/index.ts';
 import { caretAt } from '../../data/caret.ts';
 import { setQuery } from '../../data/place.ts';
 import { blocksOf } from '../../logic/blocks.ts';
@@ -22,7 +22,7 @@ export function Turns({
   closed,
   onFull,
 }: {
-  readonly data: TrajectoryTwin;
+  readonly data: TrajectoryData;
   readonly tokens: Tokens | null;
   readonly paint: Paint;
   readonly turn: number | null;

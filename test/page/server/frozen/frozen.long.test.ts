@@ -18,9 +18,9 @@ import type { Assets } from '../../../../page/server/http/assets.ts';
 import {
   type Frozen,
   frozenKey,
-  type OverviewTwin,
-  type TrajectoryTwin,
-  type WeightsTwin,
+  type OverviewData,
+  type TrajectoryData,
+  type WeightsData,
 } from '../../../../page/wire/index.ts';
 import { html } from '../../../../summary/html/html.ts';
 import { reportPage } from '../../../../summary/html/reportPage.ts';
@@ -67,26 +67,26 @@ const built: Assets = {
 
 describe('a frozen page', () => {
   test('holds the data that its views ask for, and says what is left out', async () => {
-    const { twins, start, leftOut } = await frozen();
+    const { json, start, leftOut } = await frozen();
     expect(start).toBe('/r/first/results');
-    const overview = twins['/r/first.json'] as OverviewTwin;
+    const overview = json['/r/first.json'] as OverviewData;
     expect(overview.run.name).toBe('first');
     for (const page of ['metrics', 'topics', 'pareto', 'replay', 'topics/rollouts']) {
-      expect(Object.keys(twins)).toContain(`/r/first/${page}.json`);
+      expect(Object.keys(json)).toContain(`/r/first/${page}.json`);
     }
-    expect(twins[frozenKey('/r/first/pareto.json', { round: '1', x: 'calls' })]).toBeDefined();
-    expect((twins['/r/first/weights/2.json'] as WeightsTwin).version).toBe(2);
-    const trajectories = Object.keys(twins).filter((key) => /\/t\/\d+\.json$/.test(key));
+    expect(json[frozenKey('/r/first/pareto.json', { round: '1', x: 'calls' })]).toBeDefined();
+    expect((json['/r/first/weights/2.json'] as WeightsData).version).toBe(2);
+    const trajectories = Object.keys(json).filter((key) => /\/t\/\d+\.json$/.test(key));
     expect(trajectories).toHaveLength(10);
-    const { question } = twins[trajectories[0]!] as TrajectoryTwin;
-    expect(twins[`/r/first/q/${encodeURIComponent(question.id)}.json`]).toBeDefined();
+    const { question } = json[trajectories[0]!] as TrajectoryData;
+    expect(json[`/r/first/q/${encodeURIComponent(question.id)}.json`]).toBeDefined();
     const all = overview.mill.topics.find(({ name }) => name === 'rollouts')!.records;
     expect(leftOut).toBe(`It holds 10 of ${all} trajectories.`);
   });
 
   test('never exceeds its limit, and says so', async () => {
-    const { twins, bins, leftOut } = await frozen({ trajectoriesMax: 200, bytesMax: 60_000 });
-    expect(JSON.stringify({ twins, bins }).length).toBeLessThan(61_000);
+    const { json, bins, leftOut } = await frozen({ trajectoriesMax: 200, bytesMax: 60_000 });
+    expect(JSON.stringify({ json, bins }).length).toBeLessThan(61_000);
     expect(leftOut).toMatch(
       /^It holds \d+ of \d+ trajectories, since the file holds at most 58.6 KiB\.$/,
     );

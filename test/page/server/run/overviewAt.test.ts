@@ -2,11 +2,11 @@
 import { expect, test } from '@jest/globals';
 import type { Moment } from '../../../../page/server/run/moment.ts';
 import { millAt } from '../../../../page/server/views/overview.ts';
-import type { OverviewTwin } from '../../../../page/wire/index.ts';
+import type { OverviewData } from '../../../../page/wire/index.ts';
 import { fixedRun } from '../../browser/fixedRun.ts';
 
 test('the overview as of a step has the records of that moment, and nothing of what stages did since', () => {
-  const { mill } = fixedRun.twins['/r/fixed.json'] as OverviewTwin;
+  const { mill } = fixedRun.json['/r/fixed.json'] as OverviewData;
   const at = { step: 2, version: 2, atMs: 5, ref: '2' };
   const moment: Moment = { at, endOf: () => undefined, recordsOf: () => 7 };
   const then = millAt(mill, moment);

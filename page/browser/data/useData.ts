@@ -1,5 +1,5 @@
 /**
- * Twins: the data behind views, asked for by their addresses. Answers that were read lately are kept (at most 8 MB of them),
+ * The data behind views, asked for by address. Answers that were read lately are kept (at most 8 MB of them),
  * shown at once when they are wanted again, and asked for anew. What was there stays while something newer is on its way.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -20,7 +20,7 @@ export interface Answer<T> {
 const cacheBytes = 8_000_000;
 const kept = recent<unknown>(cacheBytes);
 
-class TwinProblem extends Error {
+class DataProblem extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
@@ -32,9 +32,9 @@ class TwinProblem extends Error {
 async function ask(url: string, signal: AbortSignal): Promise<unknown> {
   if (frozen !== null) {
     const [path, search = ''] = url.split('?');
-    const answer = frozen.twins[frozenKey(path!, queryOf(search))] ?? frozen.twins[path!];
+    const answer = frozen.json[frozenKey(path!, queryOf(search))] ?? frozen.json[path!];
     if (answer !== undefined) return answer;
-    throw new TwinProblem({
+    throw new DataProblem({
       code: 'NOT_FROZEN',
       message: `This is not in the file. ${frozen.leftOut} Open the run with \`millrace view\` to see all of it.`,
     });
@@ -44,14 +44,14 @@ async function ask(url: string, signal: AbortSignal): Promise<unknown> {
     response = await fetch(url, { signal, headers: { Accept: 'application/json' } });
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new TwinProblem({
+    throw new DataProblem({
       code: 'UNREACHABLE',
       message:
         'The server of this page does not answer. Start `millrace view` again; the page goes on by itself.',
     });
   }
   const text = await response.text();
-  if (!response.ok) throw new TwinProblem(problemOf(text, response.status));
+  if (!response.ok) throw new DataProblem(problemOf(text, response.status));
   const data = JSON.parse(text) as { readonly nowMs?: number };
   if (typeof data.nowMs === 'number') heardTime(data.nowMs);
   kept.put(url, data, text.length);
@@ -68,8 +68,8 @@ function problemOf(text: string, status: number): Problem {
   return { code: `HTTP_${status}`, message: `The server answered with status ${status}.` };
 }
 
-/** Asks for the twin, and again whenever `revision` changes; null asks for nothing. */
-export function useTwin<T>(url: string | null, revision: unknown = 0): Answer<T> {
+/** Asks for the data, and again whenever `revision` changes; null asks for nothing. */
+export function useData<T>(url: string | null, revision: unknown = 0): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T> & { readonly url: string | null }>({
     url: null,
     data: null,
@@ -90,7 +90,7 @@ export function useTwin<T>(url: string | null, revision: unknown = 0): Answer<T>
       (error) => {
         if (abort.signal.aborted) return;
         const problem =
-          error instanceof TwinProblem ? error.problem : { code: 'PAGE', message: String(error) };
+          error instanceof DataProblem ? error.problem : { code: 'PAGE', message: String(error) };
         // What could be read a moment ago is still true where the server is only away.
         const data = problem.code === 'UNREACHABLE' ? before : null;
         setAnswer({ url, data, problem, loading: false });
