@@ -1,7 +1,7 @@
 /** The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one sentence. Pure. */
 import type { TopicStat } from '../../../streams/index.ts';
 import { isLive, isOld, type Live, type RunFacts, type StageRow } from '../../../summary/index.ts';
-import { topics } from '../../../topics/index.ts';
+import { allTopics, topics } from '../../../topics/index.ts';
 import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';
 import type { Moment } from './moment.ts';
@@ -27,7 +27,7 @@ export interface MillParts {
   readonly recent: Recent;
 }
 
-const about = new Map(Object.values(topics).map((topic) => [topic.name, topic.about]));
+const about = new Map(allTopics.map((topic) => [topic.name, topic.about]));
 const order = new Map([...about.keys()].map((name, i) => [name, i]));
 
 export function millOf(parts: MillParts): Mill {

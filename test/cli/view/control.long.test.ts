@@ -218,7 +218,7 @@ describe('a server with control', () => {
     server = millrace('view', '--control', '--runs', runs, '--port', '0', '--token', token);
     await heard(server, /page at/);
     port = Number(/page at http:\/\/127\.0\.0\.1:(\d+)/.exec(server.said)![1]);
-    control = /token of control: (\S+)/.exec(server.said)![1]!;
+    control = /control token: (\S+)/.exec(server.said)![1]!;
     await heard(run, /at work/);
   });
   afterAll(async () => {
@@ -262,7 +262,7 @@ describe('a server with control', () => {
     expect(paused.verdict).toBe('200');
     expect(paused.body).toContain('run live is paused');
     expect((await post('admission', { run: 'live', paused: true })).body).toContain('already');
-    expect((await post('admission', { run: 'live', paused: false })).body).toContain('goes on');
+    expect((await post('admission', { run: 'live', paused: false })).body).toContain('resumed');
     const { rows } = await data<TopicData>('/r/live/topics/control.json?dir=on');
     expect(rows.map(({ value }) => (value as { kind: string }).kind)).toEqual(['pause', 'resume']);
     await heard(server, /control: resume live/);

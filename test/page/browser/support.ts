@@ -33,7 +33,7 @@ export async function view(runs: string, port = 0, more: readonly string[] = [])
   const child = command('view', '--runs', runs, '--port', String(port), '--token', token, ...more);
   const [, control = '', link = ''] = await said(
     child,
-    /(?:token of control: (\S+)[\s\S]*)?page at (http\S+)/,
+    /(?:control token: (\S+)[\s\S]*)?page at (http\S+)/,
   );
   const url = new URL(link);
   return { link, origin: url.origin, port: Number(url.port), control, kill: () => end(child) };

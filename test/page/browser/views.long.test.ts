@@ -248,7 +248,7 @@ withBrowser('the page of a finished run', () => {
       await field.fill('a wrong one');
       await page.getByRole('button', { name: 'Use it' }).click();
       await page.getByRole('button', { name: 'Verify' }).click();
-      await page.getByText('the token of control is missing or wrong').waitFor();
+      await page.getByText('the control token is missing or wrong').waitFor();
       await field.fill(controlled.control);
       await page.getByRole('button', { name: 'Use it' }).click();
       await page.getByRole('button', { name: 'Verify' }).click();
