@@ -27,7 +27,7 @@ describe('patterns', () => {
   it('name topics that the job defines too, if the log has them', () => {
     expect(names('*')).toHaveLength(Object.keys(topics).length + 2);
     expect(names('own-*', 'metrics')).toEqual(['metrics', 'own-one', 'own-two']);
-    expect(() => names('own')).toThrow(/no topic "own"\. There are: .*, own-one, own-two$/);
+    expect(() => names('own')).toThrow(/no topic "own"\. Topics: .*, own-one, own-two$/);
     expect(() => names('own-ones')).toThrow(/Did you mean own-one\?/);
   });
 

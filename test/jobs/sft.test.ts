@@ -118,7 +118,7 @@ describe('fine-tuning on a file', () => {
     for (const epoch of epochs) expect(new Set(epoch)).toEqual(new Set(rows));
     expect(epochs[0]).not.toEqual(epochs[1]);
     expect(printed[0]).toMatch(
-      /^data: 11 conversations \(rows that cannot be used, see the dead letters: 2\)/,
+      /^data: 11 conversations \(and 2 unusable rows, see the dead letters\)/,
     );
     expect(printed.at(-1)).toMatch(/step 6 of 6 · 4 examples/);
   });
@@ -194,7 +194,7 @@ describe('fine-tuning on a file', () => {
     const nothing = join(folder.path, 'nothing.jsonl');
     await writeFile(nothing, '{"text": 1}\n');
     await expect(run({ data: nothing })).rejects.toThrow(
-      /no usable row in .*nothing\.jsonl; first row: .*nothing\.jsonl 1: has none of messages/,
+      /no usable row in .*nothing\.jsonl; first row: .*nothing\.jsonl 1: has none of the fields messages/,
     );
     await expect(run({ data: 'nosuch.jsonl' })).rejects.toThrow(
       /data file nosuch\.jsonl does not exist/,
