@@ -10,6 +10,7 @@
  * A file may name its columns and roles otherwise (`Columns`, as in LLaMA-Factory's dataset_info.json). Pure
  * functions of a row; complaints name the field as the file has it.
  */
+import { jsonIn } from '../base/text/index.ts';
 import type { ChatCall, ChatTurn } from '../topics/index.ts';
 import { kindName } from './rawRow.ts';
 
@@ -193,7 +194,7 @@ function chat(fields: Fields, form: 'sharegpt' | 'openai', columns: Columns): Ch
 
 /** `value` of a `function_call`: one call or a list of them, as JSON. */
 function writtenCalls(text: string, at: string): ChatCall[] {
-  const calls = parsedJson(text);
+  const calls = jsonIn(text);
   const all = Array.isArray(calls) ? calls : [calls];
   if (all.length === 0) throw new WrongRow(at, 'has no call');
   return all.map((call) => {
@@ -264,7 +265,7 @@ function argumentsText(given: unknown): string {
 function functionsOf(fields: Fields, column: string | null): string {
   const given = column === null ? undefined : fields[column];
   if (isAbsent(given)) return '';
-  const list = typeof given === 'string' ? parsedJson(given) : given;
+  const list = typeof given === 'string' ? jsonIn(given) : given;
   if (Array.isArray(list)) return list.length === 0 ? '' : json(list);
   throw new WrongRow(column ?? 'tools', 'must be a list of functions, or such a list as JSON');
 }
@@ -296,17 +297,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 function listed(value: unknown): readonly unknown[] | null {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return null;
-  const list = parsedJson(value);
+  const list = jsonIn(value);
   return Array.isArray(list) ? list : null;
-}
-
-/** Undefined where it is not JSON. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function json(value: unknown): string {

@@ -4,5 +4,6 @@ export { canonicalJson } from './canonicalJson.ts';
 export { counted } from './counted.ts';
 export { csvCell } from './csvCell.ts';
 export { durationMs } from './duration.ts';
+export { jsonIn } from './jsonIn.ts';
 export { literal } from './literal.ts';
 export { escaped, replaceHidden, visible, visibleLines } from './visible.ts';

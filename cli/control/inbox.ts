@@ -11,6 +11,7 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, messageOf, replaceFile } from '../../base/index.ts';
+import { jsonIn } from '../../base/text/index.ts';
 import type { Log } from '../../streams/index.ts';
 import { type ControlRecord, topics } from '../../topics/index.ts';
 import { openRunLog, type Run } from '../runs.ts';
@@ -105,7 +106,7 @@ async function takeAll(folder: string, log: Log, notice: (line: string) => void)
   for (const name of names.filter((each) => each.endsWith('.json')).sort()) {
     const path = join(folder, name);
     const text = await readFile(path, 'utf8');
-    const read = requests.safeParse(jsonOf(text));
+    const read = requests.safeParse(jsonIn(text));
     if (!read.success) {
       await rename(path, `${path}.bad`);
       notice(`${path} is not a command for a run; renamed it to ${name}.bad`);
@@ -115,13 +116,5 @@ async function takeAll(folder: string, log: Log, notice: (line: string) => void)
       for (const one of read.data) tx.append(topics.control, one);
     });
     await rm(path, { force: true });
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

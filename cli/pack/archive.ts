@@ -9,6 +9,7 @@ import { join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
+import { jsonIn } from '../../base/text/index.ts';
 
 export const MANIFEST = 'pack.json';
 
@@ -57,7 +58,7 @@ export function mustBeStated(
 }
 
 function parsed(archive: string, text: string): Manifest {
-  const found = manifest.safeParse(json(text));
+  const found = manifest.safeParse(jsonIn(text));
   if (found.success) return found.data;
   throw refused(archive, `it is not a packed run (no ${MANIFEST})`);
 }
@@ -81,12 +82,4 @@ export function refused(archive: string, why: string, cause?: unknown): Millrace
     context: { archive },
     ...(cause === undefined ? {} : { cause }),
   });
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -9,6 +9,7 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, replaceFile, systemCode } from '../../base/index.ts';
+import { jsonIn } from '../../base/text/index.ts';
 import { type AskedBy, callFaults, type Dialect } from '../../operators/dialect/index.ts';
 import { isDialectName, systemPrompt, usualDialect } from '../dialects/dialectOf.ts';
 
@@ -125,7 +126,7 @@ export function bringsDialect({ promptMax, dialect }: Readonly<Record<string, un
 
 async function ofOldRun(folder: string): Promise<KnownPrompt | null> {
   const text = await textAt(join(folder, 'run.json'));
-  const found = text === null ? null : oldRun.safeParse(json(text));
+  const found = text === null ? null : oldRun.safeParse(jsonIn(text));
   if (found === null || !found.success) return null;
   const { settings } = found.data;
   const { dialect: set, callFaults: faults, system: file, promptMax, prompt } = settings;
@@ -151,12 +152,4 @@ async function textAt(path: string): Promise<string | null> {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;
   });
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

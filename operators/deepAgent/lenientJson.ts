@@ -1,21 +1,14 @@
 /**
  * JSON as models write it: line breaks and tabs may stand in its strings as they are, as in a program that is an argument.
  */
+import { jsonIn } from '../../base/text/index.ts';
 
 /** The value; undefined where the text is no JSON in this sense either. */
 export function lenientJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return parsed(withEscapes(text));
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return jsonIn(withEscapes(text));
   }
 }
 

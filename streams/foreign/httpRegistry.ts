@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import { Exchange, isRedirect, NoReply, saidIn } from '../../base/http/index.ts';
 import { keepLogin, MillraceError, sleepClock, systemClock } from '../../base/index.ts';
+import { jsonIn } from '../../base/text/index.ts';
 import type { RegistrySettings } from './kafkaUrl.ts';
 import type { SchemaRegistry } from './wireFormat.ts';
 
@@ -21,7 +22,7 @@ const NEVER = new AbortController().signal;
 
 const schemaId = z.object({ id: z.int().nonnegative() });
 const versionNumbers = z.array(z.int());
-const schemaText = z.object({ schema: z.string().transform(json) });
+const schemaText = z.object({ schema: z.string().transform(jsonIn) });
 
 interface Answer {
   /** 0: there was none, and `text` says why. */
@@ -136,7 +137,7 @@ export class HttpRegistry implements SchemaRegistry {
 
   /** What an answer holds. Fails with code `KAFKA` where it is of another form. */
   #read<T>(form: z.ZodType<T>, { status, text }: Answer): T {
-    const read = form.safeParse(json(text));
+    const read = form.safeParse(jsonIn(text));
     if (read.success) return read.data;
     throw this.#problem(
       `does not answer as a schema registry does (HTTP ${status}: ${saidIn(text)}); check its address`,
@@ -148,15 +149,6 @@ export class HttpRegistry implements SchemaRegistry {
     return new MillraceError('KAFKA', `the schema registry at ${url} ${what}`, {
       context: { url },
     });
-  }
-}
-
-/** Undefined: it is no JSON. */
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

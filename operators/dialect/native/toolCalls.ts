@@ -2,6 +2,7 @@
  * Calls as a policy with function calling writes them: a name and arguments as JSON. A tool takes one text, or, where its
  * schema has more than one argument or another kind, the arguments as JSON.
  */
+import { jsonIn } from '../../../base/text/index.ts';
 import type { Tool, ToolParameters } from '../../tools/tool.ts';
 import type { DialectCall } from '../dialect.ts';
 
@@ -42,13 +43,13 @@ export function functionOf({ name, about, parameters }: ToolSpec) {
 export function argumentsFor(input: string, spec: ToolSpec): Readonly<Record<string, unknown>> {
   const only = onlyText(spec);
   if (only !== null) return { [only]: input };
-  const json = parsed(input);
+  const json = jsonIn(input);
   return isObject(json) ? json : { input };
 }
 
 /** A call from its JSON; `text` = as the policy wrote it. */
 export function callFrom(text: string, tools: readonly ToolSpec[]): DialectCall {
-  const json = parsed(text);
+  const json = jsonIn(text);
   if (!isObject(json)) return fault('', 'a call is one JSON object with a name and its arguments');
   const { name } = json;
   const tool = tools.find((one) => one.name === name);
@@ -57,7 +58,7 @@ export function callFrom(text: string, tools: readonly ToolSpec[]): DialectCall 
     return fault('', `there is no tool ${JSON.stringify(name ?? null)}; there are: ${names}`);
   }
   const given = json.arguments ?? json.parameters ?? {};
-  const args = typeof given === 'string' ? parsed(given) : given;
+  const args = typeof given === 'string' ? jsonIn(given) : given;
   if (!isObject(args)) return fault(tool.name, `the arguments of ${tool.name} are one JSON object`);
   return withArguments(tool, args);
 }
@@ -83,15 +84,6 @@ export function withArguments(
 /** A call that cannot be made. */
 export function fault(tool: string, why: string): DialectCall {
   return { tool, input: '', fault: `Error: ${why}.` };
-}
-
-/** The JSON of a text; undefined where it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a JSON value is an object. */

@@ -1,7 +1,8 @@
 /** A tool of an MCP server as a tool of a job: what the policy wrote becomes arguments, what the server gives becomes text. */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { hasCode, messageOf, outsideText } from '../../../base/index.ts';
-import { isObject, onlyText, parsed, specOf } from '../../dialect/native/toolCalls.ts';
+import { jsonIn } from '../../../base/text/index.ts';
+import { isObject, onlyText, specOf } from '../../dialect/native/toolCalls.ts';
 import { outputText } from '../outputText.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';
 import type { McpServer } from './server.ts';
@@ -23,7 +24,7 @@ export function mcpTool(
   return {
     ...{ name, about, parameters, concurrencyMax, pure: false },
     async run(input, signal) {
-      const args = only === null ? parsed(input) : { [only]: input };
+      const args = only === null ? jsonIn(input) : { [only]: input };
       if (!isObject(args)) {
         const names = Object.keys(parameters.properties).join(', ');
         return failed(`Error: ${name} takes one JSON object with: ${names || 'nothing'}.`);

@@ -8,6 +8,7 @@
 import { z } from 'zod';
 import { Exchange, type HttpReply, isRedirect, NoReply, saidIn } from '../../../base/http/index.ts';
 import { outsideText, type SleepClock, withoutSecrets } from '../../../base/index.ts';
+import { jsonIn } from '../../../base/text/index.ts';
 import { toolDown } from '../tool.ts';
 import { programPython } from './programPython.ts';
 import { MARGIN, type ProgramLimits, type ProgramResult } from './programResult.ts';
@@ -111,7 +112,7 @@ function read(reply: HttpReply): ProgramResult | NotRun {
     return { kind: passes ? 'again' : 'never', reason };
   }
   const text = withoutSecrets(reply.text());
-  const parsed = runCodeReply.safeParse(jsonOf(text));
+  const parsed = runCodeReply.safeParse(jsonIn(text));
   if (!parsed.success)
     return { kind: 'again', reason: `does not answer as SandboxFusion does: ${saidIn(text)}` };
   const said = parsed.data;
@@ -132,14 +133,6 @@ function ended({ status, return_code: code, stdout, stderr }: CommandResult): Pr
   if (code === 0) return { kind: 'done', text: stdout ?? '' };
   const last = outsideText(complaints.trim().split('\n').at(-1) ?? '');
   return { kind: 'stopped', text: last === '' ? `exit status ${code ?? 'unknown'}` : last };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The program with what runs it, in ASCII alone: no name of the frame is among the program's own. */

@@ -8,6 +8,7 @@
 
 import type { Socket } from 'node:net';
 import { residentBytes, withoutSecrets } from '../../../base/index.ts';
+import { jsonIn } from '../../../base/text/index.ts';
 import { readLines } from './channel.ts';
 import { launch, pyodideFolder, type SandboxProcess } from './launch.ts';
 import { programPython } from './programPython.ts';
@@ -69,14 +70,6 @@ function isAnswer(message: unknown, id: number): message is Answer {
     typeof answer.worn === 'boolean' &&
     KINDS.includes(answer.kind as ProgramResultKind)
   );
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 export class Sandbox {
@@ -176,7 +169,7 @@ export class Sandbox {
     const { memoryMaxMiB, ...settings } = this.#settings;
     const ready = new Promise<boolean>((resolve) => {
       this.#hear = (line) =>
-        resolve((jsonOf(line ?? '') as { ready?: unknown } | null)?.ready === true);
+        resolve((jsonIn(line ?? '') as { ready?: unknown } | null)?.ready === true);
       setTimeout(() => resolve(false), START_MAX_MS).unref();
       void this.#gone.then(() => resolve(false));
     });
@@ -216,7 +209,7 @@ export class Sandbox {
 
   #answered(line: string | null): void {
     const pending = this.#pending;
-    const message = jsonOf(line ?? '');
+    const message = jsonIn(line ?? '');
     if (!pending || !isAnswer(message, pending.id)) {
       this.#kill({ kind: 'stopped', text: 'an unexpected answer' });
       return;

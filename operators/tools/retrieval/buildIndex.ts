@@ -9,6 +9,7 @@ import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { makeFolder, replaceFile } from '../../../base/index.ts';
+import { jsonIn } from '../../../base/text/index.ts';
 import type { TextEncoder } from '../../../model/encoder/index.ts';
 import { buildGraphs } from './buildGraphs.ts';
 import { IdSet } from './idSet.ts';
@@ -117,7 +118,7 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
     return fresh;
   }
   const path = join(to, STATE);
-  const state = stateIn(await readFile(path, 'utf8'));
+  const state = jsonIn(await readFile(path, 'utf8')) as State | undefined;
   const same = (field: 'corpus' | 'encoder'): boolean =>
     isDeepStrictEqual(state?.[field], JSON.parse(JSON.stringify(fresh[field])));
   for (const [field, what] of [
@@ -130,15 +131,6 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
         path,
       );
   return state as State;
-}
-
-/** Null where the file was damaged. */
-function stateIn(text: string): State | null {
-  try {
-    return JSON.parse(text) as State;
-  } catch {
-    return null;
-  }
 }
 
 async function keep({ to }: BuildOptions, state: State): Promise<void> {

@@ -11,6 +11,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { replaceFile } from '../../../base/index.ts';
+import { jsonIn } from '../../../base/text/index.ts';
 import { retrieverError } from './retrieverError.ts';
 
 /** The file that makes a folder an index. */
@@ -58,7 +59,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
       cause,
     );
   });
-  const json = parsed(text);
+  const json = jsonIn(text);
   const version = (json as { version?: unknown } | null)?.version;
   if (typeof version === 'number' && version !== VERSION)
     throw retrieverError(
@@ -70,14 +71,6 @@ export async function readManifest(folder: string): Promise<Manifest> {
   const [issue] = manifest.error.issues as [z.core.$ZodIssue];
   const field = issue.path.join('.');
   throw retrieverError(`${path} is damaged (${field || 'not JSON'}): ${AGAIN}`, path);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Makes the folder an index of these files. */

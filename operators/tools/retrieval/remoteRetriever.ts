@@ -20,6 +20,7 @@ import {
   type SleepClock,
   withoutSecrets,
 } from '../../../base/index.ts';
+import { jsonIn } from '../../../base/text/index.ts';
 import { toolDown } from '../tool.ts';
 import type { Hit, Retriever } from './retriever.ts';
 import { hitsIn, requestFor } from './wire.ts';
@@ -97,7 +98,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
         waitMs: retryAfterMs(reply.header('retry-after'), clock.now()),
       };
     }
-    const hits = hitsIn(parsed(withoutSecrets(reply.text())), route);
+    const hits = hitsIn(jsonIn(withoutSecrets(reply.text())), route);
     if (hits !== null) return hits;
     const reason = `the reply is not of the shape of ${route}: ${saidIn(reply.text())}`;
     return { kind: 'wrong', reason, again: false, waitMs: null };
@@ -146,12 +147,4 @@ export function remoteRetriever(options: RemoteOptions): Asks {
     },
     close: async () => exchange.close(),
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -5,9 +5,9 @@
  * one world, a resumed run finds it again in the cache that it is given, and a replay never asks, since every call is in
  * `tool-calls`. Arguments are checked before anybody is asked, and a wrong one has the same answer always.
  */
-import { canonicalJson } from '../../../base/text/index.ts';
+import { canonicalJson, jsonIn } from '../../../base/text/index.ts';
 import { argumentFault } from '../../deepAgent/tools/readCall.ts';
-import { isObject, parsed } from '../../dialect/native/toolCalls.ts';
+import { isObject } from '../../dialect/native/toolCalls.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
 import { isErrorResponse } from '../errorResponse.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';
@@ -31,7 +31,7 @@ export function simulatedTool(spec: SimulatedSpec, options: SimulatorOptions): T
     // The group decides too, and it is not in the input.
     pure: false,
     async run(input, signal, situation = {}) {
-      const given = parsed(input === '' ? '{}' : input);
+      const given = jsonIn(input === '' ? '{}' : input);
       if (!isObject(given)) return refused(`the arguments of ${name} are one JSON object`);
       const fault = argumentFault(spec, given);
       if (fault !== null) return refused(fault);

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Exchange } from '../../../../base/http/index.ts';
 import { hasCode, MillraceError, outsideText, systemCode } from '../../../../base/index.ts';
+import { jsonIn } from '../../../../base/text/index.ts';
 import { indexWheels } from './indexWheels.ts';
 import { type LockedPackage, normalName, otherDistribution } from './lock.ts';
 import { digestOf } from './store.ts';
@@ -68,7 +69,7 @@ async function fromIndex(
   const text = new TextDecoder().decode(
     await download(page, one, exchange, signal, 'application/vnd.pypi.simple.v1+json'),
   );
-  const listed = simplePage.safeParse(jsonOf(text));
+  const listed = simplePage.safeParse(jsonIn(text));
   if (!listed.success)
     throw refused(one, `${page} is not a package index (the simple API in JSON)`);
   const file = listed.data.files.find(
@@ -87,14 +88,6 @@ async function fromIndex(
   const digest = digestOf(bytes);
   if (digest !== sha256) throw wrongDigest(one, url, digest, sha256);
   return { bytes, from: url };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function isVersion(filename: string, { name, version }: LockedPackage): boolean {
