@@ -9,6 +9,7 @@ import type { Tokenizer } from '../../model/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 import { type Fence, fenceFor } from '../dialect/fence.ts';
 import { RESULT_CLOSE, RESULT_OPEN } from '../dialect/resultBlock.ts';
+import { tagToken } from '../dialect/tagToken.ts';
 import { isBlank, strip } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
 import { episodeFault } from './episodeFault.ts';
@@ -59,7 +60,7 @@ export function deepDialect(options: DeepDialectOptions): DeepDialect {
     const open = tokenizer.decode(asked.subarray(-8)).endsWith(OPENER);
     return open ? asked : Int32Array.from([...asked, ...tokenizer.encode(OPENER)]);
   };
-  const closings = stops.map(([text]) => ({ text, token: tokenOf(tokenizer, text) }));
+  const closings = stops.map(([text]) => ({ text, token: tagToken(tokenizer, text) }));
   const single = closings.flatMap(({ token }) => (token === null ? [] : [token]));
   const observed = (kind: Observed, text: string): Int32Array => {
     const [open, close] = frameOf(kind);
@@ -113,16 +114,6 @@ export function deepDialect(options: DeepDialectOptions): DeepDialect {
       };
     },
   };
-}
-
-/** The token of a tag; null where it has none of its own that ordinary text never makes. */
-function tokenOf(tokenizer: Tokenizer, tag: string): number | null {
-  try {
-    const token = tokenizer.id(tag);
-    return tokenizer.encode(tag, { tags: false }).includes(token) ? null : token;
-  } catch {
-    return null;
-  }
 }
 
 const BLOCK = new RegExp(

@@ -14,6 +14,7 @@ import type { ChatTurn } from '../../topics/index.ts';
 import type { ResultTokens } from './encodeExample.ts';
 import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';
+import { type Piece, trainSequence } from './trainSequence.ts';
 
 /** Which turns are learnt: all answers, the last one alone, or every token of the conversation. */
 export type Learnt = 'answers' | 'last' | 'all';
@@ -160,11 +161,6 @@ function commonLength(a: string, b: string): number {
   return at;
 }
 
-interface Piece {
-  readonly tokens: Int32Array;
-  readonly target: 0 | 1;
-}
-
 function sequenceOf(
   parts: readonly TextPart[],
   spans: readonly Span[],
@@ -217,23 +213,10 @@ function answerPieces(text: string, { tokenizer }: ConversationOptions): Piece[]
 }
 
 function joined(pieces: readonly Piece[]): TrainSequence {
-  const length = pieces.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const tokens = new Int32Array(length);
-  const mask = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    tokens.set(piece.tokens, at);
-    mask.fill(piece.target, at, at + piece.tokens.length);
-    at += piece.tokens.length;
-  }
+  const sequence = trainSequence(pieces);
   // nothing comes before the first token, so nothing can have said it
-  if (length > 0) mask[0] = 0;
-  return {
-    tokens,
-    mask,
-    advantages: new Float32Array(length),
-    oldLogProbs: new Float32Array(length),
-  };
+  if (sequence.mask.length > 0) sequence.mask[0] = 0;
+  return sequence;
 }
 
 /** The characters [from, to) of these stretches. */

@@ -12,6 +12,7 @@
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';
+import { type Piece, trainSequence } from './trainSequence.ts';
 
 /** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
 export type ResultTokens = 'masked' | 'trained';
@@ -29,41 +30,30 @@ export function encodeExample(
   text: string,
   { prompt, tokenizer, results }: EncodeOptions,
 ): TrainSequence {
-  const asked = prompt(question);
-  const pieces = piecesOf(text).map(({ kind, text: written }) => ({
-    tokens: kind === 'policy' ? tokenizer.encode(written) : resultTokens(tokenizer, written),
-    target: kind === 'policy' || results === 'trained' ? 1 : 0,
-  }));
-  if (text.trimEnd().endsWith('</answer>')) {
-    pieces.push({ tokens: Int32Array.of(tokenizer.endToken), target: 1 });
-  }
-  const length = pieces.reduce((sum, { tokens }) => sum + tokens.length, asked.length);
-  const tokens = new Int32Array(length);
-  const mask = new Uint8Array(length);
-  tokens.set(asked);
-  let at = asked.length;
-  for (const piece of pieces) {
-    tokens.set(piece.tokens, at);
-    mask.fill(piece.target, at, at + piece.tokens.length);
-    at += piece.tokens.length;
-  }
-  return {
-    tokens,
-    mask,
-    advantages: new Float32Array(length),
-    oldLogProbs: new Float32Array(length),
-  };
+  const own = piecesOf(text).map(
+    ({ kind, text: written }): Piece => ({
+      tokens: kind === 'policy' ? tokenizer.encode(written) : resultTokens(tokenizer, written),
+      target: kind === 'policy' || results === 'trained' ? 1 : 0,
+    }),
+  );
+  const end: Piece = { tokens: Int32Array.of(tokenizer.endToken), target: 1 };
+  const isClosed = text.trimEnd().endsWith('</answer>');
+  return trainSequence([
+    { tokens: prompt(question), target: 0 },
+    ...own,
+    ...(isClosed ? [end] : []),
+  ]);
 }
 
-interface Piece {
+interface TextPiece {
   readonly kind: 'policy' | 'result';
   /** Of a result: its content. */
   readonly text: string;
 }
 
 /** Results may be in any of their written forms, with or without the separators that a rollout puts around them. */
-function piecesOf(text: string): Piece[] {
-  const pieces: Piece[] = [];
+function piecesOf(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
   const addOwn = (own: string): void => {
     if (own !== '') pieces.push({ kind: 'policy', text: own });
   };

@@ -14,6 +14,7 @@ import { encodeTrajectory } from './encodeTrajectory.ts';
 import { type Fence, fenceFor, ownWords } from './fence.ts';
 import { formatFault } from './format.ts';
 import { RESULT_CLOSE, RESULT_OPEN, resultTokens } from './resultBlock.ts';
+import { tagToken } from './tagToken.ts';
 
 /** What the tags dialect is made of. */
 export interface TagsDialectOptions {
@@ -28,7 +29,7 @@ export interface TagsDialectOptions {
 export function tagsDialect({ tokenizer, tools, prompt }: TagsDialectOptions): Dialect {
   const closing = new Map(
     tools.flatMap((tool): [number, string][] => {
-      const token = tokenOf(tokenizer, closeTag(tool));
+      const token = tagToken(tokenizer, closeTag(tool));
       return token === null ? [] : [[token, tool]];
     }),
   );
@@ -63,16 +64,6 @@ export function tagsDialect({ tokenizer, tools, prompt }: TagsDialectOptions): D
 
 function closeTag(tool: string): string {
   return `</${tool}>`;
-}
-
-/** The token of a tag; null where it has none, or one that the same letters make in ordinary text only now and then. */
-function tokenOf(tokenizer: Tokenizer, tag: string): number | null {
-  try {
-    const token = tokenizer.id(tag);
-    return tokenizer.encode(tag, { tags: false }).includes(token) ? null : token;
-  } catch {
-    return null;
-  }
 }
 
 /**

@@ -53,14 +53,20 @@ export function codePoints(text: string): number {
   return count;
 }
 
-/** The first `max` code points of `text`, and `...` after them when there are more. */
-export function cutCodePoints(text: string, max: number): string {
+/** The first `max` code points. */
+export function firstCodePoints(text: string, max: number): string {
   if (text.length <= max) return text;
   let end = 0;
   for (let count = 0; count < max && end < text.length; count++) {
     end += text.codePointAt(end)! > 0xffff ? 2 : 1;
   }
-  return end < text.length ? `${text.slice(0, end)}...` : text;
+  return text.slice(0, end);
+}
+
+/** The first `max` code points, and `...` after them when there are more. */
+export function cutCodePoints(text: string, max: number): string {
+  const first = firstCodePoints(text, max);
+  return first === text ? text : `${first}...`;
 }
 
 /** Puts a space in place of every whole word `a`, `an`, `the` (lower case). */

@@ -17,6 +17,7 @@ import type { ResultTokens } from '../encodeExample.ts';
 import { chatFence, fenceFor } from '../fence.ts';
 import { type FormatFault, formatFault } from '../format.ts';
 import { RESULT_CLOSE, RESULT_OPEN } from '../resultBlock.ts';
+import { trainSequence } from '../trainSequence.ts';
 import type { ChatSegment, NativeChat } from './chat.ts';
 import { type NativeForm, piecesOf } from './forms/forms.ts';
 import type { ToolSpec } from './toolCalls.ts';
@@ -223,20 +224,9 @@ function unquoted(output: string): string {
 
 /** What the policy wrote is learnt, the prompt is not, results by choice. */
 function sequenceOf(segments: readonly ChatSegment[], results: ResultTokens): TrainSequence {
-  const length = segments.reduce((sum, { tokens }) => sum + tokens.length, 0);
-  const tokens = new Int32Array(length);
-  const mask = new Uint8Array(length);
-  let at = 0;
-  for (const { author, tokens: own } of segments) {
-    tokens.set(own, at);
-    const learnt = author === 'policy' || (author === 'tool' && results === 'trained');
-    mask.fill(learnt ? 1 : 0, at, at + own.length);
-    at += own.length;
-  }
-  return {
-    tokens,
-    mask,
-    advantages: new Float32Array(length),
-    oldLogProbs: new Float32Array(length),
-  };
+  const isLearnt = (author: ChatSegment['author']): boolean =>
+    author === 'policy' || (author === 'tool' && results === 'trained');
+  return trainSequence(
+    segments.map(({ author, tokens }) => ({ tokens, target: isLearnt(author) ? 1 : 0 })),
+  );
 }

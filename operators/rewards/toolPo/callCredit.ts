@@ -6,21 +6,11 @@
  * 2. where the question has gold, the call must also bring something of it that no call before it has brought.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { EpisodeCall } from '../../deepAgent/episode.ts';
 import { isErrorResponse } from '../../tools/errorResponse.ts';
 
-/** A call as the episode recorded it (`EpisodeCall`). */
-export interface CreditedCall {
-  /** Null where what was written is no call. */
-  readonly name: string | null;
-  readonly arguments: Readonly<Record<string, unknown>> | null;
-  /** As the policy was shown it. */
-  readonly response: string;
-  /** Carried out, and no failure. */
-  readonly ok: boolean;
-  readonly offered: boolean;
-  /** Why it was not carried out; empty where it was. */
-  readonly fault: string;
-}
+/** A call as the episode recorded it. */
+export type CreditedCall = Omit<EpisodeCall, 'span'>;
 
 /** A call that the question's gold has. */
 export interface GoldCall {

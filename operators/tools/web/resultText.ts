@@ -4,7 +4,7 @@
  * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, a line each. `records` (their deep search):
  * each result as JSON with what its page says around the snippet. Lengths are in code points.
  */
-import { strip } from '../../text/characters.ts';
+import { cutCodePoints, firstCodePoints, strip } from '../../text/characters.ts';
 import type { WebResult } from './webResult.ts';
 
 /** What a search that found nothing says. */
@@ -41,17 +41,5 @@ export function recordsText(results: readonly ResultInContext[], charactersMax: 
     const record = { id: place + 1, title, url, site_name: siteName, date, snippet, context };
     return `**Web Page ${place + 1}:**\n${JSON.stringify(record, null, 2)}\n`;
   });
-  const text = strip(texts.join(''));
-  const cut = firstCodePoints(text, charactersMax);
-  return cut === text ? text : `${cut}...`;
-}
-
-/** The first `max` code points. */
-export function firstCodePoints(text: string, max: number): string {
-  if (text.length <= max) return text;
-  let end = 0;
-  for (let count = 0; count < max && end < text.length; count++) {
-    end += text.codePointAt(end)! > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
+  return cutCodePoints(strip(texts.join('')), charactersMax);
 }

@@ -2,8 +2,7 @@
  * What a page says around a search's snippet (the papers' deep search): the sentence that shares most words with the snippet, with
  * some thousand characters on both sides; the beginning of the page where no sentence is like it. Linear in the page.
  */
-import { withoutPunctuation, words } from '../../text/characters.ts';
-import { firstCodePoints } from './resultText.ts';
+import { firstCodePoints, withoutPunctuation, words } from '../../text/characters.ts';
 
 /** Only so much of a page is looked through, in code points. */
 const LOOKED_THROUGH = 50_000;

@@ -1,0 +1,11 @@
+import type { Tokenizer } from '../../model/index.ts';
+
+/** The token of a tag; null where it has none, or one that is not made of its text alone. */
+export function tagToken(tokenizer: Tokenizer, tag: string): number | null {
+  try {
+    const token = tokenizer.id(tag);
+    return tokenizer.encode(tag, { tags: false }).includes(token) ? null : token;
+  } catch {
+    return null;
+  }
+}
