@@ -3,19 +3,13 @@ import { MillraceError } from '../../base/index.ts';
 import type { Stored } from '../log.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
-import type { RecordPages } from './archive/recordPages.ts';
-import type { KafkaTopics } from './kafkaTopics.ts';
-import { type Link, pause } from './link.ts';
+import { pause } from './link.ts';
 import { type Raw, sizeOf, stableEnd } from './pages.ts';
 import type { Schemas } from './registry.ts';
+import type { PlacesParts } from './tapPlaces.ts';
 
-export interface FetchParts {
-  readonly link: Link;
-  readonly topics: KafkaTopics;
-  readonly pages: RecordPages;
+export interface FetchParts extends PlacesParts {
   readonly schemas: Schemas;
-  /** First offset behind what this process has written: it can be fetched, though its mark may not have come yet. */
-  readonly writtenEnd: (topic: string, partition: number) => number;
   /** Aborted when the log closes. */
   readonly closing: AbortSignal;
 }
