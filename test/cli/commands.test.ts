@@ -6,6 +6,7 @@ import { main } from '../../cli/program.ts';
 import { logFolder } from '../../cli/runs.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { topics } from '../../topics/index.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record, writeSyntheticRun } from './support/syntheticRun.ts';
 
@@ -85,7 +86,7 @@ describe('millrace tap', () => {
         payload: '',
       }),
     );
-    while (io.stdout() === '') await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => io.stdout() !== '');
     io.interrupt();
     expect(await following).toBe(0);
     expect(linesOf(io.stdout())).toHaveLength(1);

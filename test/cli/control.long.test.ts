@@ -128,7 +128,7 @@ describe.each(cases)('a run that goes on, $name,', ({ skip, more }) => {
     await reached(record === null ? 0 : (await versions()).at(-1)!.version + 1);
     again.interrupt();
     expect(await going).toBe(0);
-  }, 120_000);
+  });
 });
 
 describe('an impossible command to a run', () => {
@@ -162,7 +162,7 @@ describe('an impossible command to a run', () => {
     expect((await millrace('set', 'done', 'lr=0.1', 'lrSteps=[]')).err).toContain('NOT_RUNNING');
     expect((await millrace('pause', 'gone')).err).toContain('NO_RUN');
     expect((await millrace('set', 'done')).out).toContain('no settings of run done have changed');
-  }, 60_000);
+  });
 
   test.each([
     ['keep', { select: 'groups' }, 'with select=groups it sizes the windows'],
@@ -197,5 +197,5 @@ describe('an impossible command to a run', () => {
     expect(io.stderr().join('\n')).toContain('is not a command for a run');
     io.interrupt();
     expect(await end).toBe(0);
-  }, 60_000);
+  });
 });

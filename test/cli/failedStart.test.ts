@@ -66,28 +66,24 @@ describe('a failed start', () => {
     }
   });
 
-  onMounts(
-    'says that the disk was full when the base was copied, and leaves nothing',
-    async () => {
-      const { path, remove } = mounted('size=3m');
-      try {
-        const { code, err } = await builtMillrace(
-          ROOT,
-          ...['run', 'examples/fromScratch/job.ts', '--runs', path, '--run', 'named'],
-          ...['--set', 'rounds=1', '--set', 'explore=4', '--set', 'heldOut=2'],
-        ).ended;
-        expect(code).toBe(1);
-        expect(err).toMatch(
-          /^error: .*: the disk is full \(3\.1 MB\); free some space .*\(ENOSPC\)$/m,
-        );
-        expect(err).not.toMatch(/\n +at /);
-        expect(readdirSync(path)).toEqual([]);
-      } finally {
-        remove();
-      }
-    },
-    60_000,
-  );
+  onMounts('says that the disk was full when the base was copied, and leaves nothing', async () => {
+    const { path, remove } = mounted('size=3m');
+    try {
+      const { code, err } = await builtMillrace(
+        ROOT,
+        ...['run', 'examples/fromScratch/job.ts', '--runs', path, '--run', 'named'],
+        ...['--set', 'rounds=1', '--set', 'explore=4', '--set', 'heldOut=2'],
+      ).ended;
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        /^error: .*: the disk is full \(3\.1 MB\); free some space .*\(ENOSPC\)$/m,
+      );
+      expect(err).not.toMatch(/\n +at /);
+      expect(readdirSync(path)).toEqual([]);
+    } finally {
+      remove();
+    }
+  });
 });
 
 describe('a failure', () => {

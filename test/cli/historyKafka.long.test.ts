@@ -47,45 +47,41 @@ describeKafka('a run on Kafka', () => {
     }
     await log.close();
     digests = made;
-  }, 120_000);
+  });
 
   test('is verified, and nothing is left behind', async () => {
     const { code, out, err } = await millrace('replay', run, '--verify');
     expect([code, err]).toEqual([0, expect.stringContaining('copying the records')]);
     expect(out).toContain(`the replay of run ${run} is equal to its record, bit for bit`);
     expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
-  }, 120_000);
+  });
 
   test.each([
     [1, ['rewind', run, '--to', 'step=2', '--into', 'never']],
     [1, ['diff', run, run]],
     [2, ['replay', run, '--verify']],
     [2, ['replay', run, '--from', 'weights', '--into', 'stopped']],
-  ])(
-    'leaves no copy behind when Ctrl-C (%i) stops %j at once',
-    async (interrupts, args) => {
-      const scratch = (): readonly string[] => readdirSync(runs).filter((name) => name[0] === '.');
-      const atExit: (readonly string[])[] = [];
-      const atInterrupt: (readonly string[])[] = [];
-      const io = {
-        ...fakeIo(process.cwd()),
-        // A real process would be gone then; here the command goes on in folders that are not there.
-        exit: () => void atExit.push(scratch()),
-      };
-      const err = io.err;
-      io.err = (line) => {
-        err(line);
-        if (!line.startsWith('copying the records')) return;
-        atInterrupt.push(scratch());
-        for (let i = 0; i < interrupts; i++) io.interrupt();
-      };
-      await main([...args, '--runs', runs], io);
-      expect(atInterrupt[0]).toContainEqual(expect.stringMatching(`^\\.past-${run}-`));
-      expect(atExit[0]).toEqual([]);
-      expect(scratch()).toEqual([]);
-    },
-    120_000,
-  );
+  ])('leaves no copy behind when Ctrl-C (%i) stops %j at once', async (interrupts, args) => {
+    const scratch = (): readonly string[] => readdirSync(runs).filter((name) => name[0] === '.');
+    const atExit: (readonly string[])[] = [];
+    const atInterrupt: (readonly string[])[] = [];
+    const io = {
+      ...fakeIo(process.cwd()),
+      // A real process would be gone then; here the command goes on in folders that are not there.
+      exit: () => void atExit.push(scratch()),
+    };
+    const err = io.err;
+    io.err = (line) => {
+      err(line);
+      if (!line.startsWith('copying the records')) return;
+      atInterrupt.push(scratch());
+      for (let i = 0; i < interrupts; i++) io.interrupt();
+    };
+    await main([...args, '--runs', runs], io);
+    expect(atInterrupt[0]).toContainEqual(expect.stringMatching(`^\\.past-${run}-`));
+    expect(atExit[0]).toEqual([]);
+    expect(scratch()).toEqual([]);
+  });
 
   test('leaves no copy behind when the run to compare with cannot be copied', async () => {
     const { record } = await findRun(fakeIo(runs), runs, run);
@@ -94,7 +90,7 @@ describeKafka('a run on Kafka', () => {
     const { code, err } = await millrace('diff', run, 'elsewhere');
     expect([code, err]).toEqual([1, expect.stringContaining('NO_LOG')]);
     expect((await readdir(runs)).filter((entry) => entry.startsWith('.'))).toEqual([]);
-  }, 120_000);
+  });
 
   test('is made again with another loss, in a folder', async () => {
     const into = ['--from', 'weights', '--set', 'lr=1', '--into', 'over'];
@@ -107,7 +103,7 @@ describeKafka('a run on Kafka', () => {
     const differs = await millrace('diff', run, 'over');
     expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they first differ')]);
     expect((await millrace('diff', run, run)).out).toContain('hold the same records');
-  }, 120_000);
+  });
 
   test('is continued from any step, to the same end', async () => {
     for (const step of [0, 2]) {
@@ -128,12 +124,12 @@ describeKafka('a run on Kafka', () => {
       );
       expect((await millrace('diff', into, run)).out).toContain('hold the same records');
     }
-  }, 120_000);
+  });
 
   test('says which steps it has', async () => {
     const { code, err } = await millrace('rewind', run, '--to', 'step=99', '--into', 'x');
     expect([code, err]).toEqual([1, expect.stringContaining('available steps: 0-')]);
-  }, 60_000);
+  });
 
   test('takes back a corrected row', async () => {
     const letters = freshRun();
@@ -156,5 +152,5 @@ describeKafka('a run on Kafka', () => {
     expect(
       ids.map((line) => (JSON.parse(line) as { question: { id: string } }).question.id).sort(),
     ).toEqual(['bad', 'good']);
-  }, 120_000);
+  });
 });

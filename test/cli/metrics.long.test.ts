@@ -15,6 +15,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { mlflowServer } from '../support/mlflowServer.ts';
 import { promtool } from '../support/prometheus.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record, writeSyntheticRun } from './support/syntheticRun.ts';
 
@@ -29,15 +30,11 @@ const installed = promtool(['--version']).ok;
 
 /** Where a command says that it serves. */
 async function served(command: Command): Promise<string> {
-  for (;;) {
-    const url = /metrics (?:of run \S+ )?at (\S+)\/metrics/.exec(command.said)?.[1];
-    if (url !== undefined) return url;
+  return until(() => {
     if (command.process.exitCode !== null) throw new Error(command.said);
-    await moment();
-  }
+    return /metrics (?:of run \S+ )?at (\S+)\/metrics/.exec(command.said)?.[1];
+  });
 }
-
-const moment = (ms = 50): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
 async function get(url: string, method = 'GET'): Promise<{ code: number; text: string }> {
   const reply = await fetch(url, { method });
@@ -45,7 +42,7 @@ async function get(url: string, method = 'GET'): Promise<{ code: number; text: s
 }
 
 async function untilReady(url: string): Promise<void> {
-  while ((await get(`${url}/readyz`)).code !== 200) await moment();
+  await until(async () => (await get(`${url}/readyz`)).code === 200);
 }
 
 /** Value of a sample; its labels as they stand in the page. */
@@ -61,8 +58,16 @@ describe('a run with --metrics-port', () => {
     const run = millrace(...job, '--run', 'seen', '--metrics-port', '0', ...sets(400, 100));
     const url = await served(run);
     await untilReady(url);
-    await moment(2500);
-    const { code, text } = await get(`${url}/metrics`);
+    const { code, text } = await until(async () => {
+      const page = await get(`${url}/metrics`);
+      const of = (name: string, ...labels: readonly string[]): number =>
+        sample(page.text, `millrace_${name}`, 'stage="work"', ...labels);
+      return (
+        of('stage_records_read_total') > 3 &&
+        of('stage_time_seconds_total', 'state="full"') > 1 &&
+        page
+      );
+    });
     expect(code).toBe(200);
     expect(sample(text, 'millrace_run_info', 'run="seen"', 'job="numbers"')).toBe(1);
     expect(sample(text, 'millrace_run_status', 'status="running"')).toBe(1);
@@ -187,14 +192,14 @@ describe('millrace metrics --to', () => {
 
   test('follows a run until it ends', async () => {
     const run = millrace(...job, '--run', 'followed', ...sets(60, 30));
-    while (!/at work|starting run/.test(run.said)) await moment();
+    await until(() => /at work|starting run/.test(run.said));
     const tb = join(folder.path, 'tb2');
     const to = ['--to', `tensorboard:${tb}`, '--to', 'prometheus:0'];
     const watch = millrace('metrics', 'followed', '--runs', folder.path, ...to);
     const url = await served(watch);
     expect((await get(`${url}/metrics`)).code).toBe(200);
     expect(await run.code).toBe(0);
-    while (!watch.said.includes('0 metrics of run followed carried')) await moment();
+    await until(() => watch.said.includes('0 metrics of run followed carried'));
     // Prometheus goes on being served.
     expect((await get(`${url}/healthz`)).code).toBe(200);
     watch.process.kill('SIGTERM');

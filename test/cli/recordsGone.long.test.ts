@@ -38,31 +38,27 @@ describe('a run whose log is gone', () => {
         await rm(join(folder, 'run.json'));
       },
     ],
-  ])(
-    '(%s) is not resumed over its weights, and starts over when told to',
-    async (how, spoil) => {
-      const name = how.replaceAll(/\W/g, '-');
-      const folder = await tinyRun(runs, name, {}, { status: 'stopped' });
-      const made = await weightsIn(folder);
-      expect(made).toBeGreaterThan(2);
-      await spoil(folder);
-      const refused = await millrace('run', tinyJobFile, '--run', name);
-      expect([refused.code, refused.err]).toEqual([
-        1,
-        expect.stringMatching(
-          /RECORDS_GONE.*has weights of \d+ versions in .*no records.*--start-over/,
-        ),
-      ]);
-      expect(await weightsIn(folder)).toBe(made);
-      const again = await millrace('run', tinyJobFile, '--run', name, '--start-over');
-      expect([again.code, again.err]).toEqual([0, expect.stringContaining('starting run')]);
-      expect(await weightsIn(join(folder, 'before-1'))).toBe(made);
-      expect((await millrace('doctor', name)).code).toBe(0);
-      const whole = await millrace('run', tinyJobFile, '--run', name, '--start-over');
-      expect([whole.code, whole.err]).toEqual([2, expect.stringContaining('has its records')]);
-    },
-    60_000,
-  );
+  ])('(%s) is not resumed over its weights, and starts over when told to', async (how, spoil) => {
+    const name = how.replaceAll(/\W/g, '-');
+    const folder = await tinyRun(runs, name, {}, { status: 'stopped' });
+    const made = await weightsIn(folder);
+    expect(made).toBeGreaterThan(2);
+    await spoil(folder);
+    const refused = await millrace('run', tinyJobFile, '--run', name);
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /RECORDS_GONE.*has weights of \d+ versions in .*no records.*--start-over/,
+      ),
+    ]);
+    expect(await weightsIn(folder)).toBe(made);
+    const again = await millrace('run', tinyJobFile, '--run', name, '--start-over');
+    expect([again.code, again.err]).toEqual([0, expect.stringContaining('starting run')]);
+    expect(await weightsIn(join(folder, 'before-1'))).toBe(made);
+    expect((await millrace('doctor', name)).code).toBe(0);
+    const whole = await millrace('run', tinyJobFile, '--run', name, '--start-over');
+    expect([whole.code, whole.err]).toEqual([2, expect.stringContaining('has its records')]);
+  });
 
   test('is refused by every command if its file is empty or truncated', async () => {
     const folder = await tinyRun(runs, 'cut', {}, { status: 'stopped' });
@@ -97,7 +93,7 @@ describe('a run whose log is gone', () => {
     await mkdir(join(folder, 'weights'));
     await writeFile(join(folder, 'weights', '000000.safetensors'), 'a copy of the first policy');
     expect((await millrace('run', tinyJobFile, '--run', 'nothing')).code).toBe(0);
-  }, 60_000);
+  });
 });
 
 describeKafka('a run on Kafka', () => {
@@ -114,7 +110,7 @@ describeKafka('a run on Kafka', () => {
         clock: manualClock(),
       });
     folder = await tinyRun(runs, name, { open }, { log: kafkaUrl, status: 'stopped' });
-  }, 120_000);
+  });
 
   test('is neither resumed nor read on another cluster', async () => {
     const record = (await readRunRecord(folder))!;
@@ -130,7 +126,7 @@ describeKafka('a run on Kafka', () => {
     }
     expect((await millrace('doctor', name)).out).toMatch(/on the Kafka cluster another/);
     await writeRunRecord(folder, record);
-  }, 60_000);
+  });
 
   test('is refused when a topic is deleted, and doctor says where', async () => {
     await deleteTopics(name, 'scored');
@@ -150,7 +146,7 @@ describeKafka('a run on Kafka', () => {
     expect(out).not.toMatch(/report it/);
     const early = await millrace('run', '--run', name, '--start-over');
     expect([early.code, early.err]).toEqual([2, expect.stringContaining('has its records')]);
-  }, 60_000);
+  });
 
   test('is not resumed over its weights when all topics are deleted, and starts over when told to', async () => {
     await deleteTopics(name);
@@ -174,5 +170,5 @@ describeKafka('a run on Kafka', () => {
       cluster: expect.anything(),
     });
     expect(await weightsIn(join(folder, 'before-1'))).toBeGreaterThan(2);
-  }, 120_000);
+  });
 });

@@ -75,7 +75,7 @@ test('a run with an archive is tapped, examined, rewound and verified; without t
   await looksAtItAsBefore('archived', folder, (at) =>
     openLog({ folder: join(at, 'log'), mode: 'write', topics: allTopics }),
   );
-}, 60_000);
+});
 
 test('a run whose archive is behind HTTP is verified, and says so when the server is gone', async () => {
   const server = startChild(
@@ -99,7 +99,7 @@ test('a run whose archive is behind HTTP is verified, and says so when the serve
   } finally {
     await server.kill();
   }
-}, 60_000);
+});
 
 describeKafka('a run on Kafka', () => {
   test('with an archive is read by every command as before', async () => {
@@ -112,7 +112,7 @@ describeKafka('a run on Kafka', () => {
     const made = () => openKafkaLog({ topics: allTopics, url, run, mode: 'write', clock });
     const folder = await tinyRun(runs, run, { open: made, settings }, { log: url });
     await looksAtItAsBefore(run, folder, open);
-  }, 120_000);
+  });
 });
 
 describe('--keep-log', () => {
@@ -141,7 +141,7 @@ describe('--keep-log', () => {
     const { code } = await millrace(...run, '--keep-log', '1GB');
     expect(code).toBe(0);
     expect((await readRunRecord(join(runs, 'kept')))?.retention).toEqual({ bytesMax: 1e9 });
-  }, 60_000);
+  });
 
   test('is reported once if it cannot be kept, and the run goes on', async () => {
     const said: string[] = [];

@@ -60,7 +60,7 @@ test('a job that imports another copy of the library than the one that runs it i
   const { code, err } = await ended(child);
   expect(code).toBe(1);
   expect(err).toContain("dist), and the two do not work together: import from 'millrace'");
-}, 60_000);
+});
 
 /** Ids in `rollouts`, in order. */
 async function idsOf(name: string): Promise<string[]> {

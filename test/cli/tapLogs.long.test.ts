@@ -16,6 +16,7 @@ import { allTopics, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question } from '../support/records.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record } from './support/syntheticRun.ts';
 
@@ -27,7 +28,6 @@ interface Line {
   readonly at: string;
 }
 
-const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
 const linesOf = (out: string): Line[] =>
   out
     .split('\n')
@@ -198,7 +198,7 @@ function keepsTaps(url: string | null): void {
     const pattern = [`${run}.questions`, `${run}.metrics`];
     const following = main(['tap', ...pattern, '-f', '--from', '-1', '-o', 'ndjson'], io);
     const seen = (): readonly Line[] => linesOf(io.stdout());
-    while (seen().length < 2) await moment();
+    await until(() => seen().length >= 2);
     const begin = 40;
     const ends = 400;
     for (let i = begin; i < ends; i += 20) {
@@ -209,7 +209,7 @@ function keepsTaps(url: string | null): void {
       if (i % 100 === 0)
         await log.commit((tx) => tx.append(topics.metrics, metric({ name: `m${i}` })));
     }
-    while (!seen().some(({ key }) => key === `q${ends - 1}`)) await moment();
+    await until(() => seen().some(({ key }) => key === `q${ends - 1}`));
     io.interrupt();
     expect(await following).toBe(0);
     const keys = seen().map(({ key }) => key);
@@ -295,7 +295,7 @@ function keepsTaps(url: string | null): void {
       const { child, out, err } = start(
         `cd ${resolve('.')} && exec millrace tap ${run}.questions metrics ${runs} -f --from earliest -o ndjson`,
       );
-      while (!out().includes('"q399"') && child.exitCode === null) await moment();
+      await until(() => out().includes('"q399"') || child.exitCode !== null);
       child.kill('SIGINT');
       const [code] = await once(child, 'close');
       expect({ code, err: err() }).toEqual({

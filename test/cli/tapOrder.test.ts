@@ -55,7 +55,7 @@ describe('a tap of several topics', () => {
     const slow = new Subject<Stored<unknown>>();
     const { records } = tapping({ a: of('a', 2), b: () => slow });
     const first = records.next();
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await new Promise((resolve) => setImmediate(resolve));
     slow.next(at('b', 1));
     expect((await first).value).toMatchObject({ topic: 'b' });
     slow.complete();

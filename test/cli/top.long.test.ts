@@ -17,6 +17,7 @@ import { allTopics, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
 import { metric, question, rollout } from '../support/records.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record } from './support/syntheticRun.ts';
 
@@ -101,7 +102,7 @@ function keepsTop(url: string | null): void {
       tx.append(topics.metrics, metric({ name: 'reward/mean', value: 0.5 })),
     );
     const job = work();
-    while ((await log.stats()).every(({ topic }) => topic !== 'rollouts')) await moment();
+    await until(async () => (await log.stats()).some(({ topic }) => topic === 'rollouts'));
     const watch = io();
     expect(await main(['top', run, '--once', '--json', '--interval', '500ms'], watch)).toBe(0);
     await job.stop();
@@ -123,7 +124,7 @@ function keepsTop(url: string | null): void {
     const job = work();
     const watch = io();
     const watching = main(['top', run, '--interval', '200ms'], watch);
-    while ((watch.stdout().match(/^stage /gm) ?? []).length < 3) await moment();
+    await until(() => (watch.stdout().match(/^stage /gm) ?? []).length >= 3);
     await job.stop();
     await say({ status: 'done' });
     expect(await watching).toBe(0);
@@ -147,7 +148,7 @@ function keepsTop(url: string | null): void {
     };
     const watching = main(['top', run, '--interval', '100ms'], watch);
     const frames = (): string[] => watch.stdout().split('\u001b[H').slice(1);
-    while (frames().length < 4) await moment();
+    await until(() => frames().length >= 4);
     for (const frame of frames()) {
       const lines = frame.split('\u001b[J')[0]!.trimEnd().split('\n');
       expect(lines.length).toBeLessThanOrEqual(5);

@@ -57,7 +57,7 @@ test('a run whose log is deleted meanwhile stops with a sentence, and keeps what
   expect(existsSync(join(runs.path, 'bare', 'weights', '000001.safetensors'))).toBe(true);
   const doctor = await millrace(['doctor', 'bare']);
   expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining('no log')]);
-}, 120_000);
+});
 
 const VERSION = '000003';
 let copies = 0;
@@ -85,7 +85,7 @@ describe('a resumed run', () => {
     expect(
       statSync(join(runs.path, 'killed', 'weights', `${VERSION}.safetensors`)).size,
     ).toBeGreaterThan(1e6);
-  }, 180_000);
+  });
 
   test.each([
     ['a changed bit in the newest weights', `weights/${VERSION}.safetensors`, flip, /has digest/],
@@ -104,34 +104,30 @@ describe('a resumed run', () => {
       rmSync,
       /cannot be opened/,
     ],
-  ])(
-    'with %s stops, and says how to go back',
-    async (_what, file, spoil, why) => {
-      const name = copyWith(file, (path) => spoil(path));
-      const { code, said } = await millrace(['run', '--run', name]);
-      expect([code, said]).toEqual([
-        1,
-        expect.stringMatching(/policy version 3: .*\/weights\/000003/),
-      ]);
-      expect(said).toMatch(why);
-      expect(said).not.toMatch(/step 4/);
-      const [, back = ''] =
-        /newest intact version: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
-      expect(back).not.toBe('');
-      const doctor = await millrace(['doctor', name]);
-      expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining(file)]);
-      if (file.includes('optimiser') || spoil !== flip) return;
-      const gone = await millrace(['rewind', name, '--to', 'step=3', '--into', `${name}-bad`]);
-      expect([gone.code, gone.said]).toEqual([
-        1,
-        expect.stringMatching(/DIGEST.*version 3, made by step 3/),
-      ]);
-      expect((await millrace(back.split(' '))).code).toBe(0);
-      const onward = await millrace(['run', '--run', back.split(' ').at(-1)!]);
-      expect([onward.code, onward.said]).toEqual([0, expect.stringMatching(/step 4/)]);
-    },
-    180_000,
-  );
+  ])('with %s stops, and says how to go back', async (_what, file, spoil, why) => {
+    const name = copyWith(file, (path) => spoil(path));
+    const { code, said } = await millrace(['run', '--run', name]);
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(/policy version 3: .*\/weights\/000003/),
+    ]);
+    expect(said).toMatch(why);
+    expect(said).not.toMatch(/step 4/);
+    const [, back = ''] =
+      /newest intact version: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
+    expect(back).not.toBe('');
+    const doctor = await millrace(['doctor', name]);
+    expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining(file)]);
+    if (file.includes('optimiser') || spoil !== flip) return;
+    const gone = await millrace(['rewind', name, '--to', 'step=3', '--into', `${name}-bad`]);
+    expect([gone.code, gone.said]).toEqual([
+      1,
+      expect.stringMatching(/DIGEST.*version 3, made by step 3/),
+    ]);
+    expect((await millrace(back.split(' '))).code).toBe(0);
+    const onward = await millrace(['run', '--run', back.split(' ').at(-1)!]);
+    expect([onward.code, onward.said]).toEqual([0, expect.stringMatching(/step 4/)]);
+  });
 
   test('refuses the bytes of another version under the name of the newest', async () => {
     const name = copyWith(`weights/${VERSION}.safetensors`, (path) => {
@@ -139,5 +135,5 @@ describe('a resumed run', () => {
     });
     const { code, said } = await millrace(['run', '--run', name]);
     expect([code, said]).toEqual([1, expect.stringMatching(/policy version 3: .* has digest/)]);
-  }, 180_000);
+  });
 });

@@ -40,7 +40,7 @@ beforeAll(async () => {
   write('functions.jsonl', functions);
   const built = await millrace('retriever', 'build', 'functions.jsonl', '--encoder', 'e5-tiny');
   expect([built.code, built.out]).toEqual([0, expect.stringContaining('300 passages')]);
-}, 120_000);
+});
 afterAll(() => folder.remove());
 
 interface Call {
@@ -65,7 +65,7 @@ test('a DeepAgent run finds functions by the index, trains, and is repeated bit 
   expect(calls.filter(({ tool }) => tool === 'tool_call').length).toBeGreaterThan(0);
   const verified = await millrace('replay', 'deep', '--verify');
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
-}, 180_000);
+});
 
 test('a DeepAgent run with the index of another library is refused before the first rollout', async () => {
   write('functions.jsonl', functions.slice(1));
@@ -74,4 +74,4 @@ test('a DeepAgent run with the index of another library is refused before the fi
     2,
     expect.stringMatching(/300 passages.*299 functions/),
   ]);
-}, 60_000);
+});

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/g
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 
 const JOB = 'bench/scale/job.ts';
 const QUESTIONS = 60;
@@ -22,7 +23,6 @@ async function recordsOf(folder: string): Promise<Readonly<Record<string, number
 }
 
 const WHOLE = { questions: QUESTIONS, rollouts: 4 * QUESTIONS, 'tool-calls': 4 * QUESTIONS };
-const resting = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A disk of its own in memory; needs the right to mount. */
 function mounted(at: string, options: string): boolean {
@@ -58,7 +58,6 @@ describe('a full disk', () => {
       expect(await second.code).toBe(0);
       expect(await recordsOf(join(disk.path, 'full'))).toMatchObject(WHOLE);
     },
-    60_000,
   );
 });
 
@@ -78,14 +77,14 @@ describe('a run in a folder', () => {
         (records) => records.questions ?? 0,
         () => 0,
       );
-    while ((await questions()) < QUESTIONS) await resting(50);
+    await until(async () => (await questions()) >= QUESTIONS);
     const second = run();
     expect(await second.code).toBe(1);
     expect(second.said).toMatch(/LOCKED.*process \d+ is already writing this log; stop it first/);
     expect(first.process.exitCode).toBeNull();
     first.process.kill('SIGKILL');
     expect(await first.code).toBeNull();
-  }, 180_000);
+  });
 
   test('of which a byte has changed says so, for run.json and for the log', async () => {
     expect(await run(...settings).code).toBe(0);
@@ -117,5 +116,5 @@ describe('a run in a folder', () => {
     await tap.code;
     expect(tap.said).toMatch(/questions@\d+.*its checksum does not match.*millrace doctor/);
     expect(statSync(log).size).toBe(bytes.length);
-  }, 180_000);
+  });
 });

@@ -77,7 +77,7 @@ describe('a run that is killed and started again', () => {
     tapped = await start('tap', 'killed.rollouts', '-n', '2', '-o', 'ndjson').ended;
     const end = await last.ended;
     if (end.code !== 0) throw new Error(end.err);
-  }, 300_000);
+  });
 
   afterAll(() => runs.remove());
 

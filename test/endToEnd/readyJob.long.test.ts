@@ -64,7 +64,7 @@ beforeAll(async () => {
   const shape = ['--size', 'tiny', '--architecture', 'qwen2', '--tokenizer', 'tokenizer'];
   const made = await millrace('model', 'init', 'policy', ...shape);
   expect([made.code, made.err]).toEqual([0, '']);
-}, 120_000);
+});
 afterAll(() => folder.remove());
 
 describe('a ready job on a Hugging Face folder', () => {
@@ -88,7 +88,7 @@ describe('a ready job on a Hugging Face folder', () => {
     expect([second.code, second.err]).toEqual([0, expect.stringMatching(/resuming run first/)]);
     expect(second.err).toMatch(/1 dead letter, see: .* dlq ls first\n/);
     expect(recordOf('first').status).toBe('done');
-  }, 180_000);
+  });
 
   test('is reported, verified, compared and evaluated like any run', async () => {
     const told = await Promise.all([
@@ -105,7 +105,7 @@ describe('a ready job on a Hugging Face folder', () => {
       ...['--tools', 'search', '--json'],
     );
     expect([evaluated.code, evaluated.err]).toEqual([0, expect.anything()]);
-  }, 180_000);
+  });
 
   test('is copied out, and the copy makes the same run', async () => {
     const made = await millrace('init', 'et-agent', 'mine');
@@ -128,7 +128,7 @@ describe('a ready job on a Hugging Face folder', () => {
     const digests = await weightsOf('copy');
     expect(digests.length).toBeGreaterThan(2);
     expect(digests).toEqual(await weightsOf('first'));
-  }, 180_000);
+  });
 
   test.each<[string, readonly string[], RegExp]>([
     ['a tool without documents', ['--set', 'corpus='], /the search tool needs documents/],
@@ -157,32 +157,28 @@ describe('a ready job on a Hugging Face folder', () => {
     const second = await millrace('run', 'et-agent', ...small, ...args);
     expect([second.code, second.err]).toEqual([0, expect.stringContaining('done;')]);
     expect((await weightsOf('second'))[0]).toBe((await weightsOf('first')).at(-1));
-  }, 180_000);
+  });
 
-  test.each(['arpo', 'aepo', 'tool-star', 'tool-light'])(
-    'runs as %s too',
-    async (job) => {
-      const common = SMALL.split('\n').filter((line) => !/^(flywheel|keep|mixedOnly)/.test(line));
-      const own: Readonly<Record<string, readonly string[]>> = {
-        'tool-star': ['rounds', 'explore', 'initialRollouts'],
-        'tool-light': [
-          'rounds',
-          'explore',
-          'initialRollouts',
-          'rollouts',
-          'batchGroups',
-          'miniBatches',
-        ],
-      };
-      const left = common.filter((line) => !(own[job] ?? []).includes(line.split(':')[0]!));
-      const more: Readonly<Record<string, string>> = {
-        'tool-star': 'coldStart: { questions: 6 }\nhardMin: 4\nhardMax: 4\ncriticQuestions: 2\n',
-        'tool-light': 'candidates: 6\nsourceMin: 4\nloops: 1\nprefer: { samples: 3 }\n',
-      };
-      writeFileSync(join(home, `${job}.yaml`), left.join('\n') + (more[job] ?? ''));
-      const ran = await millrace('run', job, '--settings', `${job}.yaml`, '--run', job);
-      expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
-    },
-    180_000,
-  );
+  test.each(['arpo', 'aepo', 'tool-star', 'tool-light'])('runs as %s too', async (job) => {
+    const common = SMALL.split('\n').filter((line) => !/^(flywheel|keep|mixedOnly)/.test(line));
+    const own: Readonly<Record<string, readonly string[]>> = {
+      'tool-star': ['rounds', 'explore', 'initialRollouts'],
+      'tool-light': [
+        'rounds',
+        'explore',
+        'initialRollouts',
+        'rollouts',
+        'batchGroups',
+        'miniBatches',
+      ],
+    };
+    const left = common.filter((line) => !(own[job] ?? []).includes(line.split(':')[0]!));
+    const more: Readonly<Record<string, string>> = {
+      'tool-star': 'coldStart: { questions: 6 }\nhardMin: 4\nhardMax: 4\ncriticQuestions: 2\n',
+      'tool-light': 'candidates: 6\nsourceMin: 4\nloops: 1\nprefer: { samples: 3 }\n',
+    };
+    writeFileSync(join(home, `${job}.yaml`), left.join('\n') + (more[job] ?? ''));
+    const ran = await millrace('run', job, '--settings', `${job}.yaml`, '--run', job);
+    expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
+  });
 });

@@ -36,7 +36,7 @@ describe('a finished run', () => {
     expect([found.code, found.out]).toEqual([1, expect.stringContaining('it was killed')]);
     const { code, err } = await millrace(...args);
     if (code !== 0) throw new Error(err);
-  }, 300_000);
+  });
   afterAll(() => runs.remove());
 
   test('is sound', async () => {
@@ -49,7 +49,7 @@ describe('a finished run', () => {
     expect([code, err]).toEqual([0, expect.stringContaining('no tool is called')]);
     expect(out).toContain('the replay of run first is equal to its record, bit for bit');
     expect(readdirSync(runs.path)).toEqual(['first']);
-  }, 120_000);
+  });
 
   test('stops verifying at Ctrl-C, and leaves nothing behind', async () => {
     const verifying = start('replay', 'first', '--verify');
@@ -59,7 +59,7 @@ describe('a finished run', () => {
       expect.stringContaining('stopped; everything compared so far'),
     ]);
     expect(readdirSync(runs.path)).toEqual(['first']);
-  }, 120_000);
+  });
 
   test('is continued from one of its steps', async () => {
     const { code, err } = await millrace('rewind', 'first', '--to', 'step=2', '--into', 'second');
@@ -69,7 +69,7 @@ describe('a finished run', () => {
     const { out } = await millrace('diff', 'first', 'second', '--json');
     const { weights } = (JSON.parse(out) as { same: Record<string, { equal: number }> }).same;
     expect(weights!.equal).toBeGreaterThanOrEqual(3);
-  }, 120_000);
+  });
 
   test('is replayed to other weights under another reward', async () => {
     const again = ['--from', 'scored', '--set', 'reward=accuracy', '--into', 'third'];
@@ -80,5 +80,5 @@ describe('a finished run', () => {
     );
     const differs = await millrace('diff', 'first', 'third');
     expect([differs.code, differs.out]).toEqual([1, expect.stringContaining('they first differ')]);
-  }, 120_000);
+  });
 });

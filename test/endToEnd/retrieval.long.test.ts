@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { writeWorld } from '../../examples/quickstart/world/files.ts';
 import { builtMillrace, type Command, type Ended, ROOT, sets } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 
 const folder = temporaryFolder();
 const home = folder.path;
@@ -38,10 +39,10 @@ beforeAll(async () => {
   const facts = rows.filter((row) => !/quickstart-(none|python)/.test(row)).slice(0, 12);
   writeFileSync(join(home, 'few.csv'), [head, ...facts].join('\n'));
   server = builtMillrace(home, 'retriever', 'serve', 'corpus.jsonl', '--port', '0');
-  while (!/passages at/.test(server.said)) {
+  await until(() => {
     if (server.process.exitCode !== null) throw new Error(server.said);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return /passages at/.test(server.said);
+  });
   url = /passages at (\S+)\/retrieve/.exec(server.said)![1]!;
 });
 afterAll(async () => {
@@ -86,4 +87,4 @@ test('a run asks a retrieval server, and is replayed without it', async () => {
   expect(await server.code).toBe(0);
   const verified = await millrace('replay', 'far', '--verify');
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
-}, 180_000);
+});

@@ -40,7 +40,7 @@ test('the base policy is that of the world, as a folder or a file', async () => 
   const own = await begun('');
   expect(own.path).toBe(file);
   expect([await begun(OWN), await begun(file)]).toEqual([own, own]);
-}, 60_000);
+});
 
 test('the base policy may be a Hugging Face folder with tokenizer and chat template', async () => {
   const folder = join(fresh(), 'policy');
@@ -52,7 +52,7 @@ test('the base policy may be a Hugging Face folder with tokenizer and chat templ
     io,
   );
   expect((await begun(folder)).path).toBe(folder);
-}, 60_000);
+});
 
 test.each([
   ['a path with nothing there', 'nothing', /there is no policy at .*nothing/],

@@ -62,7 +62,7 @@ test('a job file from scratch has its questions asked, its tool called, and grou
     const numbers = input.match(/\d+/g) ?? [];
     expect(output).toBe(String(numbers.reduce((all, number) => all * Number(number), 1)));
   }
-}, 120_000);
+});
 
 test('millrace init copies a job file, as a module even if the project does not use modules', () => {
   writeFileSync(join(runs.path, 'package.json'), '{"private":true}');

@@ -24,7 +24,7 @@ test('orders and payments give the same daily totals, killed or not, and again f
   expect(orders(shop, '--crash')).toEqual({ signal: 'SIGKILL', out: '' });
   expect(orders(shop).out).toBe(whole.out);
   expect(orders(shop, '--replay').out).toBe(whole.out);
-}, 60_000);
+});
 
 test('the orders example imports nothing but the streams and RxJS', () => {
   const text = readFileSync('examples/orders/orders.ts', 'utf8');

@@ -88,7 +88,7 @@ test('a stock model is made, taught, converted and calibrated by the commands of
       `<|im_start|>system\nThink. Search and compute to answer.<|im_end|>\n<|im_start|>user\n${question.question}<|im_end|>\n<|im_start|>assistant\n`,
     );
   }
-}, 240_000);
+});
 
 function run(...args: readonly string[]): void {
   const { status, stderr } = spawnSync(process.execPath, [...args], {

@@ -183,5 +183,5 @@ describe.each(cases)('settings that change, on $name', ({ skip, kafka, lagMax })
     await log.close();
     await recorded.close();
     expect(again).toMatchObject({ difference: null, weights: counts.length });
-  }, 120_000);
+  });
 });

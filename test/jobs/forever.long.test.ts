@@ -119,7 +119,7 @@ describe.each(logs)('rounds=forever on $name', ({ skip, kafka }) => {
     await log.close();
     await recorded.close();
     expect(again).toMatchObject({ difference: null, weights: records.weights.length });
-  }, 120_000);
+  });
 });
 
 test('with rounds=forever, sigma and learning rate follow the steps of the run', async () => {

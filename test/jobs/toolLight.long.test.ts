@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ToolLightSettings } from '../../jobs/toolLight.ts';
 import { freshFolders } from '../support/folder.ts';
 import { expectSound } from '../support/rolloutOptions.ts';
@@ -13,9 +13,6 @@ import {
 } from '../support/tinyPreferences.ts';
 
 const { candidates, loops, heldOut, prefer, responseMax } = tinyLightSettings;
-
-// Whole runs, again and again: on a busy machine each test takes its time.
-jest.setTimeout(300_000);
 
 const fresh = freshFolders();
 const run = (options: Omit<TinyPreferences<ToolLightSettings>, 'folder'> = {}) =>

@@ -1,4 +1,4 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ToolStarSettings } from '../../jobs/toolStar.ts';
 import { versionDue } from '../../topics/index.ts';
 import { freshFolders } from '../support/folder.ts';
@@ -15,9 +15,6 @@ import {
 
 const { coldStart, critic, criticQuestions, hardMin, hardMax, heldOut } = tinyStarSettings;
 const { responseMax, batchGroups, rollouts: n } = tinyStarSettings;
-
-// Whole runs, again and again: on a busy machine each test takes its time.
-jest.setTimeout(300_000);
 
 const fresh = freshFolders();
 const run = (options: Omit<TinyPreferences<ToolStarSettings>, 'folder'> = {}) =>

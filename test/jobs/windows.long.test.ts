@@ -192,7 +192,7 @@ describe.each(jobs)('windows $name', ({ settings, kafka = false }) => {
     await recorded.close();
     expect(again).toMatchObject({ difference: null, weights: records.weights.length });
     expect(again.equal.windows ?? 0).toBe(records.windows.length);
-  }, 90_000);
+  });
 });
 
 /** Candidates a step, where groups are trained on as they are. */

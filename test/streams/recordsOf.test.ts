@@ -5,6 +5,7 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { question } from '../support/records.ts';
+import { until } from '../support/until.ts';
 
 let log: Log;
 freshLog((opened) => {
@@ -54,11 +55,17 @@ test('recordsOf waits at the end for more, until it is aborted', async () => {
   await fill(2);
   const abort = new AbortController();
   const from = { kind: 'earliest' } as const;
-  const got = ids(recordsOf(log, topics.questions, { from, followUntil: abort.signal }));
+  const got: string[] = [];
+  const reading = (async () => {
+    const records = recordsOf(log, topics.questions, { from, followUntil: abort.signal });
+    for await (const { value } of records) got.push(value.id);
+  })();
   for (let i = 2; i < 5; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => got.length === i);
     await fill(1, i);
   }
-  setTimeout(() => abort.abort(), 20);
-  expect(await got).toEqual(['q0', 'q1', 'q2', 'q3', 'q4']);
+  await until(() => got.length === 5);
+  abort.abort();
+  await reading;
+  expect(got).toEqual(['q0', 'q1', 'q2', 'q3', 'q4']);
 });

@@ -1,5 +1,6 @@
 /** Deletes topics of a run behind its back, as somebody with rights on the broker may. */
 import { Admin } from '@platformatic/kafka';
+import { until } from './until.ts';
 
 async function withAdmin<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
   const bootstrapBrokers = [process.env.MILLRACE_KAFKA ?? ''];
@@ -21,7 +22,7 @@ export function deleteTopics(run: string, ...names: readonly string[]): Promise<
           : names.some((name) => topic === `${run}.${name}`),
       );
     await admin.deleteTopics({ topics: await own() });
-    while ((await own()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(async () => (await own()).length === 0);
   });
 }
 

@@ -95,8 +95,8 @@ describe('an answer', () => {
       'a reply that ends too soon',
       false,
       (response) => {
-        response.writeHead(200, { 'content-length': '100' }).write('half');
-        setTimeout(() => response.socket!.destroy(), 20);
+        const { socket } = response;
+        response.writeHead(200, { 'content-length': '100' }).write('half', () => socket!.destroy());
       },
     ],
   ])('is recognised or missed: %s', async (_, answered, answer) => {

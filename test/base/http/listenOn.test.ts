@@ -5,6 +5,7 @@ import { BodyReader } from '../../../base/http/bodyReader.ts';
 import { type Listening, listenOn } from '../../../base/http/listenOn.ts';
 import { Refusal, refuse } from '../../../base/http/refusal.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
+import { until } from '../../support/until.ts';
 
 const MOST = 4;
 const clock = manualClock(1_000);
@@ -35,7 +36,6 @@ async function opened(text = ''): Promise<Socket> {
   return socket;
 }
 
-const soon = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 50));
 const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf';
 
 describe('an HTTP server of this package', () => {
@@ -49,12 +49,11 @@ describe('an HTTP server of this package', () => {
     await serving();
     const slow: Socket[] = [];
     for (let i = 0; i < MOST; i++) slow.push(await opened(half));
-    await soon();
     const post = () => fetch(server.url, { method: 'POST', body: 'whole' });
-    expect((await post()).status).toBe(429);
+    await until(async () => (await post()).status === 429);
     clock.advance(3_000);
     expect(await (await post()).text()).toBe('whole');
-    await soon();
+    await until(() => slow[0]!.destroyed);
     expect(slow.map(({ destroyed }) => destroyed)).toEqual([true, false, false, false]);
   });
 });

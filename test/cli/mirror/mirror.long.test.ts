@@ -122,7 +122,7 @@ describeKafka('millrace mirror', () => {
       const metrics = await read(`out.${run}.metrics`);
       const steps = metrics.map(({ payload }) => JSON.parse(payload).step);
       expect(steps).toEqual(Array.from({ length: appended }, (_, i) => i));
-    }, 180_000);
+    });
 
     test('follows a run until it is interrupted', async () => {
       appended = 0;

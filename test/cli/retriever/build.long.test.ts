@@ -7,6 +7,7 @@ import { main } from '../../../cli/program.ts';
 import { retrieverAt } from '../../../jobs/tools/retrieverAt.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyEncoder } from '../../support/tinyEncoder.ts';
+import { until } from '../../support/until.ts';
 import { type FakeIo, fakeIo } from '../support/fakeIo.ts';
 
 const folder = temporaryFolder();
@@ -98,7 +99,7 @@ test('retriever build is stopped by Ctrl-C with a sentence, and resumes where it
     existsSync(state)
       ? (JSON.parse(readFileSync(state, 'utf8')) as { encoded: number }).encoded
       : 0;
-  while (encoded() === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => encoded() !== 0);
   io.interrupt();
   expect(await running).toBe(130);
   expect(io.stderr().at(-1)).toContain('stopped; repeat the command to resume');

@@ -16,6 +16,7 @@ import { type Command, millrace } from '../../support/commandLine.ts';
 import { gatedRetriever } from '../../support/gatedRetriever.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
 import { promtool } from '../../support/prometheus.ts';
+import { until } from '../../support/until.ts';
 
 const TOKEN = 'a-token-of-the-retriever-service';
 let service: RetrieverService | null = null;
@@ -316,10 +317,10 @@ describe('the retriever command', () => {
     const rows = [race, { id: 9, contents: '"Weir"\nA weir raises a river.' }];
     await writeFile(corpus, rows.map((row) => JSON.stringify(row)).join('\n'));
     command = millrace('retriever', 'serve', corpus, '--port', '0');
-    while (!/passages at/.test(command.said)) {
+    await until(() => {
       if (command.process.exitCode !== null) throw new Error(command.said);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      return /passages at/.test(command.said);
+    });
     url = /2 passages at (\S+)\/retrieve/.exec(command.said)![1]!;
   });
   afterAll(async () => {

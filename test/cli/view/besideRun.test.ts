@@ -3,6 +3,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { OverviewData } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { until } from '../../support/until.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -24,14 +25,12 @@ async function overview(link: URL): Promise<OverviewData> {
 }
 
 async function untilGone(link: URL): Promise<void> {
-  while (
-    await fetch(link).then(
-      () => true,
+  await until(() =>
+    fetch(link).then(
       () => false,
-    )
-  ) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+      () => true,
+    ),
+  );
 }
 
 test('a page beside a run shows it while it works, and ends when the run is killed', async () => {

@@ -15,6 +15,7 @@ import type { ControlData, ReplayData, RunsData, TopicData } from '../../../page
 import { type Command, millrace, sets } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
+import { until } from '../../support/until.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 
 const token = 'a-token-for-these-tests';
@@ -300,7 +301,7 @@ describe('a server with control', () => {
     expect((await post('verify', { run: 'live' })).verdict).toBe('202');
     const scratch = (): string | undefined =>
       readdirSync(runs).find((name) => name.startsWith('.verify-live-'));
-    while (scratch() === undefined) await wait(20);
+    await until(() => scratch() !== undefined);
     const pid = Number(scratch()!.split('-').at(-2));
     process.kill(pid, 0);
     server.process.kill('SIGTERM');

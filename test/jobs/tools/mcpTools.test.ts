@@ -61,7 +61,7 @@ describe('a server by its command', () => {
     });
     await writeFile(join(given.folder, 'mcp.json'), '[{"server":');
     await expect(mcpTools(whole, given)).rejects.toMatchObject({ code: 'DAMAGED' });
-  }, 60_000);
+  });
 
   test('is never started by a replay, even if its tools were not recorded', async () => {
     const given = context();
@@ -86,7 +86,7 @@ describe('a server by its command', () => {
     expect(output).toContain('"MINE"');
     expect(output).not.toContain('not for servers');
     expect(await readFile(join(given.folder, 'mcp.json'), 'utf8')).not.toContain('a-secret');
-  }, 60_000);
+  });
 });
 
 test.each([

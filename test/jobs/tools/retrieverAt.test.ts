@@ -48,7 +48,7 @@ beforeAll(async () => {
   await fillQdrant({ client, encoder: opened, passages, signal, onProgress: () => undefined });
   client.close();
   await opened.close();
-}, 60_000);
+});
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });

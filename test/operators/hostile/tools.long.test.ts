@@ -163,7 +163,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
   const outputs = new Map<string, string>();
   beforeAll(async () => {
     for (const name of [...names, '']) outputs.set(name, await outputOf(how, name));
-  }, 120_000);
+  });
 
   test('says what it is told to say', () => {
     const plain = text('a box');

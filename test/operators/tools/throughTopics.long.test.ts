@@ -171,5 +171,5 @@ describeKafka('on Kafka', () => {
     const replies$ = log.tap(toolTopics.replies, { from: { kind: 'earliest' }, follow: false });
     const replies = (await lastValueFrom(replies$.pipe(toArray()))).map(({ value }) => value.input);
     expect(replies.toSorted()).toEqual(inputs.toSorted());
-  }, 120_000);
+  });
 });

@@ -35,7 +35,7 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     [viewer, browser] = await Promise.all([view(runs.path), launch()]);
     seen = await watched(browser, viewer);
     seen.context.setDefaultTimeout(60_000);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await end(job);
@@ -49,7 +49,7 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     const row = seen.page.getByRole('row').filter({ hasText: run });
     await row.locator('.state', { hasText: 'live' }).waitFor();
     expect(seen.wrong).toEqual([]);
-  }, 120_000);
+  });
 
   test('is updated in the overview, and in its topics', async () => {
     const { page } = seen;
@@ -61,7 +61,7 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     await page.goto(`${viewer.origin}/r/${run}/topics/rollouts`);
     await page.locator('[data-ref]').first().waitFor();
     expect(seen.wrong).toEqual([]);
-  }, 120_000);
+  });
 
   test('links a number to its record: a trajectory and its question', async () => {
     const { page } = seen;
@@ -73,5 +73,5 @@ suite(`the page of a run on Kafka${noKafka === null ? '' : ` (${noKafka})`}`, ()
     await page.goto(`${viewer.origin}/r/${run}/weights/1`);
     await page.getByRole('heading', { name: 'Version 1' }).waitFor();
     expect(seen.wrong).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -97,7 +97,7 @@ withBrowser('the page of a live run', () => {
     run = start();
     await page.locator('.state', { hasText: 'done' }).waitFor({ timeout: 80_000 });
     expect(seen.wrong).toEqual([]);
-  }, 150_000);
+  });
 
   test('shows what a policy wrote as text: no markup, no dialog, no request, nothing invisible', async () => {
     const { page } = seen;
@@ -139,7 +139,7 @@ withBrowser('the page of a live run', () => {
     await page.goto(`${viewer.origin}/r/live/topics`);
     await page.getByRole('heading', { name: 'Topics' }).waitFor();
     expect(seen.wrong).toEqual([]);
-  }, 120_000);
+  });
 
   test('shares one stream among many tabs, so that the eighth still loads', async () => {
     const tabs = [];

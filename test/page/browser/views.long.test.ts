@@ -264,7 +264,7 @@ withBrowser('the page of a finished run', () => {
       await context.close();
       await controlled.kill();
     }
-  }, 90_000);
+  });
 
   test('a curve has its values as a table, and follows the arrow keys', async () => {
     seen = await watched(browser, viewer);

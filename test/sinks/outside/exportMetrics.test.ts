@@ -27,9 +27,9 @@ const write = (from: number, to: number): Promise<void> =>
   });
 const end = { status: 'done', endedMs: 5 } as const;
 const never = new AbortController().signal;
-const options = (over: AbortSignal | null, stop = never) => ({
+const options = (over: AbortSignal | null, stop = never, clock = sleepClock(systemClock)) => ({
   log,
-  clock: sleepClock(systemClock),
+  clock,
   over,
   stop,
   end: async () => end,
@@ -72,7 +72,8 @@ describe('exported metrics', () => {
         stop.abort();
       },
     };
-    expect(await exportMetrics(stopping, options(null, stop.signal))).toBe(METRICS_MAX);
+    const patient = impatientClock(() => true); // a batch waits until it is full
+    expect(await exportMetrics(stopping, options(null, stop.signal, patient))).toBe(METRICS_MAX);
     expect(target.ends).toEqual([]);
     expect(await exportMetrics(target, options(null))).toBe(2500 - METRICS_MAX);
     expect(target.kept.map(({ value }) => value.step)).toEqual(steps(2500));

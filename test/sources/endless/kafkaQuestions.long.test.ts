@@ -13,6 +13,7 @@ import { startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { startRegistry } from '../../support/registryServer.ts';
+import { until } from '../../support/until.ts';
 import { Taking } from './taking.ts';
 
 const { CompressionTypes, Kafka, logLevel } = kafkajs;
@@ -75,7 +76,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     await send(0, question('old'));
     const taking = reading('?from=latest');
     const next = taking.take(1);
-    while (taking.cursors.size < 2) await new Promise((done) => setTimeout(done, 20));
+    await until(() => taking.cursors.size >= 2);
     await send(0, question('a'));
     expect(await next).toEqual(['a']);
     await taking.stop();

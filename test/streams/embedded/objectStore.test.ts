@@ -74,7 +74,7 @@ describe('an archive in an object store', () => {
       message: expect.stringMatching(/records 0 to 7 of scored.*\/bucket\/run\/scored.*digest/),
     });
     await spoilt.close();
-  }, 60_000);
+  });
 
   test('that refuses leaves the records in the log, and is reported without the token', async () => {
     const at = await served(TOKEN);
@@ -94,7 +94,7 @@ describe('an archive in an object store', () => {
     process.env.MILLRACE_ARCHIVE_TOKEN = TOKEN;
     expect(await log.retain!(retention)).toMatchObject({ segments: 2 });
     await log.close();
-  }, 60_000);
+  });
 
   test('has its requests signed if the environment has a key, which is never sent', async () => {
     const at = await served(TOKEN);
@@ -112,7 +112,7 @@ describe('an archive in an object store', () => {
       /AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-central-1\/s3\/aws4_request/,
     );
     expect(said).not.toContain('a-secret-key');
-  }, 30_000);
+  });
 
   test('may not have a login or a query in its address, and nothing of it is repeated', () => {
     for (const address of ['https://ada:pa55word-9@host/b', 'https://host/b?sig=pa55word-9']) {

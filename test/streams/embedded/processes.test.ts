@@ -11,8 +11,8 @@ import { topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { question } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
-const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 const appender = fileURLToPath(new URL('./children/append.ts', import.meta.url));
 
 let folder = temporaryFolder();
@@ -88,9 +88,9 @@ describe('the writer of an embedded log', () => {
         writeFileSync(join(folder.path, 'writer.lock'), JSON.stringify(lock));
         const opening = openLog({ folder: folder.path, mode: 'write' });
         await expect(opening).rejects.toMatchObject({ code: 'LOCKED' });
-        while (readFileSync(`/proc/${parent.pid}/comm`, 'utf8') !== 'sleep\n') await turn();
+        await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n');
         process.kill(pid, 'SIGKILL');
-        while (stat()[0] !== 'Z') await turn();
+        await until(() => stat()[0] === 'Z');
         expect(writerOf(folder.path)).toBeUndefined();
         await (await openLog({ folder: folder.path, mode: 'write' })).close();
       } finally {

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Admin, Kafka, logLevel } from 'kafkajs';
@@ -18,6 +17,7 @@ import { type Child, startChild } from '../../support/child.ts';
 import { freshFolders } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { toolCall } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 const EARLIEST = { kind: 'earliest' } as const;
 const SEGMENT = 8;
@@ -85,7 +85,7 @@ describeKafka('an archive of a run on Kafka', () => {
         () => true,
         () => false,
       );
-    while ((await deletes()) !== (value === 'delete')) await pause(50);
+    await until(async () => (await deletes()) === (value === 'delete'));
   }
 
   const tap = (of: Log = log): Promise<Stored<ToolCall>[]> =>
@@ -125,7 +125,7 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(inOrder(await tap(before))).toEqual(all);
     expect(await before.lost!()).toEqual([]);
     expect(inOrder(await tap())).toEqual(all);
-    while (following.length < all.length) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(() => following.length >= all.length);
     expect(inOrder(following)).toEqual(all);
     tapping.unsubscribe();
 
@@ -141,7 +141,7 @@ describeKafka('an archive of a run on Kafka', () => {
     log = await open('write');
     await fill(100, 110);
     await isWhole(110);
-  }, 60_000);
+  });
 
   test('is told from what somebody else has deleted', async () => {
     await fill(0, 100);
@@ -165,7 +165,7 @@ describeKafka('an archive of a run on Kafka', () => {
         code: 'TOPIC_GONE',
       },
     );
-  }, 60_000);
+  });
 
   test('has its records deleted later if the broker cannot do it now', async () => {
     await fill(0, 60);
@@ -183,7 +183,7 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(segments).toBeGreaterThan(1);
     expect(Math.min(...(await begins()))).toBeGreaterThan(SEGMENT);
     await isWhole(60);
-  }, 60_000);
+  });
 
   test('is complete if its process is killed at any moment', async () => {
     await fill(0, 120);
@@ -205,7 +205,7 @@ describeKafka('an archive of a run on Kafka', () => {
     expect(new Set(read.map(({ value }) => value.rolloutId)).size).toBe(120);
     await isWhole(120);
     expect(Math.min(...(await begins()))).toBeGreaterThan(4 * SEGMENT);
-  }, 120_000);
+  });
 });
 
 /** An object store that stands still at a request, so that who asks can be killed there. */

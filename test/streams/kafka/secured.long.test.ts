@@ -66,7 +66,7 @@ describeKafka('a broker with TLS and logins', () => {
         'super.users': 'User:ANONYMOUS;User:me',
       },
     });
-  }, 100_000);
+  });
   afterAll(async () => {
     await broker?.kill();
     folder.remove();
@@ -82,7 +82,7 @@ describeKafka('a broker with TLS and logins', () => {
     await log.commit((tx) => tx.settle(delivery));
     expect(await log.lag(topics.questions, 'g')).toBe(0);
     await log.close();
-  }, 60_000);
+  });
 
   test('refuses a wrong password without repeating it', async () => {
     const opening = open(`kafkas://127.0.0.1:${port}?ca=${join(folder.path, 'ca.pem')}`, 'wrong1');
@@ -138,5 +138,5 @@ describeKafka('a broker with TLS and logins', () => {
     expect(await read()).toEqual(turns);
     await log.close();
     await admin.disconnect();
-  }, 60_000);
+  });
 });

@@ -18,7 +18,7 @@ export function pythonContract(where: string, { tool, short, another }: Tools): 
   describe(`a program ${where}`, () => {
     beforeAll(async () => {
       await Promise.all([tool().run('1', signal), short().run('1', signal)]);
-    }, 300_000);
+    });
 
     it.each([
       ['print(47 * 86)', '4042'],

@@ -214,7 +214,7 @@ describe('a package in the sandbox', () => {
     } finally {
       await tool.close();
     }
-  }, 120_000);
+  });
 
   test('is reported if it cannot be compiled or is damaged', async () => {
     const compiler = open();
@@ -231,7 +231,7 @@ describe('a package in the sandbox', () => {
     await expect(checkPackages(folder.path, all)).rejects.toMatchObject({ code: 'DAMAGED' });
     expect(await removePackages(folder.path, ['mill'])).toEqual(['mill']);
     expect([await addedPackages(folder.path), existsSync(path)]).toEqual([[], false]);
-  }, 120_000);
+  });
 });
 
 const wheels = process.env.MILLRACE_WHEELS ?? '';
@@ -267,7 +267,7 @@ const without = 'MILLRACE_WHEELS, a folder with wheels of sympy, mpmath and msgp
     } finally {
       await tool.close();
     }
-  }, 300_000);
+  });
 });
 
 const distribution = process.env.MILLRACE_PYODIDE ?? '';

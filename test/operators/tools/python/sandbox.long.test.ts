@@ -12,6 +12,7 @@ import { kernelWrapper } from '../../../../operators/tools/python/launch.ts';
 import { Pool } from '../../../../operators/tools/python/pool.ts';
 import { Sandbox } from '../../../../operators/tools/python/sandbox.ts';
 import { startChild } from '../../../support/child.ts';
+import { until } from '../../../support/until.ts';
 
 const LIMITS = {
   timeoutMs: 2000,
@@ -37,14 +38,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function isGone(pid: number): Promise<boolean> {
-  for (let i = 0; i < 200 && isAlive(pid); i++) await new Promise((wait) => setTimeout(wait, 50));
-  return !isAlive(pid);
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((wait) => setTimeout(wait, 10));
-}
+const isGone = (pid: number): Promise<boolean> => until(() => !isAlive(pid));
 
 describe('a sandbox process', () => {
   const odd = ['other-id', 'other-kind', 'not-text', 'nonsense', 'no-json', 'long', 'floods'];

@@ -14,6 +14,7 @@ import { freshFolders } from '../../../support/folder.ts';
 import { freshLog } from '../../../support/freshLog.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../../support/kafka.ts';
 import { metric } from '../../../support/records.ts';
+import { until } from '../../../support/until.ts';
 
 const STEPS = 10_000;
 
@@ -43,8 +44,12 @@ async function everyStepOf(log: Log): Promise<void> {
   const view = viewOf(log);
   await view.ready();
   const asked = { names: ['loss'], beside: [], missing: [] };
-  const all = await metricsData(view, now, { ...asked, range: whole });
-  expect(all.series[0]!.width).toBeGreaterThan(1);
+  const overview = async () => (await metricsData(view, now, { ...asked, range: whole })).series[0];
+  const all = await until(async () => {
+    const line = await overview();
+    return line?.total === STEPS && line;
+  });
+  expect(all.width).toBeGreaterThan(1);
   const range = { ...whole, from: 5000, to: 5100 };
   const [part] = (await metricsData(view, now, { ...asked, range })).series;
   expect(part!.width).toBe(1);
@@ -75,7 +80,7 @@ describeKafka('a zoomed part of a curve over Kafka', () => {
       await log.close();
       await deleteTopics(run);
     }
-  }, 60_000);
+  });
 });
 
 test('the index of steps has a bounded size, and never misses a step', () => {

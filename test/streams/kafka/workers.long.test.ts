@@ -9,6 +9,7 @@ import { allTopics, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 const file = fileURLToPath(new URL('./children/worker.ts', import.meta.url));
 /** Appended at a time, while someone who was just started has had no part yet. */
@@ -39,9 +40,7 @@ describeKafka('workers that come, are killed and come again', () => {
       }
     });
   const lagAtMost = async (most: number): Promise<void> => {
-    while ((await log.lag(topics.questions, 'work')) > most) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until(async () => (await log.lag(topics.questions, 'work')) <= most);
   };
   const settledBy = async (worker: string): Promise<number> =>
     (await all(log, topics.metrics)).filter(({ name }) => name === worker).length;
@@ -72,7 +71,7 @@ describeKafka('workers that come, are killed and come again', () => {
     await ask(MORE);
     await again.kill();
     await lagAtMost(0);
-  }, 300_000);
+  });
   afterAll(async () => {
     for (const child of children) await child.kill();
     await log?.close();

@@ -15,6 +15,7 @@ import {
 import { specsOf } from '../../../../operators/tools/mcp/specs.ts';
 import { mcpTool } from '../../../../operators/tools/mcp/tool.ts';
 import { temporaryFolder } from '../../../support/folder.ts';
+import { until } from '../../../support/until.ts';
 
 const everything = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-everything/dist/index.js',
@@ -49,7 +50,7 @@ beforeAll(async () => {
     web.once('exit', () => reject(new Error('the reference server ended')));
   });
   url = `http://127.0.0.1:${port}/mcp`;
-}, 60_000);
+});
 afterAll(() => void web?.kill());
 
 async function freePort(): Promise<number> {
@@ -88,7 +89,7 @@ describe.each([
     const long = await echo!.run('y'.repeat(1000), never);
     expect(long.output).toHaveLength(203);
     expect(long.output.endsWith('y...')).toBe(true);
-  }, 60_000);
+  });
 
   test('has content that is no text named', async () => {
     const server = started(place());
@@ -98,7 +99,7 @@ describe.each([
     });
     const { output, ok } = await mcpTool(server, image!, LIMITS).run('{}', never);
     expect([ok, output.includes('[image: image/png]')]).toEqual([true, true]);
-  }, 60_000);
+  });
 });
 
 const hostile = fileURLToPath(new URL('./children/hostileServer.ts', import.meta.url));
@@ -122,7 +123,7 @@ describe('a hostile MCP server', () => {
     expect(spec!.about).not.toContain('\n');
     expect(spec!.about.length).toBeLessThanOrEqual(700);
     expect(splitActions(spec!.about, ['teach'])).toEqual([]);
-  }, 60_000);
+  });
 
   test.each([
     ['bad name', 'a tool bad name whose name cannot be a tag'],
@@ -130,15 +131,11 @@ describe('a hostile MCP server', () => {
     ['long', 'whose schema is longer than 20000 characters'],
     ['strange', 'with an invalid argument name'],
     ['absent', 'has no tool absent; it has: teach'],
-  ])(
-    'is refused by name for %s',
-    async (tool, message) => {
-      const server = started(harm());
-      const offered = await server.tools();
-      expect(() => specsOf('mine', offered, { prefix: '', tools: [tool] })).toThrow(message);
-    },
-    60_000,
-  );
+  ])('is refused by name for %s', async (tool, message) => {
+    const server = started(harm());
+    const offered = await server.tools();
+    expect(() => specsOf('mine', offered, { prefix: '', tools: [tool] })).toThrow(message);
+  });
 
   test('has a call that never ends given up, and one that ended the process repeated on a new one', async () => {
     const server = started(harm(), 500);
@@ -158,7 +155,7 @@ describe('a hostile MCP server', () => {
     const call = sleep!.run('', off.signal);
     off.abort(new Error('no longer wanted'));
     await expect(call).rejects.toThrow('no longer wanted');
-  }, 60_000);
+  });
 
   test('is restarted once for calls that it cut off together, and leaves no process', async () => {
     const folder = temporaryFolder();
@@ -174,11 +171,11 @@ describe('a hostile MCP server', () => {
       expect(await teach!.run('x', never)).toMatchObject({ ok: true });
       await server.close();
       const all = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
-      while (all.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(() => !all.some(isAlive));
     } finally {
       folder.remove();
     }
-  }, 60_000);
+  });
 
   test('is reported with its reason if it ends before its first answer', async () => {
     const server = started(process_(['-e', 'console.error("no key given"); process.exit(3)']));
@@ -188,5 +185,5 @@ describe('a hostile MCP server', () => {
     });
     const missing = started({ kind: 'process', command: 'no-such-command', args: [], env: {} });
     await expect(missing.tools()).rejects.toThrow(/no-such-command.*ENOENT/);
-  }, 60_000);
+  });
 });

@@ -8,6 +8,7 @@ import { allTopics, topics } from '../../../topics/index.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { question } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 const file = fileURLToPath(new URL('./children/gatherer.ts', import.meta.url));
 const GROUPS = 300;
@@ -47,12 +48,12 @@ describeKafka('open groups of a partition that moves', () => {
     await resting(1000);
     await b.kill(); // and back again
     await wave();
-    while ((await log.lag(topics.questions, 'gather')) > 0) await resting(50);
+    await until(async () => (await log.lag(topics.questions, 'gather')) === 0);
     const records$ = log.tap(topics.metrics, { from: { kind: 'earliest' }, follow: false });
     const made = (await lastValueFrom(records$.pipe(toArray()))).map(({ value }) => value);
     expect(made.map(({ name }) => name).sort()).toEqual(
       Array.from({ length: GROUPS }, (_, i) => `q${i}`).sort(),
     );
     expect(made.every(({ value }) => value === 3)).toBe(true);
-  }, 100_000);
+  });
 });

@@ -47,18 +47,14 @@ async function started(file: string, ...args: readonly string[]) {
 
 test('package.json names benchmarks', () => expect(entries.length).toBeGreaterThanOrEqual(8));
 
-test.each(entries)(
-  'npm run %s lists its options, and refuses others',
-  async (name, file) => {
-    const [help, bad] = await Promise.all([started(file, '--help'), started(file, '--jsn')]);
-    expect(help).toMatchObject({ code: 0, err: '' });
-    expect(help.out).toContain(`Usage: npm run ${name} [-- options]\n`);
-    expect(help.out).toContain('--json');
-    expect(bad).toEqual({
-      code: 2,
-      out: '',
-      err: `error: unknown option '--jsn'\n(Did you mean --json?)\nnpm run ${name} -- --help lists the options; npm passes on what follows a --\n`,
-    });
-  },
-  120_000,
-);
+test.each(entries)('npm run %s lists its options, and refuses others', async (name, file) => {
+  const [help, bad] = await Promise.all([started(file, '--help'), started(file, '--jsn')]);
+  expect(help).toMatchObject({ code: 0, err: '' });
+  expect(help.out).toContain(`Usage: npm run ${name} [-- options]\n`);
+  expect(help.out).toContain('--json');
+  expect(bad).toEqual({
+    code: 2,
+    out: '',
+    err: `error: unknown option '--jsn'\n(Did you mean --json?)\nnpm run ${name} -- --help lists the options; npm passes on what follows a --\n`,
+  });
+});

@@ -26,7 +26,7 @@ beforeAll(async () => {
       cwd: ROOT,
     }),
   );
-}, 60_000);
+});
 afterAll(async () => {
   await client?.close();
   temporary.remove();
@@ -78,7 +78,7 @@ describe('millrace mcp', () => {
       text: 'Page 1: A mill race drives a wheel.',
       isError: false,
     });
-  }, 60_000);
+  });
 
   test.each([
     ['tap', { run: 'first', topic: 'nothing' }, /nothing/],
@@ -87,12 +87,8 @@ describe('millrace mcp', () => {
     ['report', { run: '--help' }, /./],
     ['topics', { run: 'absent' }, /no run "absent"/],
     ['tap', { run: 'first', topic: 'rollouts', count: 100_000 }, /count/],
-  ])(
-    'answers %s of %j, and goes on',
-    async (name, args, answer) => {
-      expect((await call(name, args)).text).toMatch(answer);
-      expect((await call('runs')).isError).toBe(false);
-    },
-    60_000,
-  );
+  ])('answers %s of %j, and goes on', async (name, args, answer) => {
+    expect((await call(name, args)).text).toMatch(answer);
+    expect((await call('runs')).isError).toBe(false);
+  });
 });

@@ -10,11 +10,11 @@ import { allTopics, topics } from '../../topics/index.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka } from '../support/kafka.ts';
 import { metric } from '../support/records.ts';
+import { until } from '../support/until.ts';
 import { type FakeIo, fakeIo } from './support/fakeIo.ts';
 import { record } from './support/syntheticRun.ts';
 
 const [REST_OF_LINE, BELOW] = ['\u001b[K', '\u001b[J'];
-const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
 
 describeKafka('top of a run whose broker goes away', () => {
   const folder = temporaryFolder();
@@ -38,11 +38,11 @@ describeKafka('top of a run whose broker goes away', () => {
     await mkdir(join(folder.path, 'runs', 'away'), { recursive: true });
     const running = { ...record, log: url, status: 'running' } as const;
     await writeRunRecord(join(folder.path, 'runs', 'away'), running);
-  }, 100_000);
+  });
   afterAll(async () => {
     await broker.kill();
     folder.remove();
-  }, 60_000);
+  });
 
   test('shows that it waits, on a terminal or on stderr, and goes on', async () => {
     const terminal = watch({ columns: 120, rows: 40 });
@@ -56,28 +56,28 @@ describeKafka('top of a run whose broker goes away', () => {
         .replaceAll(BELOW, '')
         .split('\u001b[H')
         .slice(1);
-    while (frames().length < 2 || elsewhere.stdout() === '') await moment();
+    await until(() => frames().length >= 2 && elsewhere.stdout() !== '');
     await broker.kill();
     const away = /^the broker at 127.0.0.1:\d+ does not answer; waiting for it$/m;
-    while (!away.test(frames().at(-1)!) || elsewhere.stderr().length === 0) await moment();
+    await until(() => away.test(frames().at(-1)!) && elsewhere.stderr().length > 0);
     const [head, told] = frames().at(-1)!.split('\n');
     expect([head, told]).toEqual([expect.stringMatching(/^away · /), expect.stringMatching(away)]);
     expect(elsewhere.stderr()).toEqual([expect.stringMatching(away)]);
     broker = await start();
-    while (away.test(frames().at(-1)!)) await moment();
+    await until(() => !away.test(frames().at(-1)!));
     expect(terminal.stderr()).toEqual([]);
     for (const io of [terminal, elsewhere]) io.interrupt();
     expect(await Promise.all(watching)).toEqual([0, 0]);
-  }, 120_000);
+  });
 
   test('ends at Ctrl-C', async () => {
     const io = watch(null);
     const watching = top(io);
-    while (io.stdout() === '') await moment();
+    await until(() => io.stdout() !== '');
     await broker.kill();
-    while (io.stderr().length === 0) await moment();
+    await until(() => io.stderr().length !== 0);
     io.interrupt();
     expect(await watching).toBe(0);
     expect(io.exits).toEqual([]);
-  }, 120_000);
+  });
 });

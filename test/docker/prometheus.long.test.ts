@@ -13,6 +13,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { promtool, withPrometheus } from '../support/prometheus.ts';
 import { metric, rollout, samples } from '../support/records.ts';
+import { until } from '../support/until.ts';
 
 let log: Log;
 freshLog((fresh) => {
@@ -139,8 +140,4 @@ function configuration(target: string): string {
     '  - job_name: millrace',
     `    static_configs: [{ targets: ["${target}"] }]`,
   ].join('\n');
-}
-
-async function until(done: () => Promise<boolean>): Promise<void> {
-  while (!(await done())) await new Promise((resolve) => setTimeout(resolve, 200));
 }

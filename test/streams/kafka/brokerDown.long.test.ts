@@ -10,6 +10,7 @@ import { allTopics, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka } from '../../support/kafka.ts';
 import { metric, question, toolCall } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 describeKafka('a broker that goes away and comes back', () => {
   const folder = temporaryFolder();
@@ -30,12 +31,12 @@ describeKafka('a broker that goes away and comes back', () => {
     const notice = (line: string): void => void notices.push(line);
     const url = `kafka://127.0.0.1:${port}`;
     log = await openKafkaLog({ topics: allTopics, url, run: 'down', mode: 'write', notice });
-  }, 100_000);
+  });
   afterAll(async () => {
     await log?.close();
     await broker?.kill();
     folder.remove();
-  }, 60_000);
+  });
 
   test('is waited for: every commit is made once, whenever it was killed', async () => {
     const total = 400;
@@ -47,7 +48,7 @@ describeKafka('a broker that goes away and comes back', () => {
       }
     })();
     for (const at of [40, 150, 260]) {
-      while (made < at) await new Promise((resolve) => setTimeout(resolve, 1));
+      await until(() => made >= at);
       await broker.kill();
       if (at === 260) await new Promise((resolve) => setTimeout(resolve, 4000));
       broker = await start();
@@ -56,7 +57,7 @@ describeKafka('a broker that goes away and comes back', () => {
     expect(await values()).toEqual(Array.from({ length: total }, (_, i) => i));
     expect(notices.some((line) => /does not answer/.test(line))).toBe(true);
     expect(notices.some((line) => /answers again/.test(line))).toBe(true);
-  }, 120_000);
+  });
 
   test('is waited for in the middle of archiving', async () => {
     const total = 200;
@@ -69,7 +70,7 @@ describeKafka('a broker that goes away and comes back', () => {
     const archiving = log.retain!({ bytesMax: 0, segmentRecords: 8, archive });
     const files = join(archive, 'tool-calls-0');
     const archived = (): number => (existsSync(files) ? readdirSync(files).length : 0);
-    while (archived() < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => archived() >= 3);
     await broker.kill();
     broker = await start();
     expect((await archiving).segments).toBeGreaterThan(20);
@@ -77,7 +78,7 @@ describeKafka('a broker that goes away and comes back', () => {
     const turns = (await lastValueFrom(records$.pipe(toArray()))).map(({ value }) => value.turn);
     expect(turns).toEqual(Array.from({ length: total }, (_, i) => i));
     expect(await log.lost!()).toEqual([]);
-  }, 120_000);
+  });
 
   test('leaves readers where they were', async () => {
     const seen: string[] = [];
@@ -99,16 +100,14 @@ describeKafka('a broker that goes away and comes back', () => {
         });
         settling.push(log.commit((tx) => tx.settle(derived)));
       });
-    while (seen.length < 60) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => seen.length >= 60);
     await broker.stop();
     broker = await start();
-    while ((await log.lag(topics.questions, 'g')) > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    await until(async () => (await log.lag(topics.questions, 'g')) === 0);
     await Promise.all(settling);
     reading.unsubscribe();
     const buried$ = log.tap(topics.deadLetters, { from: { kind: 'earliest' }, follow: false });
     const keys = (await lastValueFrom(buried$.pipe(toArray()))).map(({ key }) => key);
     expect([...keys].sort()).toEqual(Array.from({ length: 200 }, (_, i) => `q${i}`).sort());
-  }, 120_000);
+  });
 });

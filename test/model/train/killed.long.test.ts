@@ -56,5 +56,4 @@ test.each([
     expect(await startChild(script, path).line()).toBe(want.digest);
     for (const [i, file] of last(path).entries()) expect(file.equals(want.files[i]!)).toBe(true);
   },
-  180_000,
 );

@@ -13,6 +13,7 @@ import type { Topic } from '../../../streams/topic.ts';
 import { allTopics, topics } from '../../../topics/index.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
 import { metric, question, samples } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 const all = async <T>(of: Log, topic: Topic<T>): Promise<readonly T[]> => {
   const records$ = of.tap(topic, { from: { kind: 'earliest' }, follow: false });
@@ -63,9 +64,9 @@ describeKafka('a log on Kafka', () => {
       await Promise.all([stats, lag]);
       for (const tap of tapped) tap.unsubscribe();
     }
-    while (sockets() > before) await new Promise((later) => setTimeout(later, 20));
+    await until(() => sockets() <= before);
     expect(sockets()).toBeLessThanOrEqual(before);
-  }, 30_000);
+  });
 
   describe('whose worker name another process takes over', () => {
     test('fails with a sentence that says so, and loses nothing', async () => {
@@ -168,7 +169,7 @@ describeKafka('a log on Kafka', () => {
         seen.push(delivery.value.id);
         delivery.drop();
       });
-    while (!seen.includes('last')) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => seen.includes('last'));
     reading.unsubscribe();
     expect(seen).toEqual(['q0', 'last']);
     const letters = await all(log, topics.deadLetters);

@@ -7,6 +7,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import { freshFolders } from '../support/folder.ts';
 import { tinyRun } from '../support/tinyRun.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const base = fileURLToPath(new URL('../../examples/quickstart/base', import.meta.url));
@@ -104,9 +105,7 @@ test.each([
     const given = ['--policy', 'base', '--questions', 'sums.csv', '--rollouts', '200'];
     const running = main(['eval', ...given, '--tools', 'none', '--threads', '1'], io);
     const log = join(cwd, 'runs/evaluate-1/metrics.jsonl');
-    while (!when(io.stderr().join('\n')) && !existsSync(log)) {
-      await new Promise((done) => setTimeout(done, 5));
-    }
+    await until(() => when(io.stderr().join('\n')) || existsSync(log));
     io.interrupt();
     expect(await running).toBe(0);
     expect(io.stdout()).toBe('');
@@ -117,7 +116,6 @@ test.each([
     expect(code).toBe(0);
     expect(out).toContain('3 questions · 200 rollouts each');
   },
-  60_000,
 );
 
 test('a resumed evaluation says that its weights are gone', async () => {
@@ -140,8 +138,7 @@ test('a resumed evaluation says that its weights are gone', async () => {
     ],
     io,
   );
-  while (!existsSync(join(cwd, 'runs/cut/run.json')))
-    await new Promise((done) => setTimeout(done, 5));
+  await until(() => existsSync(join(cwd, 'runs/cut/run.json')));
   io.interrupt();
   await running;
   await rm(join(cwd, 'base/policy.safetensors'));

@@ -42,5 +42,5 @@ describeKafka('processes that share a run', () => {
     const rollouts = (await read.stats()).find(({ topic }) => topic === 'rollouts');
     await read.close();
     expect(rollouts?.records).toBe(40 * 4);
-  }, 120_000);
+  });
 });

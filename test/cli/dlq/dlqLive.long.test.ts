@@ -6,9 +6,8 @@ import { main } from '../../../cli/program.ts';
 import { type Command, millrace as start } from '../../support/commandLine.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../../support/kafka.ts';
+import { until } from '../../support/until.ts';
 import { fakeIo } from '../support/fakeIo.ts';
-
-const moment = (): Promise<void> => new Promise((done) => setTimeout(done, 20));
 
 const row = (id: string, answers: readonly string[]): string =>
   JSON.stringify({ id, source: 's', question: 'q', answers, ability: 'qa' });
@@ -33,14 +32,13 @@ function refusesLive(url: string | null): void {
   /** Waits until the process has said something. */
   const alive = async ({ process: child }: Command): Promise<void> => {
     const look = ['top', run, '--once', '--json', '--interval', '100ms'];
-    for (;;) {
+    await until(async () => {
       expect(child.exitCode).toBeNull();
       const [frame] = await lines<{ readonly workers: readonly { readonly pid: number }[] }>(
         ...look,
       );
-      if (frame?.workers.some((worker) => worker.pid === child.pid)) return;
-      await moment();
-    }
+      return frame?.workers.some((worker) => worker.pid === child.pid);
+    });
   };
   const refused = async ({ process: { pid } }: Command): Promise<void> => {
     const { code, out, err } = await millrace('dlq', 'retry', run);
@@ -60,10 +58,10 @@ function refusesLive(url: string | null): void {
     const settings = [`file=${file}`, `built=${built}`, `gate=${gate}`];
     const set = settings.flatMap((setting) => ['--set', setting]);
     const first = start(...job, ...set, ...(url === null ? [] : ['--log', url]));
-    while ((await letters()).length === 0) {
+    await until(async () => {
       expect(first.process.exitCode).toBeNull();
-      await moment();
-    }
+      return (await letters()).length > 0;
+    });
     await alive(first);
     await rows(['b']);
     await refused(first);
@@ -84,7 +82,7 @@ function refusesLive(url: string | null): void {
       ...['tap', `${run}.rollouts`, '-o', 'ndjson'],
     );
     expect(rollouts.map(({ question }) => question.id).sort()).toEqual(['bad', 'first', 'last']);
-  }, 180_000);
+  });
 }
 
 describe('dlq retry on the embedded log of a live run', () => refusesLive(null));

@@ -9,6 +9,7 @@ import { recordsOf } from '../../streams/recordsOf.ts';
 import { topics } from '../../topics/index.ts';
 import { writeByteBpe } from '../support/byteBpe.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const TEMPLATE = `{%- for message in messages %}{{- '<|im_start|>' ~ message.role ~ '\\n' ~ message.content ~ '<|im_end|>\\n' }}{% endfor %}
@@ -90,7 +91,7 @@ beforeAll(async () => {
   await writeFile(at('told.jsonl'), file(row(SYSTEM), row(SYSTEM)));
   await writeFile(at('mixed.jsonl'), file(row(SYSTEM), row('Be brief.')));
   await sft('cold', { data: at('plain.jsonl'), prompt: 'policy', system: at('system.txt') });
-}, 120_000);
+});
 afterAll(() => folder.remove());
 
 describe('a policy that was fine-tuned with a system prompt of its own', () => {
@@ -113,7 +114,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     const { out } = await millrace('run', '--run', 'fourth', '--show-prompt');
     expect(out).toBe(`${promptWith(SYSTEM)}\n`);
     await writeFile(at('system.txt'), `${SYSTEM}\n`);
-  }, 60_000);
+  });
 
   test('is asked with another prompt if that is set, and both first lines are shown', async () => {
     await writeFile(at('other.txt'), 'You add small numbers.\nThink first.');
@@ -144,8 +145,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
       rounds: 2,
     });
     const running = main(['run', 'arpo', '--run', 'stopped', ...begun], io);
-    while (!io.stderr().some((line) => /step 1/.test(line)))
-      await new Promise((done) => setTimeout(done, 10));
+    await until(() => io.stderr().some((line) => /step 1/.test(line)));
     io.interrupt();
     await running;
     const note = at('runs/cold/millrace-prompt.json');
@@ -156,7 +156,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(await prompts('stopped')).toEqual([promptWith(SYSTEM)]);
     expect(err).not.toContain('the policy is asked');
     await millrace('replay', 'stopped', '--verify');
-  }, 60_000);
+  });
 
   test('keeps that prompt when converted to a folder; a single file says that it is lost', async () => {
     await millrace('model', 'convert', at('runs/cold'), at('tuned'));
@@ -166,7 +166,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(await prompts('from-folder')).toEqual([promptWith(SYSTEM)]);
     const { err } = await millrace('model', 'convert', at('runs/cold'), at('tuned.safetensors'));
     expect(err).toMatch(/a single file does not record the policy’s prompt/);
-  }, 60_000);
+  });
 
   test('is asked with the prompt of its settings if its run recorded none', async () => {
     const note = at('runs/cold/millrace-prompt.json');
@@ -201,7 +201,7 @@ describe('a policy that was fine-tuned on conversations as they are', () => {
     await sft('bare', { data: at('plain.jsonl') });
     await arpo('as-bare', { policy: at('runs/bare') });
     expect(await prompts('as-bare')).toEqual([promptWith('')]);
-  }, 60_000);
+  });
 
   test('is reported to have learnt several prompts if they differ', async () => {
     await sft('mixed', { data: at('mixed.jsonl') });
