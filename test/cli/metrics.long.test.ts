@@ -124,7 +124,7 @@ describe('a run with --metrics-port', () => {
     expect(await complaint(Number(new URL(url).port))).toBeNull();
     exporter.state('failed');
     expect(await get(`${url}/healthz`)).toEqual({ code: 503, text: 'failed\n' });
-    expect(await complaint(Number(new URL(url).port))).toBe('it answers 503');
+    expect(await complaint(Number(new URL(url).port))).toBe('/healthz answered 503');
     await exporter.close();
     await expect(get(`${url}/healthz`)).rejects.toThrow();
   });
@@ -181,7 +181,7 @@ describe('millrace metrics --to', () => {
       const io = fakeIo(process.cwd());
       expect(await main(['metrics', 'over', '--runs', folder.path, ...to], io)).toBe(0);
       said.push(...io.stderr());
-      expect(io.stderr().join('\n')).toContain(`${count} metrics of run over carried to MLflow`);
+      expect(io.stderr().join('\n')).toContain(`exported ${count} metrics of run over to MLflow`);
     }
     expect(said.join('\n')).toContain(`see them with: tensorboard --logdir ${tb}`);
     expect(readdirSync(join(tb, 'over'))).toHaveLength(1);
@@ -199,7 +199,7 @@ describe('millrace metrics --to', () => {
     const url = await served(watch);
     expect((await get(`${url}/metrics`)).code).toBe(200);
     expect(await run.code).toBe(0);
-    await until(() => watch.said.includes('0 metrics of run followed carried'));
+    await until(() => watch.said.includes('exported 0 metrics of run followed'));
     // Prometheus goes on being served.
     expect((await get(`${url}/healthz`)).code).toBe(200);
     watch.process.kill('SIGTERM');
@@ -233,7 +233,7 @@ describe('the health check of a container', () => {
     const mute = createServer(() => undefined);
     await new Promise<void>((done) => mute.listen(0, '127.0.0.1', done));
     const { port } = mute.address() as AddressInfo;
-    expect(await complaint(port, 200)).toBe('no answer within 0.2 s');
+    expect(await complaint(port, 200)).toBe('/healthz did not answer within 0.2 s');
     mute.closeAllConnections();
     await new Promise((done) => mute.close(done));
     expect(await complaint(port, 200)).toBeNull();
