@@ -39,7 +39,7 @@ import { noExporter, type RunExporter } from './metrics/runExporter.ts';
 import { privateFiles } from './privateFiles.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type KeptLog, retaining } from './retention/retention.ts';
-import { wayBack } from './rewind/wayBack.ts';
+import { rewindCommandFor } from './rewind/rewindCommand.ts';
 import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
@@ -136,7 +136,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     await finish('failed', messageOf(error)).catch((then: unknown) => {
       io.err(`could not update run.json, which still says "running": ${messageOf(then)}`);
     });
-    const back = await wayBack(run, log, error).catch(() => null);
+    const back = await rewindCommandFor(run, log, error).catch(() => null);
     if (back !== null) io.err(`to go back to the newest intact version: millrace ${back}`);
     throw error;
   } finally {

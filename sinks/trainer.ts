@@ -36,7 +36,6 @@ import {
   type EncodeGiven,
   pairBatch,
 } from './trainer/exampleBatch.ts';
-import { type FrozenEngine, holder } from './trainer/holder.ts';
 import { KeptWeights, type WeightsRule } from './trainer/keptWeights.ts';
 import { corrected } from './trainer/lagging.ts';
 import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
@@ -44,10 +43,11 @@ import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts
 import { referenceVersion, withReference } from './trainer/reference.ts';
 import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import { SamplerCheck } from './trainer/samplerCheck.ts';
+import { type FrozenEngine, versionedEngine } from './trainer/versionedEngine.ts';
 import type { WeightsStore } from './weights.ts';
 
-export type { FrozenEngine } from './trainer/holder.ts';
 export type { Losses } from './trainer/losses.ts';
+export type { FrozenEngine } from './trainer/versionedEngine.ts';
 
 export interface TrainerOptions {
   readonly engine: TrainerEngine;
@@ -141,8 +141,8 @@ function stepping(
   const { engine, store, clock, losses, encode } = options;
   const { measured = async () => null } = options;
   const { reference = null, lagCorrection = null } = options;
-  const learner = holder(engine, store);
-  const frozen = reference === null ? learner : holder(reference, store);
+  const learner = versionedEngine(engine, store);
+  const frozen = reference === null ? learner : versionedEngine(reference, store);
   const prepare = preparations(options);
   const { keepVersions: newest = 2, keepRule = { rounds: 0, every: 0, best: 0 } } = options;
   const check = new SamplerCheck(options.agreement ?? null, options.log);

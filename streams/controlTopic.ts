@@ -1,4 +1,4 @@
-/** `control`: what a run was told while it went on. */
+/** `control`: commands to a running job. */
 import { defineTopic } from './contracts/defineTopic.ts';
 import { choice, real, record, text, type ValueOf } from './contracts/shapes.ts';
 
@@ -17,7 +17,7 @@ export const control = record('Control', {
   by: text,
   askedMs: real,
 });
-/** What a run was told while it went on. From which step a setting holds is said by the manifests (`controls`). */
+/** A command to a running job. From which step a setting holds is said by the manifests (`controls`). */
 export interface ControlRecord extends ValueOf<typeof control> {}
 
 /** Requests to a run that goes on. */

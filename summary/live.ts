@@ -10,7 +10,7 @@ import type { Worker } from './workers.ts';
 
 /** What was read of a run. */
 export interface Look {
-  /** Told to begin nothing new. */
+  /** Paused: it begins nothing new. */
   readonly paused?: boolean;
   readonly run: string;
   readonly facts: RunFacts;

@@ -23,7 +23,7 @@ export const SILENT_RUN_MS = 10_000;
 export interface Seen {
   readonly workers: readonly { readonly ended: boolean; readonly silentMs: number }[];
   readonly atMs: number;
-  /** Whether it was told to begin nothing new. */
+  /** Whether it is paused and begins nothing new. */
   readonly paused?: boolean;
   /** Whether records of it cannot be read. */
   readonly damaged?: boolean;

@@ -60,7 +60,7 @@ export class Watch {
     this.#meter?.stop();
   }
 
-  /** By the last of what it was told. */
+  /** By its last command. */
   async #isPaused(): Promise<boolean> {
     const commands = await this.#last(topics.control, CONTROLS_LAST);
     return commands.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';

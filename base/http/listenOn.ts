@@ -16,7 +16,7 @@ export interface ListenOn {
   readonly connectionsMax: number;
   /** For the head of a request, and for all of it; Node's own bounds when left out. */
   readonly waitMs?: number;
-  /** Told of errors after the start. */
+  /** Called with errors after the start. */
   readonly failed?: (error: Error) => void;
 }
 

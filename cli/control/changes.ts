@@ -15,7 +15,7 @@ export interface Change {
   readonly step: number | null;
 }
 
-/** What the run was told, in order; each request once. */
+/** The commands to the run, in order; each request once. */
 export async function controlsOf(log: Log): Promise<readonly ControlRecord[]> {
   const found = new Map<string, ControlRecord>();
   for await (const { value } of recordsOf(log, topics.control, { from: { kind: 'earliest' } })) {

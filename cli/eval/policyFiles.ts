@@ -173,8 +173,8 @@ async function wholePath(run: Run, manifest: Weights): Promise<string> {
   const store = checkpointsIn(run.folder);
   const { weights } = checkpointsOf(manifest);
   const { name } = run;
-  const wayBack = `evaluate another version (${name}@N); millrace doctor ${name} says which are intact`;
-  await mustBeWhole(store, weights, { run: name, wayBack });
+  const advice = `evaluate another version (${name}@N); millrace doctor ${name} says which are intact`;
+  await mustBeWhole(store, weights, { run: name, advice });
   return localPath(store.resolve(weights));
 }
 

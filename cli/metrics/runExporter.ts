@@ -23,7 +23,7 @@ import { type Address, type Answers, serveMetrics, type Verdict } from './server
 /** How far the process is. */
 type State = 'building' | 'running' | 'paused' | 'stopping' | 'failed';
 
-/** Told by the run how it goes. */
+/** Notified by the run how it goes. */
 export interface RunExporter {
   /** Of `/metrics`; null where nobody asked for it. */
   readonly url: string | null;

@@ -74,7 +74,7 @@ export async function checkWhole(
   const others = versions.filter((other) => other.manifest !== manifest);
   const { step } = manifest;
   const about = `, made by step ${step}`;
-  const wayBack = `choose another step (${stepsOf(others)})`;
+  const advice = `choose another step (${stepsOf(others)})`;
   for (const [what, checkpoint] of [
     ['weights', weights],
     ['optimiser state', state],
@@ -83,7 +83,7 @@ export async function checkWhole(
     if (!(await store.exists(checkpoint))) {
       throw noStep(others, { step, run, why: isGone(what, step, run) });
     }
-    await mustBeWhole(store, checkpoint, { run, about, wayBack });
+    await mustBeWhole(store, checkpoint, { run, about, advice });
   }
 }
 

@@ -60,8 +60,8 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   }
   const { weights } = checkpointsOf(newest);
   const run = basename(folder);
-  const wayBack = `choose another version (${run}@N); millrace doctor ${run} says which are intact`;
-  await mustBeWhole(store, weights, { run, wayBack });
+  const advice = `choose another version (${run}@N); millrace doctor ${run} says which are intact`;
+  await mustBeWhole(store, weights, { run, advice });
   return {
     weights: localPath(store.resolve(weights)),
     began,

@@ -230,7 +230,7 @@ class Verification {
     const stages = built.stages.filter(
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
-    // What the run was told lies in the log before anything obeys it; where its windows were cut is decided
+    // Commands lie in the log before anything obeys it; where its windows were cut is decided
     // by nobody again.
     const given = [topics.control, topics.windows] as readonly Topic<unknown>[];
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];

@@ -1,6 +1,6 @@
 /** `python`: runs programs, in a sandbox of this machine or on a server. */
 import { MillraceError } from '../../base/index.ts';
-import { keptTool } from '../../operators/tools/cache/index.ts';
+import { cachedTool } from '../../operators/tools/cache/index.ts';
 import { pythonOf } from './pythonOf.ts';
 import { defineTool } from './toolKind.ts';
 
@@ -17,6 +17,6 @@ export const python = defineTool({
     const cache = cachePython ? shared.cache() : null;
     const { timeoutMs, memoryMaxMiB, characters } = python;
     const scope = `pyodide 314.0.7 ${timeoutMs} ${memoryMaxMiB} ${characters} ${tool.about}`;
-    return cache === null ? tool : keptTool(tool, cache, scope);
+    return cache === null ? tool : cachedTool(tool, cache, scope);
   },
 });

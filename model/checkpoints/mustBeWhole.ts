@@ -9,14 +9,14 @@ export interface Of {
   /** What else is known of the version, behind its number: `, made by step 3`. */
   readonly about?: string;
   /** What can be done beside a backup, as the end of a sentence. */
-  readonly wayBack: string;
+  readonly advice: string;
 }
 
 /** Reads it through. Fails with code `DIGEST` when it was changed; one that is not there is another's matter. */
 export async function mustBeWhole(
   store: CheckpointStore,
   checkpoint: Checkpoint,
-  { run, about = '', wayBack }: Of,
+  { run, about = '', advice }: Of,
 ): Promise<void> {
   const condition = await store.condition(checkpoint);
   if (condition.kind !== 'changed') return;
@@ -24,7 +24,7 @@ export async function mustBeWhole(
   throw new MillraceError(
     'DIGEST',
     `${uri} of version ${version}${about} of run ${run} ${condition.why}: it was changed or cut short after it was written. ` +
-      `Restore it from a backup, or ${wayBack}`,
+      `Restore it from a backup, or ${advice}`,
     { context: { run, version, file: uri } },
   );
 }

@@ -26,7 +26,7 @@ export interface BatchStepsOptions {
 export interface StepLooks {
   /** What the model said of the probe's tokens after its last step; null = it is not known. */
   readonly said: Float32Array | null;
-  /** Told, before anything is trained, how far the log-probs of the rollouts are from the service's (nats a token; NaN where nobody sampled). */
+  /** Notified, before anything is trained, how far the log-probs of the rollouts are from the service's (nats a token; NaN where nobody sampled). */
   readonly drifted: (drift: number) => void;
 }
 

@@ -50,7 +50,7 @@ export interface ClientOptions {
   readonly clock: SleepClock;
   /** How long the service may be away before that is an error. */
   readonly awayMs: number;
-  /** Told, while the service is away, since when and why, and that it answers again. */
+  /** Notified, while the service is away, since when and why, and that it answers again. */
   readonly print: Report;
 }
 

@@ -25,7 +25,7 @@ export interface ServiceOptions {
   readonly awayMs?: number;
   /** For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s. */
   readonly timeoutMs?: number;
-  /** Told while the service is away, and what it was found not to do. */
+  /** Notified while the service is away, and what it was found not to do. */
   readonly print?: Report;
 }
 

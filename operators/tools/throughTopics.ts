@@ -93,7 +93,7 @@ const NOT_CALLED: Called = { output: '', ok: false, attempts: 0, cached: false, 
 export interface ThroughTopicsOptions {
   readonly log: Log;
   readonly clock: SleepClock;
-  /** Is told, once, of a call that has waited long for a worker. */
+  /** Called once for a call that has waited long for a worker. */
   readonly report: (note: string) => void;
 }
 

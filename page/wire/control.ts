@@ -27,5 +27,5 @@ export interface ControlSaid {
   readonly said: string;
 }
 
-/** What `from` of a replay takes: the first topic that is made anew. */
+/** What `from` of a replay takes: the first topic that is made again. */
 export const replayFrom = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;

@@ -20,7 +20,7 @@ export interface StreamEvents {
   readonly state: StateChange;
   /** With `runs=1`, every 5 s when something changed: the rows that changed. */
   readonly runs: { readonly runs: readonly RunRow[]; readonly gone: readonly string[] };
-  /** What was missed is too long to send: read the data anew. */
+  /** What was missed is too long to send: read the data again. */
   readonly reset: { readonly run: string; readonly why: string };
 }
 

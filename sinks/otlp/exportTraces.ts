@@ -1,7 +1,7 @@
 /**
  * Carries the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
  *
- * A collector cannot be asked how far it was told, so that is kept in a file beside the run, written after
+ * A collector cannot be asked how far it was sent, so that is kept in a file beside the run, written after
  * each batch that it took. After a kill in between a batch is sent again, with the ids that it had: whoever
  * keeps spans by their ids has each once.
  */
@@ -18,7 +18,7 @@ import { type SpanOptions, spansOf } from './spans.ts';
 
 export interface TraceOptions extends SpanOptions {
   readonly collector: Collector;
-  /** Path of the file that says how far the collector was told. */
+  /** Path of the file that says how far was sent. */
   readonly kept: string;
 }
 

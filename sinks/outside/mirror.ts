@@ -31,7 +31,7 @@ export interface MirrorOptions {
   readonly follow: boolean;
   readonly signal: AbortSignal;
   readonly clock: SleepClock;
-  /** Told what was written, after each transaction; and what goes wrong and is tried again. */
+  /** Notified of what was written, after each transaction; and what goes wrong and is tried again. */
   readonly written: (records: number) => void;
   readonly notice: (line: string) => void;
 }

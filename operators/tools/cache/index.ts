@@ -1,6 +1,6 @@
 /** Results of tools, kept for all runs. */
 export { type Asked, type AskOnce, askOnce, type Known } from './askOnce.ts';
-export { keptTool } from './keptTool.ts';
+export { cachedTool } from './cachedTool.ts';
 export { exportReleased, importReleased } from './releasedCache.ts';
 export {
   type CacheEntry,

@@ -19,7 +19,7 @@ export function boundedFetch(bytesMax: number, own: Fetch = fetch): Fetch {
 
 const LINE_END = 10;
 
-/** `byEvent`: an empty line, which ends an event, begins the count anew. */
+/** `byEvent`: an empty line, which ends an event, begins the count again. */
 function boundedBy(bytesMax: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let lineIsEmpty = true;

@@ -17,7 +17,7 @@ export interface BatchesOptions {
   readonly waitingMax: number;
   /** Answers that are kept, those used last (0 = none). */
   readonly keptMax: number;
-  /** Told of every batch. */
+  /** Called for every batch. */
   readonly onBatch?: (queries: number) => void;
 }
 

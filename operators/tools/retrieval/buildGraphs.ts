@@ -13,7 +13,7 @@ export interface GraphsOptions extends GraphForm {
   /** Graphs that are built at once. */
   readonly threads: number;
   readonly signal: AbortSignal;
-  /** Told how many passages are in graphs. */
+  /** Called with how many passages are in graphs. */
   readonly onProgress: (done: number) => void;
 }
 

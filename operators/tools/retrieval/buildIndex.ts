@@ -50,7 +50,7 @@ export interface BuildOptions {
   readonly threads: number;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: BuildProgress) => void;
-  /** Told of each row that is left out. */
+  /** Called for each row that is left out. */
   readonly onRefused: (place: number, reason: string) => void;
 }
 

@@ -93,7 +93,7 @@ export interface FillOptions {
   readonly encoder: TextEncoder;
   readonly passages: AsyncIterable<Passage> | Iterable<Passage>;
   readonly signal: AbortSignal;
-  /** Told how many passages are there, those that were there before among them. */
+  /** Called with how many passages are there, those that were there before among them. */
   readonly onProgress: (done: number) => void;
 }
 

@@ -17,7 +17,7 @@ export interface Want {
 export type Heard =
   | { readonly kind: 'open' }
   | { readonly kind: 'lost'; readonly retries: number }
-  /** The tab was not told everything: it reads anew. */
+  /** The tab was not told everything: it reads again. */
   | { readonly kind: 'missed' }
   | { readonly kind: 'event'; readonly name: string; readonly data: string };
 

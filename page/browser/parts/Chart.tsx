@@ -8,8 +8,8 @@ import uPlot from 'uplot';
 import { count, curveSentence, tickTexts, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
+import { appearance } from './appearance.ts';
 import { Scrolls, Th } from './basics.tsx';
-import { look } from './look.ts';
 
 export interface ChartProps {
   readonly title: string;
@@ -143,7 +143,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
     sized.observe(element);
     // Colours come from the style, so another scheme needs another drawing.
     const unlook = effect(() => {
-      look.value;
+      appearance.value;
       draw();
     });
     return () => {

@@ -8,7 +8,7 @@ import type { ParetoPoint } from '../../wire/index.ts';
 import { value } from '../logic/format.ts';
 import { type Hits, hitsOf } from '../logic/hits.ts';
 import { type Frame, frameOf, frontLine, jittered } from '../logic/scatterFrame.ts';
-import { look } from './look.ts';
+import { appearance } from './appearance.ts';
 import { penOf } from './pen.ts';
 
 export interface ScatterProps {
@@ -53,7 +53,7 @@ export function Scatter(props: ScatterProps) {
     jittered(xs, ys);
     return { frame, xs, ys, hits: hitsOf(xs, ys) };
   }, [points, size.width, size.height]);
-  const scheme = look.value;
+  const scheme = appearance.value;
   useEffect(() => {
     if (size.width > 0) draw(canvas.current!, props, drawn, over, boxed);
   }, [drawn, over, boxed, props.front, props.xLabel, props.yLabel, scheme]);

@@ -5,7 +5,7 @@ import { query, setQuery } from '../data/place.ts';
 import { count, value } from '../logic/format.ts';
 import { amountOf, levelOf, stripOf } from '../logic/paint.ts';
 import type { Tokens } from '../logic/tokens.ts';
-import { look } from './look.ts';
+import { appearance } from './appearance.ts';
 import { penOf } from './pen.ts';
 
 export function Strip({
@@ -19,7 +19,7 @@ export function Strip({
 }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const token = query.value.tok === undefined ? null : Number(query.value.tok);
-  const scheme = look.value;
+  const scheme = appearance.value;
   useEffect(() => {
     const element = canvas.current!;
     const draw = (): void => drawn(element, tokens, paint, token, data);

@@ -16,7 +16,7 @@ export interface ServerParts extends Served {
   readonly streams: StreamMeans;
   /** Null = only GET and HEAD exist. */
   readonly posts: Posts | null;
-  /** Told of what nobody foresaw. */
+  /** Called with unexpected errors. */
   readonly failed: (error: unknown) => void;
 }
 

@@ -3,7 +3,7 @@
  * and what changed its state.
  *
  * It holds state and no queue: what is not taken is merged into the newest, and of values at most so many are kept before the
- * reader is told to read anew.
+ * reader is told to read again.
  */
 import type { Subscription } from 'rxjs';
 import { topics } from '../../../topics/index.ts';

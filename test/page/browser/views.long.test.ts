@@ -256,7 +256,7 @@ withBrowser('the page of a finished run', () => {
       await job.getByText('is equal to its record, bit for bit').waitFor({ timeout: 60_000 });
       await job.getByText('done').waitFor();
       expect(await violations(page)).toEqual([]);
-      // It is kept nowhere: another tab is asked anew.
+      // It is kept nowhere: another tab is asked again.
       await page.reload();
       await field.waitFor();
       expect(wrong).toEqual([]);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { askOnce } from '../../../../operators/tools/cache/askOnce.ts';
-import { keptTool } from '../../../../operators/tools/cache/keptTool.ts';
+import { cachedTool } from '../../../../operators/tools/cache/cachedTool.ts';
 import {
   defaultCachePath,
   openToolCache,
@@ -133,12 +133,12 @@ test('a pure tool runs a program once, unless it failed', async () => {
     if (input === 'bad') throw new Error('no');
     return `ran ${input}`;
   });
-  const kept = keptTool(tool, cache, 'v1');
+  const kept = cachedTool(tool, cache, 'v1');
   expect(await kept.run('x', signal)).toEqual({ output: 'ran x', ok: true, cached: false });
   expect(await kept.run('x', signal)).toEqual({ output: 'ran x', ok: true, cached: true });
   await expect(kept.run('bad', signal)).rejects.toThrow('no');
   await expect(kept.run('bad', signal)).rejects.toThrow('no');
   expect(runs).toBe(3);
-  expect((await keptTool(tool, cache, 'v2').run('x', signal)).cached).toBe(false);
-  expect(() => keptTool({ ...tool, pure: false }, cache, '')).toThrow(/cannot be cached/);
+  expect((await cachedTool(tool, cache, 'v2').run('x', signal)).cached).toBe(false);
+  expect(() => cachedTool({ ...tool, pure: false }, cache, '')).toThrow(/cannot be cached/);
 });

@@ -7,7 +7,7 @@ import type { ToolCache } from './toolCache.ts';
  * `tool` with its results kept under `scope`, which says whatever else decides them: its version, its packages, its limits. Fails
  * for a tool that is not pure.
  */
-export function keptTool(tool: Tool, cache: ToolCache, scope: string): Tool {
+export function cachedTool(tool: Tool, cache: ToolCache, scope: string): Tool {
   if (!tool.pure)
     throw new Error(`results of ${tool.name} cannot be cached: they depend on more than its input`);
   const once = askOnce(cache);

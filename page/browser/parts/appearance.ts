@@ -1,7 +1,7 @@
 /** Counts up whenever colours or the density of pixels may have changed, for what is drawn by script. */
 import { signal } from '@preact/signals';
 
-export const look = signal(0);
+export const appearance = signal(0);
 
 for (const media of [
   '(prefers-color-scheme: dark)',
@@ -9,6 +9,6 @@ for (const media of [
   '(prefers-contrast: more)',
 ]) {
   matchMedia(media).addEventListener('change', () => {
-    look.value++;
+    appearance.value++;
   });
 }

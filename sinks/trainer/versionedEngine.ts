@@ -8,7 +8,7 @@ import type { WeightsStore } from '../weights.ts';
 /** What can hold a frozen version: another `EmbeddedTrainer`, say. */
 export type FrozenEngine = Pick<TrainerEngine, 'score' | 'restore'>;
 
-export interface Holder {
+export interface VersionedEngine {
   /** Weights alone, for scoring. */
   toScore(weights: Weights): Promise<Scorer>;
   /** Weights and the optimiser's state, for the next step. */
@@ -19,7 +19,7 @@ export interface Holder {
   holds(manifest: Weights): void;
 }
 
-export function holder(engine: FrozenEngine, store: WeightsStore): Holder {
+export function versionedEngine(engine: FrozenEngine, store: WeightsStore): VersionedEngine {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
   /**
    * Uris of what this process has written or read through: switching back and forth does not compute their

@@ -10,7 +10,7 @@ import { type Version, versionsIn } from './steps.ts';
  * `rewind …` to the newest step whose files are intact, excluding the version that failed, which may be lost
  * where we cannot see (a training service); null if the error is not about a version, or none is left.
  */
-export async function wayBack(
+export async function rewindCommandFor(
   { name, folder }: Run,
   log: Log,
   error: unknown,

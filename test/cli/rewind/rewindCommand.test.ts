@@ -1,7 +1,7 @@
 /** Where a run fails on a version, the way back leads to another one. */
 import { expect, test } from '@jest/globals';
 import { MillraceError } from '../../../base/errors.ts';
-import { wayBack } from '../../../cli/rewind/wayBack.ts';
+import { rewindCommandFor } from '../../../cli/rewind/rewindCommand.ts';
 import { logFolder, type Run } from '../../../cli/runs.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { topics } from '../../../topics/index.ts';
@@ -22,10 +22,10 @@ test('the way back from a state that a training service has lost leads to the ve
   const lost = new MillraceError('CHECKPOINT', 'is not there', { context: { version: 2 } });
   const failed = new MillraceError('STAGE', 'stage trainer failed', { cause: lost });
   try {
-    expect(await wayBack(run, log, failed)).toMatch(
+    expect(await rewindCommandFor(run, log, failed)).toMatch(
       /^rewind served --to step=1 --into served-step-1$/,
     );
-    expect(await wayBack(run, log, new Error('another'))).toBeNull();
+    expect(await rewindCommandFor(run, log, new Error('another'))).toBeNull();
   } finally {
     await log.close();
   }
