@@ -1,0 +1,153 @@
+/**
+ * The recipes of docs/extending, followed to the letter: into a copy of the sources each page's file is written, its line is added
+ * where the page says, and what it adds is used, by its name.
+ */
+import { execFile } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ROOT, runOf, sets } from '../support/commandLine.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+const PAGES = join(ROOT, 'docs', 'extending');
+const POLICY = join(ROOT, 'examples', 'quickstart', 'base');
+/** What a copy needs to compile and to run. */
+const COPIED = [
+  ...['api', 'base', 'cli', 'jinja', 'jobs', 'model', 'operators', 'page', 'sinks', 'sources'],
+  ...['streams', 'summary', 'testing', 'topics', 'package.json', 'tsconfig.json'],
+  ...['test/support', 'test/docs/recipes'],
+];
+
+interface Recipe {
+  readonly text: string;
+  readonly file: string;
+  readonly code: string;
+  readonly table: string;
+  readonly line: string;
+}
+
+function recipe(name: string): Recipe {
+  const text = readFileSync(join(PAGES, `${name}.md`), 'utf8');
+  const [, file, code] = /One file, `([^`]+)`:\n\n```ts\n([\s\S]*?)```/.exec(text) ?? [];
+  const [, table, line] = /One line, in `([^`]+)`:\n\n```ts\n(.*)\n```/.exec(text) ?? [];
+  return { text, file: file!, code: code!, table: table!, line: line! };
+}
+
+const names = readdirSync(PAGES)
+  .filter((file) => file !== 'README.md')
+  .map((file) => file.replace('.md', ''));
+const recipes = names.map((name) => ({ name, ...recipe(name) }));
+
+let copy: ReturnType<typeof temporaryFolder>;
+beforeAll(() => {
+  copy = temporaryFolder();
+  for (const path of COPIED) {
+    cpSync(join(ROOT, path), join(copy.path, path), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(copy.path, 'node_modules'));
+  for (const { file, code, table, line } of recipes) {
+    writeFileSync(join(copy.path, file), code);
+    appendFileSync(join(copy.path, table), `${line}\n`);
+  }
+});
+afterAll(() => copy.remove());
+
+const run = promisify(execFile);
+
+async function outcome(name: string): Promise<unknown> {
+  const env = { ...process.env, POLICY };
+  const folder = join(copy.path, 'made', name);
+  mkdirSync(folder, { recursive: true });
+  const script = ['--import', 'tsx', 'test/docs/recipes/main.ts', name, folder];
+  const { stdout } = await run(process.execPath, script, { cwd: copy.path, env });
+  return JSON.parse(stdout);
+}
+
+describe('a recipe', () => {
+  test.each(recipes)(
+    '$name is a screen with one new file and one line',
+    ({ text, file, table }) => {
+      expect(text.split('\n').length).toBeLessThanOrEqual(70);
+      expect([existsSync(join(ROOT, file)), existsSync(join(ROOT, table))]).toEqual([false, true]);
+      expect(dirname(file)).toBe(dirname(table));
+    },
+  );
+
+  test('stands in the index of recipes, which stands in that of the docs', () => {
+    const index = readFileSync(join(PAGES, 'README.md'), 'utf8');
+    const linked = [...index.matchAll(/\]\((\w+)\.md\)/g)].map(([, name]) => name!);
+    expect(linked.sort()).toEqual([...names].sort());
+    expect(readFileSync(join(ROOT, 'docs', 'README.md'), 'utf8')).toContain('extending/README.md');
+  });
+
+  test('compiles', async () => {
+    writeFileSync(
+      join(copy.path, 'tsconfig.json'),
+      readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')
+        .replace(/"(examples|bench|scripts)",/g, '')
+        .replace('"test"', '"test/docs/recipes"'),
+    );
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const failed = await run(process.execPath, [tsc, '--noEmit'], { cwd: copy.path }).catch(
+      ({ stdout }: { stdout: string }) => ({ stdout }),
+    );
+    expect(failed.stdout).toBe('');
+  });
+
+  const outcomes: Readonly<Record<string, unknown>> = {
+    loss: { close: true, refused: true },
+    tool: [
+      { output: '14', ok: true },
+      { output: expect.stringContaining('not a whole number: x'), ok: false },
+    ],
+    provider: {
+      output: 'Page 1: A mill race drives a wheel.',
+      ok: true,
+      asked: ['/?action=query&list=search&format=json&srsearch=mill+race&srlimit=3'],
+    },
+    wire: { server: 'acme', contextMax: 300, text: 'one<|end|>', version: 1 },
+    topic: { read: [{ key: 'q1', line: 'Ada: too easy', links: 1 }], last: 'notes' },
+    exporter: { counts: [3, 1], steps: [0, 1, 2, 3], helped: true },
+    source: {
+      named: true,
+      taken: ['0', '1', '2'].map((number) => ({
+        ...{ question: 'What is 1 + 1?', number },
+        at: { count: String(Number(number) + 1) },
+      })),
+    },
+    dialect: {
+      ...{ turn: 'answer', learnt: '3', ends: true },
+      read: expect.stringMatching(/^<answer>.+<\/answer>$/),
+    },
+  };
+
+  test.each(Object.keys(outcomes))('for %s does what its page says', async (name) => {
+    expect(await outcome(name)).toEqual(outcomes[name]);
+  });
+
+  test('for job trains a policy', async () => {
+    const questions = join(copy.path, 'questions.csv');
+    writeFileSync(questions, 'question,answer\n1 + 2,3\n2 + 2,4\n3 + 2,5\n4 + 2,6\n');
+    const settings = sets({
+      ...{ policy: POLICY, questions, tools: 'none', rounds: 1, rollouts: 2, batchGroups: 2 },
+      ...{ promptMax: 64, responseMax: 16, heldOut: 1, threads: 1 },
+    });
+    const command = ['cli/main.ts', 'run', 'grpo', '--run', 'one', ...settings];
+    const { err, code } = await runOf('--import=tsx', copy.path, ...command);
+    expect([code, err]).toEqual([0, expect.stringContaining('done')]);
+  });
+
+  test('is one of those that this file runs', () => {
+    expect([...Object.keys(outcomes), 'job'].sort()).toEqual([...names].sort());
+  });
+});
