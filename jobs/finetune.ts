@@ -32,7 +32,7 @@ export const finetuneSettings = z.object({
 /** The settings of `finetune`, with all defaults filled in. */
 export type FinetuneSettings = z.infer<typeof finetuneSettings>;
 
-/** Trains on the demonstrations that the stage before it makes of its questions; ends its round. */
+/** Trains on the demonstrations that the method before it makes of its questions; ends its round. */
 export function finetune(settings: FinetuneSettings): Method {
   return ({ before, seed }) => {
     const questions = before.at(-1)?.count;
