@@ -13,6 +13,7 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import type { AgreementRule, Precision } from '../agreement.ts';
+import { BusyTime } from '../busyTime.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -105,9 +106,7 @@ export class RemoteEngine implements PolicyEngine {
   readonly #probes: readonly Int32Array[];
   /** Whether log-probs are those of the temperature that was sampled at. */
   #tempered: Tempered;
-  #pending = 0;
-  #busySince = 0;
-  #busyMs = 0;
+  readonly #busy: BusyTime;
   #generatedTokens = 0;
   #prefillTokens = 0;
 
@@ -118,6 +117,7 @@ export class RemoteEngine implements PolicyEngine {
     found: Found,
   ) {
     this.#options = options;
+    this.#busy = new BusyTime(options.clock);
     this.#servers = servers;
     this.contextMax = found.contextMax;
     this.#tempered = found.tempered;
@@ -176,12 +176,7 @@ export class RemoteEngine implements PolicyEngine {
     this.#check(request);
     if (isShaped(request) && this.#tempered !== 'no') await this.#checkSampling(request);
     signal?.throwIfAborted();
-    if (this.#pending++ === 0) this.#busySince = this.#options.clock.now();
-    try {
-      return await this.#generateOrReload(request, signal);
-    } finally {
-      if (--this.#pending === 0) this.#busyMs += this.#options.clock.now() - this.#busySince;
-    }
+    return this.#busy.during(() => this.#generateOrReload(request, signal));
   }
 
   /**
@@ -207,11 +202,10 @@ export class RemoteEngine implements PolicyEngine {
   }
 
   stats(): EngineStats {
-    const running = this.#pending > 0 ? this.#options.clock.now() - this.#busySince : 0;
     return {
       generatedTokens: this.#generatedTokens,
       prefillTokens: this.#prefillTokens,
-      busyMs: this.#busyMs + running,
+      busyMs: this.#busy.ms,
     };
   }
 

@@ -7,6 +7,7 @@
 import { resolve } from 'node:path';
 import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
 import type { AgreementRule } from '../agreement.ts';
+import { BusyTime } from '../busyTime.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -64,12 +65,9 @@ export class EmbeddedEngine implements PolicyEngine {
   readonly #worker: WorkerHandle;
   readonly #pendingMax: number;
   readonly #loop = watchLoop();
-  readonly #clock: { now(): number };
-  #pending = 0;
+  readonly #busy: BusyTime;
   #requests = 0;
   #counts = NO_COUNTS;
-  #busyMs = 0;
-  #busySince = 0;
   #closed = false;
 
   private constructor(
@@ -81,7 +79,7 @@ export class EmbeddedEngine implements PolicyEngine {
     this.#worker = worker;
     this.contextMax = contextMax;
     this.#pendingMax = pendingMax;
-    this.#clock = clock;
+    this.#busy = new BusyTime(clock);
     this.agreement = { precision: provider === 'cpu' ? 'float32' : 'unknown', meanMax: null };
   }
 
@@ -112,17 +110,15 @@ export class EmbeddedEngine implements PolicyEngine {
     this.#check(request);
     signal?.throwIfAborted();
     const id = this.#requests++;
-    if (this.#pending++ === 0) this.#busySince = this.#clock.now();
     const cancel = () => void this.#worker.call('cancel', { id }).catch(() => undefined);
     signal?.addEventListener('abort', cancel, { once: true });
     try {
-      return await this.#ask(id, request);
+      return await this.#busy.during(() => this.#ask(id, request));
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     } finally {
       signal?.removeEventListener('abort', cancel);
-      if (--this.#pending === 0) this.#busyMs += this.#clock.now() - this.#busySince;
     }
   }
 
@@ -141,9 +137,9 @@ export class EmbeddedEngine implements PolicyEngine {
     const { tokens, maxTokens } = request;
     checkSampling(request);
     if (this.#closed) throw new Error('the engine is closed: create another one');
-    if (this.#pending >= this.#pendingMax) {
+    if (this.#busy.pending >= this.#pendingMax) {
       throw new Error(
-        `${this.#pending} requests are pending: start fewer at once, or raise waitingMax`,
+        `${this.#busy.pending} requests are pending: start fewer at once, or raise waitingMax`,
       );
     }
     if (tokens.length === 0) throw new Error('the context is empty: give at least one token');
@@ -167,9 +163,7 @@ export class EmbeddedEngine implements PolicyEngine {
 
   /** Counts as of the last request that ended. */
   stats(): EmbeddedEngineStats {
-    const running = this.#pending > 0 ? this.#clock.now() - this.#busySince : 0;
-    const loopGapMs = this.#loop.take();
-    return { ...this.#counts, busyMs: this.#busyMs + running, loopGapMs };
+    return { ...this.#counts, busyMs: this.#busy.ms, loopGapMs: this.#loop.take() };
   }
 
   /** Pending requests reject; the thread and its memory are gone afterwards. */

@@ -12,6 +12,7 @@
  * Services sample from the whole context of a request and know no priorities, no top log-probs and no entropies.
  */
 import { draws, MillraceError, raceAbort } from '../../base/index.ts';
+import { BusyTime } from '../busyTime.ts';
 import type {
   Checkpoint,
   EngineStats,
@@ -73,9 +74,7 @@ export class TinkerEngine implements PolicyEngine {
   #wanted: Checkpoint | null = null;
   #sampled: Promise<Sampled> | null = null;
   #loading: Promise<unknown> = Promise.resolve();
-  #pending = 0;
-  #busySince = 0;
-  #busyMs = 0;
+  readonly #busy: BusyTime;
   #generatedTokens = 0;
   #prefillTokens = 0;
 
@@ -87,6 +86,7 @@ export class TinkerEngine implements PolicyEngine {
     expected: ExpectedOf,
   ) {
     this.#service = service;
+    this.#busy = new BusyTime(service.clock);
     this.#spec = spec;
     this.#options = options;
     this.#expected = expected;
@@ -96,14 +96,11 @@ export class TinkerEngine implements PolicyEngine {
   async generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
     this.#check(request);
     signal?.throwIfAborted();
-    if (this.#pending++ === 0) this.#busySince = this.#service.clock.now();
-    const made = this.#generate(request);
-    made.catch(() => undefined);
-    try {
-      return await (signal === undefined ? made : raceAbort(made, signal));
-    } finally {
-      if (--this.#pending === 0) this.#busyMs += this.#service.clock.now() - this.#busySince;
-    }
+    return this.#busy.during(() => {
+      const made = this.#generate(request);
+      made.catch(() => undefined);
+      return signal === undefined ? made : raceAbort(made, signal);
+    });
   }
 
   load(weights: Checkpoint): Promise<void> {
@@ -121,11 +118,10 @@ export class TinkerEngine implements PolicyEngine {
   }
 
   stats(): EngineStats {
-    const running = this.#pending > 0 ? this.#service.clock.now() - this.#busySince : 0;
     return {
       generatedTokens: this.#generatedTokens,
       prefillTokens: this.#prefillTokens,
-      busyMs: this.#busyMs + running,
+      busyMs: this.#busy.ms,
     };
   }
 
