@@ -22,6 +22,7 @@ import type {
   TopicStat,
   Tx,
 } from '../log.ts';
+import { closedLog, readOnlyLog } from '../logErrors.ts';
 import { belongs, namesIn } from '../names.ts';
 import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
@@ -267,14 +268,11 @@ class EmbeddedLog implements Log {
   #writer(): Committer {
     this.#open();
     if (this.#committer !== null) return this.#committer;
-    throw new MillraceError(
-      'READ_ONLY',
-      "this log was opened read-only; open it with mode 'write' to read in a group or commit",
-    );
+    throw readOnlyLog();
   }
 
   #open(): void {
-    if (this.#closed) throw new MillraceError('CLOSED', 'this log is closed; open it again');
+    if (this.#closed) throw closedLog();
   }
 
   #fresh(): void {

@@ -19,6 +19,7 @@ import {
 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/index.ts';
 import type { KafkaSettings } from '../foreign/kafkaUrl.ts';
+import { closedLog } from '../logErrors.ts';
 import { Brokers } from './brokers.ts';
 import { isRefused, kindOf, type Remedy, reasonOf, remedyFor } from './problems.ts';
 
@@ -208,7 +209,7 @@ export class Link {
 
   #mustBeOpen(): void {
     if (this.#ended || this.#options.closing.aborted) {
-      throw new MillraceError('CLOSED', 'this log is closed; open it again');
+      throw closedLog();
     }
   }
 

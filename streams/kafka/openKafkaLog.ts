@@ -28,6 +28,7 @@ import type {
   TopicStat,
   Tx,
 } from '../log.ts';
+import { closedLog, readOnlyLog } from '../logErrors.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import { RecordPages } from './archive/recordPages.ts';
@@ -375,14 +376,11 @@ class KafkaLog implements Log {
   #mustWrite(): void {
     this.#open();
     if (this.#options.mode === 'write') return;
-    throw new MillraceError(
-      'READ_ONLY',
-      "this log was opened read-only; open it with mode 'write' to read in a group or commit",
-    );
+    throw readOnlyLog();
   }
 
   #open(): void {
-    if (this.#closed) throw new MillraceError('CLOSED', 'this log is closed; open it again');
+    if (this.#closed) throw closedLog();
   }
 }
 
