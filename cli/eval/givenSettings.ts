@@ -13,7 +13,7 @@ import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import type { Settings } from '../settingFields.ts';
 import type { Setting } from '../settings.ts';
-import { findPolicy, type PolicyFiles } from './policyFiles.ts';
+import { type PolicyFiles, policyFiles } from './policyFiles.ts';
 
 export interface EvalFlags {
   readonly runs: string;
@@ -51,13 +51,13 @@ export interface EvalFlags {
   readonly conciseness?: boolean;
 }
 
-/** Fails with code `USAGE` when flags do not fit together, and as `findPolicy` and `findDataset` do. */
+/** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
 export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]> {
   const served = servedPolicy(flags, io);
   const policy =
     flags.policy === undefined
       ? null
-      : (served?.files ?? (await findPolicy(flags.policy, flags, io)));
+      : (served?.files ?? (await policyFiles(flags.policy, flags, io)));
   const questions = await Promise.all(
     (flags.questions ?? []).map((one) => located(one, flags, io)),
   );

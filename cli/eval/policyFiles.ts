@@ -56,7 +56,7 @@ export interface PolicyPlace {
 const POLICY_FILE = 'policy.safetensors';
 
 /** Fails with code `POLICY` (or `NO_RUN`) when there is no policy; the message says what to do. */
-export async function findPolicy(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
+export async function policyFiles(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
   const path = resolve(io.cwd, given);
   if (!existsSync(join(io.cwd, place.runs, given, 'run.json'))) {
     const entry = await stat(path).catch(() => null);
@@ -66,7 +66,7 @@ export async function findPolicy(given: string, place: PolicyPlace, io: Io): Pro
     }
     if (entry?.isDirectory() === true) {
       const run = path.slice(dirname(path).length + 1);
-      return findPolicy(run, { ...place, runs: dirname(path) }, io);
+      return policyFiles(run, { ...place, runs: dirname(path) }, io);
     }
     if (/[/\\]|\.safetensors$/.test(given)) throw noPolicy(`${path} does not exist`);
   }
