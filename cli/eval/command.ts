@@ -1,6 +1,7 @@
 /** The `millrace eval` command with its options and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { dialectNames } from '../../jobs/dialects/index.ts';
+import { toolNames } from '../../jobs/tools/index.ts';
 import { serverNames, textServers, usualServer } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
 import { command, type Done, whole } from '../command.ts';
@@ -61,7 +62,7 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--repetition-penalty <r>', 'make tokens already in the context less likely', penalty)
     .option(
       '--tools <names>',
-      'none, or python,search (default: python, plus search if there is a corpus)',
+      `none, or some of ${toolNames.join(',')} (default: python, plus search if there is a corpus)`,
     )
     .option(
       '--corpus <FILE>',

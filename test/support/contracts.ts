@@ -72,7 +72,7 @@ function ofVersion(
   if (from.digests[name] !== sha256(text)) {
     return [
       `${name} was changed, and a frozen record never is: bring it back, raise the version of ${topic.name} in ` +
-        'streams/topics.ts, and freeze a record of that',
+        'topics/, and freeze a record of that',
     ];
   }
   const { schema, bytes } = JSON.parse(text) as Fixture;
@@ -93,7 +93,7 @@ function ofPresent(topic: Topic<unknown>, full: unknown, from: Frozen): readonly
   if (JSON.stringify(schema) === JSON.stringify(topic.codec.schema)) return [];
   const next = topic.version + 1;
   return [
-    `the schema of ${topic.name} is not that of its version ${topic.version}: raise the version to ${next} in streams/topics.ts ` +
+    `the schema of ${topic.name} is not that of its version ${topic.version}: raise the version to ${next} in topics/ ` +
       `and freeze a record of it as ${fixtureName(topic.name, next)}: ${JSON.stringify(newFixture(topic, full, next))}`,
   ];
 }
