@@ -10,12 +10,10 @@ import { chromiumPath } from '../../support/chromium.ts';
 
 export { launch } from '../../support/chromium.ts';
 
-/** Where there is no Chromium the tests are skipped, and say so. */
-export const withBrowser = chromiumPath === undefined ? describe.skip : describe;
-if (chromiumPath === undefined) {
-  process.stderr.write(
-    'no Chromium (apt-get install chromium, or CHROMIUM=/path): browser tests are skipped\n',
-  );
+/** A suite in Chromium; skipped, with the reason in its name, where there is none. */
+export function withBrowser(name: string, suite: () => void): void {
+  if (chromiumPath !== undefined) describe(name, suite);
+  else describe.skip(`${name} (no Chromium: apt-get install chromium, or CHROMIUM=/path)`, suite);
 }
 
 export interface Viewer {
