@@ -121,5 +121,7 @@ test('a page that cannot be written is reported, and the run does not fail', asy
   writeFileSync(file, '');
   const io = fakeIo(root);
   expect(await writePage(join(file, 'page.html'), '<p>', io)).toBe(false);
-  expect(io.stderr()).toEqual([expect.stringMatching(/^no page: .*page\.html.* \(ENOTDIR\)$/)]);
+  expect(io.stderr()).toEqual([
+    expect.stringMatching(/^cannot write the page: .*page\.html.* \(ENOTDIR\)$/),
+  ]);
 });

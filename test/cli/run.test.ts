@@ -124,7 +124,7 @@ describe('millrace run', () => {
 
   it('tells how many rows were bad, and where to see them', async () => {
     const { err } = await millrace('run', job, '--run', 'rows', '--set', 'bad=2');
-    expect(err).toContain('\n2 dead letters, see: npx millrace dlq ls rows\n');
+    expect(err).toContain('\n2 dead letters; list them with: npx millrace dlq ls rows\n');
     expect(await idsOf('rows')).toEqual(numbers(5));
   });
 
@@ -160,7 +160,7 @@ describe('millrace run', () => {
     expect(resumed.err).toContain('the stage fails on purpose');
     expect((await recordOf('older')).settings).toEqual(settings);
     const other = await millrace('run', job, '--run', 'older', '--set', 'bad=3');
-    expect(other.err).toMatch(/bad: it was started with 0, not 3/);
+    expect(other.err).toMatch(/it was started with\n {2}bad: 0, not 3/);
   });
 
   it('may be started with other settings when it failed before its first record', async () => {
@@ -181,7 +181,7 @@ describe('millrace run', () => {
     const io = fakeIo(root);
     expect(await main(['run', '--list'], io)).toBe(0);
     expect(io.stdout()).toMatch(/^et-agent +ET-Agent: .*\n {2}--preset et-agent-3b /);
-    expect(io.stdout()).toMatch(/^quickstart +et-agent in an invented world/m);
+    expect(io.stdout()).toMatch(/^quickstart +Runs et-agent in an invented world/m);
     const help = fakeIo(root);
     expect(await main(['run', 'arpo', '--help'], help)).toBe(0);
     expect(help.stdout()).toMatch(/^ {2}policy= +the first policy/m);
@@ -196,11 +196,11 @@ describe('millrace run', () => {
   });
 
   it.each<[string[], number, RegExp]>([
-    [[job, '--set', 'cuont=3'], 2, /cuont: there is no such setting; did you mean count\?/],
+    [[job, '--set', 'cuont=3'], 2, /cuont: no such setting; did you mean count\?/],
     [[job, '--set', 'count=-3'], 2, /count: .*\(given: -3\)/],
     [[job, '--run', 'a.b'], 2, /run name "a\.b"/],
     [['none.ts'], 1, /no job file at/],
-    [['et-agnet'], 1, /no job et-agnet; did you mean et-agent\?\nready ones: et-agent, arpo/],
+    [['et-agnet'], 1, /no job et-agnet; did you mean et-agent\?\nready jobs: et-agent, arpo/],
     [['et-agent'], 2, /policy: is required: .*\n {2}questions: is required: .*\n.*--show-settings/],
     [[job, '--preset', 'big'], 2, /job numbers has no preset big\nit has no presets/],
     [[job, '--settings', 'none.yaml'], 2, /cannot read the settings file .*none\.yaml \(ENOENT\)/],

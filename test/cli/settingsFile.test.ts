@@ -50,9 +50,9 @@ describe('a settings file', () => {
     ['policy: q\nengine:\n  rows: many\n', /engine\.rows: .* \(my\.yaml:3, given: "many"\)/],
     [
       'policy: q\nengine:\n  row: 3\n',
-      /engine\.row: there is no such setting; did you mean engine\.rows\? \(my\.yaml:3\)/,
+      /engine\.row: no such setting; did you mean engine\.rows\? \(my\.yaml:3\)/,
     ],
-    ['policy: q\nurls: x\n', /urls: there is no such setting; did you mean engine\.urls\?/],
+    ['policy: q\nurls: x\n', /urls: no such setting; did you mean engine\.urls\?/],
     ['policy: q\nlr: 1\nlr: 2\n', /my\.yaml:3: not valid YAML: .*unique/],
     ['policy: q\nlr: &x [1, *x]\n', /my\.yaml:2: an alias refers to a collection that contains it/],
     ['policy: &x {a: {b: *x}}\n', /my\.yaml:1: an alias refers to a collection that contains it/],
@@ -99,8 +99,8 @@ describe('settings that are shown', () => {
     const show = (sets: readonly string[], colour: boolean) =>
       showSettings(long, sets.map(parseSetting), { title: 't', as: 'yaml', columns: 60, colour });
     expect(show([], false).split('\n').slice(1)).toEqual([
-      'loss: clipped  # default · loss on rollouts ·',
-      '               # one of clipped, gspo',
+      'loss: clipped  # default · loss on rollouts · one of',
+      '               # clipped, gspo',
       '',
     ]);
     expect(show([], true)).not.toContain('\u001b[1m');

@@ -158,7 +158,7 @@ describe('rows of conversations', () => {
         'conversations[0].from',
         expect.stringMatching(/^is "robot"; it must be one of human/),
       ],
-      [true, 6, 'conversations', 'has no answer to learn'],
+      [true, 6, 'conversations', 'has no answer to learn from'],
       [
         true,
         7,
@@ -167,7 +167,7 @@ describe('rows of conversations', () => {
       ],
       [true, 8, 'conversations[1].value', expect.stringMatching(/^must be JSON with the name/)],
       [true, 9, 'messages', expect.stringMatching(/^must not begin with an answer/)],
-      [true, 10, '', expect.stringMatching(/^has none of messages/)],
+      [true, 10, '', expect.stringMatching(/^has none of the fields messages/)],
       [true, 11, 'history[0]', expect.stringMatching(/^must be two strings/)],
       [true, 12, 'tools', expect.stringMatching(/^must be a list of functions/)],
     ]);

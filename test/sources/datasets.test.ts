@@ -210,7 +210,7 @@ describe('rows of public benchmarks', () => {
     const { dead } = await all(
       await written('mmlu-pro/test.jsonl', { question: 'q', answer: 'A', options: 'x' }),
     );
-    expect(dead).toMatchObject([{ field: 'options', reason: 'must be a list of texts' }]);
+    expect(dead).toMatchObject([{ field: 'options', reason: 'must be a list of strings' }]);
   });
 });
 
@@ -333,6 +333,8 @@ describe('findDataset', () => {
     expect(await findDataset(join(data, 'hle'), 'none')).toBe(test);
     expect(await findDataset('hle', data)).toBe(test);
     expect(await findDataset('gpqa', data)).toBe(join(data, 'gpqa.jsonl'));
-    await expect(findDataset('nosuch', data)).rejects.toThrow(/no questions at nosuch, and none/);
+    await expect(findDataset('nosuch', data)).rejects.toThrow(
+      /no questions at nosuch, and no dataset of that name/,
+    );
   });
 });

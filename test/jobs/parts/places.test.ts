@@ -51,7 +51,7 @@ describe('a policy by its name', () => {
       message: expect.stringContaining('hf download Qwen/Qwen3-8B --revision v2'),
     });
     await expect(findPolicy('./models/none', env)).rejects.toMatchObject({
-      message: expect.stringMatching(/^there is no policy at .*models\/none; give/),
+      message: expect.stringMatching(/^no policy at .*models\/none; give/),
     });
     await expect(findPolicy('a/b@../../x', env)).rejects.toMatchObject({ code: 'POLICY' });
   });
@@ -137,7 +137,7 @@ describe('prompts', () => {
   });
 
   test('that leave no room for any question are an error', () => {
-    expect(() => checkPromptFits({ prompt, promptMax: 10 })).toThrow(/takes 10 tokens/);
+    expect(() => checkPromptFits({ prompt, promptMax: 10 })).toThrow(/has 10 tokens/);
     checkPromptFits({ prompt, promptMax: 11 });
   });
 
@@ -146,7 +146,7 @@ describe('prompts', () => {
     const id = tokenizer.id('<|im_start|>');
     const dialect = { tokenizer, prompt: () => Int32Array.of(65, id) };
     expect(() => checkVocabulary(dialect, id)).toThrow(
-      new RegExp(`token ${id} \\("<\\|im_start\\|>"\\), and .* ends at ${id}: .*resize_token`),
+      new RegExp(`token ${id} \\("<\\|im_start\\|>"\\), but .* ends at ${id}: .*resize_token`),
     );
     checkVocabulary(dialect, id + 1);
     checkVocabulary(dialect, undefined);
@@ -154,7 +154,7 @@ describe('prompts', () => {
 
   test('that fill all of a server’s context are an error', () => {
     const engine = { contextMax: 10 } as PolicyEngine;
-    expect(() => checkEngineFits(10, engine)).toThrow(/takes 10 tokens.*of 10: .*--max-model-len/);
+    expect(() => checkEngineFits(10, engine)).toThrow(/has 10 tokens.*of 10: .*--max-model-len/);
     checkEngineFits(9, engine);
   });
 });

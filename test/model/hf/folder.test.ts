@@ -174,7 +174,7 @@ test('tensors that contradict the configuration are refused with both shapes', a
   );
   edit('"num_hidden_layers": 2', '"num_hidden_layers": 1');
   await expect(loadPolicy(path)).rejects.toThrow(
-    "'model.layers.1.input_layernorm.weight' [8] is no parameter",
+    "'model.layers.1.input_layernorm.weight' [8] is not a parameter",
   );
   edit('"tie_word_embeddings": false', '"tie_word_embeddings": true');
   expect((await loadPolicy(path)).tensors.has('lm_head.weight')).toBe(false);
@@ -262,7 +262,7 @@ test('a folder of pickled weights is refused with a remedy', async () => {
   mkdirSync(path);
   await writeFolder(`${path}/x`, config, inMemory(tensors), F32);
   copyFileSync(join(path, 'x/config.json'), join(path, 'config.json'));
-  await expect(openPolicy(path)).rejects.toThrow('is it the folder of a checkpoint?');
+  await expect(openPolicy(path)).rejects.toThrow('is it a checkpoint folder?');
   writeFileSync(join(path, 'pytorch_model.bin'), '');
   await expect(openPolicy(path)).rejects.toThrow(
     'pytorch_model.bin is not supported: save the model as safetensors',

@@ -64,7 +64,9 @@ describe('a cached model', () => {
     replies = open();
     await expect(counted(() => 'another').model.complete(ask)).rejects.toMatchObject({
       code: 'DAMAGED',
-      message: expect.stringMatching(/replies\.mdb holds a reply that is not.*delete it/),
+      message: expect.stringMatching(
+        /replies\.mdb holds a reply whose checksum does not match.*delete it/,
+      ),
     });
     await replies.close();
     writeFileSync(path, bytes.subarray(0, 9000));
