@@ -50,7 +50,7 @@ test('doctor names the leftovers of killed processes, and removes them with --fi
   expect(fixed.err).toContain('removed 2 leftovers');
   expect(fixed.out).not.toContain('leftover');
   expect(readdirSync(runs)).toEqual(['one']);
-  expect((await doctor('--fix')).err).toContain('there was nothing to remove');
+  expect((await doctor('--fix')).err).toContain('nothing to remove');
 });
 
 test('doctor --fix keeps unfinished files while a process writes the run', async () => {

@@ -94,7 +94,7 @@ describe('a run with records', () => {
     const { request, run } = await begun();
     const given = [set('trainer.url', 'http://new:1'), set('trainer.rank', 4)];
     await expect(startRun({ ...request, given }, run)).rejects.toThrow(
-      /something else\n {2}trainer\.rank: it was started with 8, not 4\nleave/,
+      /different settings; it was started with\n {2}trainer\.rank: 8, not 4\ndrop/,
     );
   });
 });

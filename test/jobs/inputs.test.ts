@@ -23,7 +23,9 @@ test('a run goes on with unchanged input files, and may read more of them', asyn
   writeFileSync(more, 'question,answer\n');
   await sameInputs(run, [corpus, more]);
   writeFileSync(more, 'question,answer,id\n');
-  await expect(sameInputs(run, [corpus, more])).rejects.toThrow(/more\.csv has changed since/);
+  await expect(sameInputs(run, [corpus, more])).rejects.toThrow(
+    /more\.csv, an input of this run, has changed since/,
+  );
 });
 
 test('a run is not resumed with a changed input file, which is named', async () => {
@@ -31,7 +33,9 @@ test('a run is not resumed with a changed input file, which is named', async () 
   writeFileSync(corpus, '{"id":"a","text":"Ada was born in 1816."}\n');
   await expect(sameInputs(run, [corpus])).rejects.toMatchObject({
     code: 'INPUT_CHANGED',
-    message: expect.stringMatching(/corpus\.jsonl has changed since the run began.*--run NAME/),
+    message: expect.stringMatching(
+      /corpus\.jsonl, an input of this run, has changed since it started.*--run NAME/,
+    ),
   });
 });
 
@@ -39,7 +43,9 @@ test('a run is not resumed with a missing or a new input file', async () => {
   const files = tokenizerFiles(folder.path);
   await sameInputs(run, [corpus, ...files]);
   writeFileSync(join(folder.path, 'chat_template.jinja'), 'x');
-  await expect(sameInputs(run, files)).rejects.toThrow(/chat_template\.jinja has changed/);
+  await expect(sameInputs(run, files)).rejects.toThrow(
+    /chat_template\.jinja, an input of this run, has changed/,
+  );
   rmSync(corpus);
   await expect(sameInputs(run, [corpus])).rejects.toThrow(/corpus\.jsonl is gone/);
 });
@@ -52,7 +58,7 @@ test('input files in the folder of a moved run are found', async () => {
   await sameInputs(moved, [corpus, join(moved, 'train.csv')]);
   writeFileSync(join(moved, 'train.csv'), 'question,answer\n');
   await expect(sameInputs(moved, [join(moved, 'train.csv')])).rejects.toThrow(
-    /train\.csv has changed/,
+    /train\.csv, an input of this run, has changed/,
   );
 });
 

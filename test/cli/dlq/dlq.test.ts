@@ -71,7 +71,7 @@ describe('millrace dlq', () => {
     const { code, out, err } = await millrace('dlq', 'retry', 'letters');
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
-    expect(lines.filter((line) => line.includes('put back'))).toEqual(['0  put back']);
+    expect(lines.filter((line) => line.endsWith('  put back'))).toEqual(['0  put back']);
     expect(out).toMatch(/not put back: questions@\d is a record of the run, not a row of a file/);
     expect(out).toContain('--from rollouts');
     expect(out).toContain('the row has no id');

@@ -99,7 +99,7 @@ test.each([
   ['mcp.a=http://user:pa55@host/mcp', 'the url contains a password'],
   ['mcp.a=http://host/mcp?api_key=word', 'the url contains a key (api_key)'],
   ['mcp.a b=x', 'tools.mcp.a b: invalid name: use letters, digits, _ and -'],
-  ['mcp.a=http://', 'tools.mcp.a: http:// is no address'],
+  ['mcp.a=http://', 'tools.mcp.a: http:// is not a valid URL'],
   [
     'mcp.a={"command":"x","env":"ABSENT"}',
     'tools.mcp.a: the environment variable ABSENT is not set',

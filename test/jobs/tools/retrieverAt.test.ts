@@ -95,9 +95,9 @@ test.each<[string, () => RetrieverPlace, RegExp]>([
   [
     'nothing there',
     () => ({ index: at('none') }),
-    /there is no \S*none: give the folder of an index/,
+    /none does not exist: give the folder of an index/,
   ],
-  ['a folder that is none', () => ({ index: folder.path }), /is no index/],
+  ['a folder that is none', () => ({ index: folder.path }), /is not a finished index/],
   [
     'a collection without an encoder',
     () => ({ index: collection }),

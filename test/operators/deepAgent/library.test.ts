@@ -36,7 +36,7 @@ describe('a library of functions', () => {
     ['{', /library\.jsonl:2: not JSON/],
     ['[]', /library\.jsonl:2: /],
     [line({ name: 7 }), /library\.jsonl:2: field "name": /],
-    [line({ name: '</tool_call>' }), /:2: field "name": is to have 1 to 64 characters/],
+    [line({ name: '</tool_call>' }), /:2: field "name": must have 1 to 64 characters/],
     [line({ name: 'g', description: null }), /:2: field "description": /],
     [
       line({ name: 'g', parameters: { type: 'array', properties: {} } }),
@@ -46,7 +46,7 @@ describe('a library of functions', () => {
       line({ name: 'g', parameters: { type: 'object', properties: {}, required: ['b'] } }),
       /:2: field "parameters\.required": "b" is not one of the properties/,
     ],
-    [line(), /:2: field "name": "f" stands on a line before/],
+    [line(), /:2: field "name": "f" is defined on an earlier line/],
   ])('with an error is refused by line and field: %s', async (second, message) => {
     await expect(readLibrary(file(line(), second))).rejects.toMatchObject({
       code: 'TOOL_LIBRARY',
