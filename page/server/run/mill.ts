@@ -1,7 +1,7 @@
 /** The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one sentence. Pure. */
 import type { TopicStat } from '../../../streams/index.ts';
 import { isLive, isOld, type Live, type RunFacts, type StageRow } from '../../../summary/index.ts';
-import { allTopics, topics } from '../../../topics/index.ts';
+import { allTopics } from '../../../topics/index.ts';
 import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';
 import type { Moment } from './moment.ts';
