@@ -43,7 +43,7 @@ test('an archive without an adapter, or a file that is no archive, is refused', 
   writeFileSync(join(folder.path, 'notes.txt'), 'n');
   await expect(adapterIn(await packed(['notes.txt']))).rejects.toMatchObject({
     code: 'CHECKPOINT',
-    message: expect.stringMatching(/it has notes\.txt, and no adapter_config\.json/),
+    message: expect.stringMatching(/it has notes\.txt, but no adapter_config\.json/),
   });
   for (const odd of [Buffer.from('hello'), (await packed(['notes.txt'])).subarray(0, 60)]) {
     await expect(adapterIn(odd)).rejects.toMatchObject({ code: 'CHECKPOINT' });
