@@ -68,7 +68,7 @@ describe('millrace eval', () => {
     expect(out).toMatch(/\nsums +3 +equal +\d/);
     expect(out).toMatch(/\nhotpotqa +1 +F1 +\d/);
     expect(out).toMatch(/\nmean of mathematics .*\nmean of knowledge .*\nmean of all /);
-    expect(out).toContain('1 row could not be read: npx millrace dlq ls first');
+    expect(out).toContain('1 row could not be read (npx millrace dlq ls first)');
     expect(err).toMatch(/starting run first/);
     const page = await readFile(join(cwd, 'runs/first/evaluation.html'), 'utf8');
     expect(page).toMatch(/^<!doctype html>/);
@@ -148,7 +148,7 @@ describe('millrace eval', () => {
     expect(unknown).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /error \(POLICY\): run first has no weights of version 7; there are 0/,
+        /error \(POLICY\): run first no longer has weights of version 7; available versions: 0 /,
       ),
     });
     await mkdir(join(cwd, 'copy'));
@@ -273,7 +273,7 @@ describe('millrace eval', () => {
     expect(out).toContain('3 questions · 1 rollout each · greedy · tools python · no judge');
     await rm(join(folder, 'chat_template.jinja'));
     const mute = await evaluate('--policy', folder, '--questions', 'sums.csv');
-    expect(mute.err).toMatch(/CHAT_TEMPLATE.*put one into chat_template\.jinja/);
+    expect(mute.err).toMatch(/CHAT_TEMPLATE.*add one as chat_template\.jinja/);
   });
 
   it('explains itself', async () => {

@@ -243,7 +243,7 @@ describe('--show-prompt', () => {
     expect(text).toMatch(
       /^<\|im_start\|>system\nSolve the question[\s\S]*<python>…<\/python>[\s\S]*user\n\{question\}<\|im_end\|>/,
     );
-    expect(err).toContain('wrote prompt.txt: the prompt of arpo, dialect tags');
+    expect(err).toContain('wrote prompt.txt: the prompt of arpo in dialect tags');
     expect(existsSync(at('runs/shown'))).toBe(false);
     const evaluated = await millrace(
       'eval',

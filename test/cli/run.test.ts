@@ -184,7 +184,7 @@ describe('millrace run', () => {
     expect(io.stdout()).toMatch(/^quickstart +Runs et-agent in an invented world/m);
     const help = fakeIo(root);
     expect(await main(['run', 'arpo', '--help'], help)).toBe(0);
-    expect(help.stdout()).toMatch(/^ {2}policy= +the first policy/m);
+    expect(help.stdout()).toMatch(/^ {2}policy= +initial policy/m);
     expect(help.stdout()).toMatch(/^ {2}lr=0\.000001 +learning rate/m);
     expect(help.stdout()).toMatch(/^ {2}arpo-7b +reasoning/m);
   });

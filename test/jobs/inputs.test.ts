@@ -47,7 +47,9 @@ test('a run is not resumed with a missing or a new input file', async () => {
     /chat_template\.jinja, an input of this run, has changed/,
   );
   rmSync(corpus);
-  await expect(sameInputs(run, [corpus])).rejects.toThrow(/corpus\.jsonl is gone/);
+  await expect(sameInputs(run, [corpus])).rejects.toThrow(
+    /corpus\.jsonl, an input of this run, no longer exists/,
+  );
 });
 
 test('input files in the folder of a moved run are found', async () => {

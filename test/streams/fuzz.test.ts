@@ -14,7 +14,7 @@ import type { Topic } from '../../streams/topic.ts';
 import { topics } from '../../topics/index.ts';
 import { samples } from '../support/records.ts';
 
-const RECORDS = Number(process.env.FUZZ_RECORDS ?? 100_000);
+const RECORDS = Number(process.env.FUZZ_RECORDS ?? 20_000);
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname;
 
 interface Reader {

@@ -112,7 +112,7 @@ describe('millrace doctor', () => {
       tx.append(topics.weights, { ...manifest(0, 0), uri, digest });
     });
     await log.close();
-    const seen = '1 record and 1 weights file looked at';
+    const seen = 'checked 1 record and 1 weights file';
     expect(await doctor()).toEqual({ code: 0, out: `run ${name} is sound: ${seen}\n` });
   });
 

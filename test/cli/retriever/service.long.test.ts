@@ -108,13 +108,13 @@ describe('the routes of the retriever', () => {
     ['/batch_search', { query: 'a' }, 'query', /must be a list of texts/],
     ['/retrieve', { queries: ['a', 7] }, 'queries[1]', /must be a text/],
     ['/retrieve', { queries: Array(513).fill('a') }, 'queries', /513 queries; send at most 512/],
-    ['/retrieve', { query: 'a', queries: ['a'] }, 'query', /beside queries/],
+    ['/retrieve', { query: 'a', queries: ['a'] }, 'query', /combined with queries/],
     ['/retrieve', { query: 'a', topk: 1.5 }, 'topk', /whole number from 1 to 1000/],
     ['/search', { query: 'a', top_n: '3' }, 'top_n', /whole number/],
     ['/retrieve', { query: 'a', return_scores: 'yes' }, 'return_scores', /true or false/],
     ['/retrieve', { query: 'a', topK: 3 }, 'topK', /no field topK; the fields are queries/],
     ['/retrieve', [1], undefined, /must be a JSON object/],
-    ['/retrieve', '{"query"', undefined, /no JSON/],
+    ['/retrieve', '{"query"', undefined, /is not valid JSON/],
   ])('include %s, which says which field of %j is wrong', async (route, body, field, message) => {
     const url = await serve();
     const reply = await post(`${url}${route}`, body);
@@ -357,10 +357,10 @@ print(json.dumps([
   });
 
   test.each([
-    [['nothing.jsonl'], 2, /there is no \S*nothing\.jsonl: give the folder of an index/],
+    [['nothing.jsonl'], 2, /nothing\.jsonl does not exist: give the folder of an index/],
     [['.', '--host', '0.0.0.0'], 2, /MILLRACE_RETRIEVER_TOKEN/],
     [['.', '--dense-weight', '2'], 2, /number from 0 to 1/],
-    [['.'], 1, /RETRIEVER.*is no index/],
+    [['.'], 1, /RETRIEVER.*is not a finished index/],
   ])('explains what is wrong with %j', async (args, code, message) => {
     const ended = await millrace('retriever', 'serve', '--port', '0', ...args).ended;
     expect(ended.code).toBe(code);

@@ -604,7 +604,7 @@ test('a checkpoint of another kind of trainer is refused by name', async () => {
 test('another base model, a wrong key and a service that is down are errors at the start', async () => {
   await expect(opened({}, { baseModels: ['Qwen/Qwen3-8B'] })).rejects.toMatchObject({
     code: 'TRAINER_BASE',
-    message: expect.stringContaining("trains table, and not 'Qwen/Qwen3-8B'"),
+    message: expect.stringContaining("trains table, not 'Qwen/Qwen3-8B'"),
   });
   process.env.MILLRACE_TEST_TINKER_KEY = 'tml-very-secret';
   const wrong = opened({ key: 'tml-other' }, { keyEnv: 'MILLRACE_TEST_TINKER_KEY' });
