@@ -144,5 +144,5 @@ test('a resumed evaluation says that its weights are gone', async () => {
   await rm(join(cwd, 'base/policy.safetensors'));
   const { code, err } = await millrace('eval', '--run', 'cut');
   expect(code).toBe(1);
-  expect(err).toMatch(/error \(POLICY\): .*policy\.safetensors is not there any more/);
+  expect(err).toMatch(/error \(POLICY\): .*policy\.safetensors no longer exists/);
 });

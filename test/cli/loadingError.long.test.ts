@@ -59,22 +59,22 @@ test.each([
   [
     'a file that is missing',
     'missingFile.ts',
-    '(JOB): HERE/missingFile.ts:1: there is no file HERE/nowhere.ts',
+    '(JOB): HERE/missingFile.ts:1: file not found: HERE/nowhere.ts',
   ],
   [
     'a name that a module does not have',
     'noExport.ts',
-    '(JOB): HERE/noExport.ts:2: millrace exports no nothingLikeThis',
+    '(JOB): HERE/noExport.ts:2: millrace has no export nothingLikeThis',
   ],
   [
     'code that throws',
     'throws.ts',
-    "(JOB): HERE/throws.ts cannot be loaded: TypeError: Cannot read properties of undefined (reading 'rows') (HERE/throws.ts:2:22)",
+    "(JOB): cannot load HERE/throws.ts: TypeError: Cannot read properties of undefined (reading 'rows') (HERE/throws.ts:2:22)",
   ],
   [
     'code that throws something other than an Error',
     'text.ts',
-    '(JOB): HERE/text.ts throws nothing more',
+    '(JOB): HERE/text.ts threw nothing more',
   ],
   [
     'a build that throws',
@@ -99,5 +99,5 @@ test('a project without modules, or with a broken package.json, is explained', a
     'error (JOB): Node.js would not read HERE/job.ts as a module: rename it to job.mts, or put "type": "module" into HERE/package.json',
   );
   writeFileSync(join(plain, 'package.json'), '{oops');
-  expect(await said()).toMatch(/^error \(JOB\): HERE\/package\.json is no JSON: .*$/);
+  expect(await said()).toMatch(/^error \(JOB\): HERE\/package\.json is not valid JSON: .*$/);
 });

@@ -48,7 +48,7 @@ describe('a run whose log is gone', () => {
     expect([refused.code, refused.err]).toEqual([
       1,
       expect.stringMatching(
-        /RECORDS_GONE.*has weights of \d+ versions in .*no records.*--start-over/,
+        /RECORDS_GONE.*has weights of \d+ versions in .*its records are no longer in .*--start-over/,
       ),
     ]);
     expect(await weightsIn(folder)).toBe(made);

@@ -102,7 +102,7 @@ test('a job file inside the folder of a run is never executed, whatever its name
   for (const file of ['runs/evil/job.mjs', 'innocent.mjs']) {
     const { code, err } = await millrace('run', file);
     expect(code).not.toBe(0);
-    expect(err).toMatch(/lies in the folder of a run/);
+    expect(err).toMatch(/is in the folder of a run/);
   }
   expect(existsSync(at('executed'))).toBe(false);
 });

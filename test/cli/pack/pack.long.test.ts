@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 test('an unpacked run is sound, and reports the same', async () => {
   const { code, out } = await millrace('unpack', 'first.tar.gz', '--runs', 'there');
-  expect({ code, out }).toEqual({ code: 0, out: 'run first is in there\n' });
+  expect({ code, out }).toEqual({ code: 0, out: 'unpacked run first into there\n' });
   expect((await millrace('doctor', 'first', '--runs', 'there')).out).toMatch(/is sound/);
   for (const command of [
     ['tap', 'first.rollouts', '-o', 'ndjson'],
@@ -87,7 +87,11 @@ test('an archive that was changed is refused, and leaves nothing', async () => {
       /run\.json was changed after packing/,
       () => writeFileSync(at('work/first/run.json'), '{}'),
     ],
-    ['added', /more\.txt was put into it/, () => writeFileSync(at('work/first/more.txt'), '')],
+    [
+      'added',
+      /more\.txt was added after packing/,
+      () => writeFileSync(at('work/first/more.txt'), ''),
+    ],
     ['missing', /log\/log\.mdb is missing/, () => rmSync(at('work/first/log/log.mdb'))],
     ['link', /a is neither a file/, () => symlinkSync('/etc/passwd', at('work/first/a'))],
     ['none', /it has no pack\.json/, () => rmSync(at('work/first/pack.json'))],

@@ -165,7 +165,10 @@ describe('millrace model add-tags', () => {
   test('refuses what is no tag, and a tokenizer whose tags are tokens already', async () => {
     const folder = await checkpoint();
     const odd = await millrace(folder, 'x', '--tags', 'a b');
-    expect(odd).toMatchObject({ code: 2, err: expect.stringContaining('"a b" cannot be a tag') });
+    expect(odd).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"a b" is not a valid tag'),
+    });
     const words = join(root.path, 'words');
     mkdirSync(words);
     const kind = { kind: 'words', tags: ['<|end|>'], symbols: [], words: [] };
