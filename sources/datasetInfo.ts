@@ -46,8 +46,7 @@ export async function datasetIn(path: string, name: string): Promise<Conversatio
     );
   }
   const { file_name: file, formatting, ranking } = parsed.data;
-  if (ranking)
-    throw questionsFileError(`${path}: ${name} holds preferences (ranking), not answers`);
+  if (ranking) throw questionsFileError(`${path}: ${name} has preferences (ranking), not answers`);
   if (file === undefined) {
     throw questionsFileError(
       `${path}: ${name} has no file_name; millrace does not download datasets, so download it and set file_name`,

@@ -56,7 +56,7 @@ serve({
     const values = group.columns.map(({ meta_data }) => Number(meta_data?.num_values ?? 0));
     const all = values.reduce((sum, count) => sum + count, 0);
     if (!(rows >= 0 && rows <= ROWS_MAX && all <= VALUES_MAX)) {
-      throw new Error(`a row group has ${rows} rows of ${all} values; write smaller row groups`);
+      throw new Error(`a row group has ${rows} rows and ${all} values; write smaller row groups`);
     }
     const options = { file, metadata, rowStart, rowEnd: rowStart + rows };
     return parquetReadObjects({ ...options, compressors: compressors() });

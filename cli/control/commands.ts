@@ -8,7 +8,7 @@ export function addControl(program: Command, io: Io, done: Done): void {
   const set = command(
     program,
     'set',
-    'Change settings of a running run; with none given, list the changes so far (docs/forever.md).',
+    'Change settings of a run while it is running; with none given, list the changes so far (docs/forever.md).',
     ['millrace set live temperature=0.8 concurrency=48', 'millrace set live'],
   )
     .argument('<run>', 'the run')

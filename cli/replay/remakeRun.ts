@@ -102,7 +102,7 @@ async function recordOf(
     return { ...fresh, status: 'running', reason: '', starts: [start] };
   }
   if (!same(known.replayed, replayed) || !same(known.settings, settings)) {
-    throw usageError(`run ${into} exists with different settings; give --into another name`);
+    throw usageError(`run ${into} exists with different settings; choose another name with --into`);
   }
   return { ...known, status: 'running', reason: '', starts: [...known.starts, start] };
 }

@@ -5,7 +5,7 @@ import type { Io } from '../io.ts';
 import { pythonAdd, pythonList, pythonRemove } from './python.ts';
 
 export function addTools(program: Command, io: Io, done: Done): void {
-  const tools = program.command('tools').description('Manage what tools need.');
+  const tools = program.command('tools').description('Manage packages that tools use.');
   const python = tools
     .command('python')
     .description('Manage the packages that programs of the Python tool can import.');

@@ -65,7 +65,9 @@ export function checkedOptions(options: ViewOptions): Checked {
   const isLoopback = host === undefined || /^(127(\.\d{1,3}){3}|::1|localhost)$/.test(host);
   const origin = trustedOrigin === undefined ? null : originIn(trustedOrigin);
   if (token !== undefined && token !== false && !/^[\w.~-]{16,512}$/.test(token)) {
-    throw usageError('--token takes 16 to 512 letters, digits and . _ ~ - (a long random text)');
+    throw usageError(
+      '--token takes 16 to 512 letters, digits and . _ ~ - (use a long random text)',
+    );
   }
   if (!isLoopback && (typeof token !== 'string' || origin === null)) {
     throw usageError(

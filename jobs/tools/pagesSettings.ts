@@ -27,7 +27,7 @@ export const pagesSettings = z.object({
     .enum(extracts)
     .default('readable')
     .describe('what to keep of HTML: the main text, or all visible text'),
-  timeoutMs: positiveInt.default(20_000).describe('for one request'),
+  timeoutMs: positiveInt.default(20_000).describe('time limit per request'),
   bytesMax: positiveInt.default(8 * 1024 * 1024).describe('maximum bytes of a page'),
   requestsPerSecond: atLeastZero.default(0).describe('maximum requests per second; 0 = no limit'),
   robots: z.boolean().default(true).describe('respect robots.txt'),

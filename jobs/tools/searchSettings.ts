@@ -74,7 +74,7 @@ export const searchSettings = z.object({
   tries: positiveInt.default(3).describe('attempts per search with each key'),
   retryDelayMs: atLeastZero.default(5000).describe('wait between attempts'),
   requestsPerSecond: atLeastZero.default(0).describe('maximum searches per second; 0 = no limit'),
-  timeoutMs: positiveInt.default(60_000).describe('for one request'),
+  timeoutMs: positiveInt.default(60_000).describe('time limit per request'),
   concurrency: positiveInt.default(32).describe('concurrent searches'),
   pages: z
     .boolean()

@@ -43,7 +43,7 @@ interface Point {
 export function radar({ title, axes, series }: Radar): Html | null {
   if (series.length > radarSeriesMax) {
     throw new RangeError(
-      `a radar chart tells ${radarSeriesMax} series apart, not ${series.length}`,
+      `a radar chart shows at most ${radarSeriesMax} series, not ${series.length}`,
     );
   }
   if (axes.length < 3 || series.length === 0) return null;

@@ -210,7 +210,7 @@ describe('rows of conversations', () => {
     await expect(all(`${info}#hub`)).rejects.toThrow(
       /has no file_name; millrace does not download/,
     );
-    await expect(all(`${info}#pairs`)).rejects.toThrow(/holds preferences/);
+    await expect(all(`${info}#pairs`)).rejects.toThrow(/has preferences/);
     await expect(all(`${info}#none`)).rejects.toThrow(/has no dataset none; its datasets are mine/);
   });
 
