@@ -242,7 +242,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
 
   test('is refused if it does not exist', async () => {
     const none = new Taking(() => kafkaQuestions(`${kafkaUrl}/${topic}-none`));
-    await expect(none.take(1)).rejects.toThrow(`there is no topic ${topic}-none`);
+    await expect(none.take(1)).rejects.toThrow(`no topic ${topic}-none`);
   });
 
   const logs = { 'the embedded log': false, Kafka: true };
