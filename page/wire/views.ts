@@ -10,25 +10,27 @@
 interface RunView {
   /** What stands in the path after the run. */
   readonly segment: string;
-  /** The name that follows: of a topic, question, rollout or version. */
-  readonly id: 'never' | 'perhaps' | 'always';
+  /** Whether a name follows: of a topic, question, rollout or version; left out = never. */
+  readonly id?: 'perhaps' | 'always';
   readonly tab?: string;
-  /** Keys that lead to it, and what the list of keys says of them. */
-  readonly keys?: readonly [keys: string, about: string];
+  /** Leads to it, after `g`. */
+  readonly key?: string;
+  /** What the list of keys says; left out = its name. */
+  readonly about?: string;
 }
 
 /** In the order of their tabs. */
 const ofRun = {
-  overview: { segment: '', id: 'never', tab: 'Overview', keys: ['g o', 'overview'] },
-  metrics: { segment: 'metrics', id: 'never', tab: 'Metrics', keys: ['g m', 'metrics'] },
-  topics: { segment: 'topics', id: 'perhaps', tab: 'Topics', keys: ['g t', 'topics'] },
-  pareto: { segment: 'pareto', id: 'never', tab: 'Pareto', keys: ['g p', 'Pareto'] },
+  overview: { segment: '', tab: 'Overview', key: 'o' },
+  metrics: { segment: 'metrics', tab: 'Metrics', key: 'm' },
+  topics: { segment: 'topics', id: 'perhaps', tab: 'Topics', key: 't' },
+  pareto: { segment: 'pareto', tab: 'Pareto', key: 'p', about: 'Pareto' },
   question: { segment: 'q', id: 'always' },
   trajectory: { segment: 't', id: 'always' },
-  weights: { segment: 'weights', id: 'perhaps', tab: 'Weights', keys: ['g w', 'weights'] },
-  replay: { segment: 'replay', id: 'never', tab: 'Replay', keys: ['g r', 'replay'] },
+  weights: { segment: 'weights', id: 'perhaps', tab: 'Weights', key: 'w' },
+  replay: { segment: 'replay', tab: 'Replay', key: 'r' },
   /** Only a page in a file has it. */
-  results: { segment: 'results', id: 'never', keys: ['g s', 'results, in a report'] },
+  results: { segment: 'results', key: 's', about: 'results, in a report' },
 } as const satisfies Readonly<Record<string, RunView>>;
 
 /** The views of one run. */
@@ -53,15 +55,15 @@ export type KnownRoute =
 /** The view that a path names; null where it names none. Fails as `decode` does. */
 export function routeAt(path: string, decode = decodeURIComponent): KnownRoute | null {
   if (path === '/') return { page: 'runs' };
-  const [, a, b] = /^\/diff\/([^/.]{1,200})\.\.([^/.]{1,200})\/?$/.exec(path) ?? [];
+  const [, a, b] = /^\/diff\/([^/.]+)\.\.([^/.]+)\/?$/.exec(path) ?? [];
   if (a !== undefined && b !== undefined) return { page: 'diff', a: decode(a), b: decode(b) };
   const [, run, segment = '', rest = ''] =
-    /^\/r\/([^/.]{1,200})(?:\/([^/]*)(?:\/(.*))?)?$/.exec(path) ?? [];
+    /^\/r\/([^/.]+)(?:\/([^/]*)(?:\/(.*))?)?$/.exec(path) ?? [];
   const page = runPages.find((name) => runViews[name].segment === segment);
   if (run === undefined || page === undefined) return null;
   const raw = rest.replace(/\/$/, '');
   const { id } = runViews[page];
-  if ((id === 'never' && raw !== '') || (id === 'always' && raw === '')) return null;
+  if ((id === undefined && raw !== '') || (id === 'always' && raw === '')) return null;
   return { page, run: decode(run), id: decode(raw) };
 }
 

@@ -40,8 +40,8 @@ export type Action =
 type Keys = readonly [keys: Readonly<Record<string, Action>>, does: string];
 
 function keysOf(page: RunPage): Keys[] {
-  const { keys } = runViews[page];
-  return keys === undefined ? [] : [[{ [keys[0]]: page }, keys[1]]];
+  const { key, about = page } = runViews[page];
+  return key === undefined ? [] : [[{ [`g ${key}`]: page }, about]];
 }
 
 const all: readonly (readonly [title: string, keys: readonly Keys[]])[] = [
