@@ -69,7 +69,7 @@ export function App() {
   return (
     <>
       <button type="button" class="unseen skip" onClick={() => main.current?.focus()}>
-        To the content
+        Skip to content
       </button>
       <header>
         <div class="top">
@@ -189,7 +189,7 @@ function RunLine({
             </li>
           )}
           {pinned === '' && now !== null && now.policyLag !== null && (
-            <li title="versions that rollouts are behind / may be">
+            <li title="versions that rollouts lag behind / allowed lag">
               <span>lag</span>{' '}
               <b>
                 {now.policyLag}
@@ -235,17 +235,16 @@ function Banners({ away, head: of }: { readonly away: boolean; readonly head: Ru
         <div class="banner">
           <b>No connection to the server.</b>
           <span>
-            {silent === null ? 'Nothing was heard yet' : `Last heard ${age(silent)} ago`}; tried{' '}
-            {retries.value} {retries.value === 1 ? 'time' : 'times'}, and going on. What is shown
-            may be old.
+            {silent === null ? 'No data yet' : `Last update ${age(silent)} ago`}; tried{' '}
+            {retries.value} {retries.value === 1 ? 'time' : 'times'}, still trying. This page may be
+            out of date.
           </span>
         </div>
       )}
       {at.value !== '' && (
         <div class="banner">
           <span>
-            As of <b>{at.value.replace(':', ' ')}</b>: everything on this page is what was known
-            then.
+            As of <b>{at.value.replace(':', ' ')}</b>: this page shows what was known then.
           </span>
           <button type="button" onClick={() => setQuery({ at: undefined }, false)}>
             Back to now
@@ -288,7 +287,7 @@ function Help({ dialog }: { readonly dialog: { readonly current: HTMLDialogEleme
             checked={lettersOn.value}
             onChange={(event) => setLetters(event.currentTarget.checked)}
           />
-          Single letters act
+          Single-key shortcuts
         </label>
         <button type="button" onClick={() => dialog.current?.close()}>
           Close

@@ -53,7 +53,7 @@ export function titleOf(route: Route): string {
     case 'diff':
       return `${route.a} and ${route.b} · Millrace`;
     case 'unknown':
-      return 'No such page · Millrace';
+      return 'Page not found · Millrace';
     default: {
       const view = route.page === 'overview' ? '' : `${route.page} ${route.id}`.trim();
       return [view, route.run, 'Millrace'].filter((part) => part !== '').join(' · ');
@@ -64,9 +64,10 @@ export function titleOf(route: Route): string {
 function NoPage() {
   return (
     <div class="empty">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
-        <code>{place.value.path}</code>: page not found. <a href={linkTo('/')}>All runs</a>
+        <code>{place.value.path}</code> is not a page of this server.{' '}
+        <a href={linkTo('/')}>All runs</a>
       </p>
     </div>
   );

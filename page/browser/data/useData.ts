@@ -47,7 +47,7 @@ async function ask(url: string, signal: AbortSignal): Promise<unknown> {
     throw new DataProblem({
       code: 'UNREACHABLE',
       message:
-        'The server of this page does not answer. Start `millrace view` again; the page goes on by itself.',
+        'The server of this page does not answer. Start `millrace view` again; this page then reconnects by itself.',
     });
   }
   const text = await response.text();

@@ -60,20 +60,20 @@ const all: readonly (readonly [title: string, keys: readonly Keys[]])[] = [
   [
     'Look',
     [
-      [{ e: 'paint' }, 'paint entropy, log-prob, version, nothing'],
+      [{ e: 'paint' }, 'colour by entropy, log-prob, version or nothing'],
       [{ x: 'toggle' }, 'open or close the tool result'],
       [{ f: 'follow' }, 'follow the newest records'],
       [{ '[': 'stepBack', ']': 'stepForward' }, 'one step back, forward in time'],
       [{ '\\': 'live' }, 'back to live'],
-      [{ '/': 'filter' }, 'filter; Esc leaves it'],
+      [{ '/': 'filter' }, 'filter; Esc to leave it'],
     ],
   ],
   [
-    'Take along',
+    'Copy',
     [
       [{ y: 'copyLink' }, 'copy a link to exactly this view'],
       [{ c: 'copyCommand' }, 'copy the command that shows the same'],
-      [{ '?': 'help' }, 'this list'],
+      [{ '?': 'help' }, 'this help'],
     ],
   ],
 ];

@@ -121,6 +121,6 @@ export function bucketNote(series: readonly Series[]): string | undefined {
   const widest = series.reduce((width, one) => Math.max(width, one.width), 1);
   const several = series.some(({ count }) => count.some((n) => n > 1));
   if (!several) return undefined;
-  const of = widest > 1 ? `of up to ${widest} steps` : 'a step';
-  return `a point is a bucket ${of}; band = lowest to highest`;
+  const of = widest > 1 ? `up to ${widest} steps` : 'one step';
+  return `each point covers ${of}; band = lowest to highest`;
 }

@@ -114,9 +114,9 @@ function DivergenceCard({
 }) {
   return (
     <section class="card" aria-live="polite">
-      <h2>Where they part</h2>
+      <h2>First difference</h2>
       {divergence.state === 'pending' && (
-        <p class="muted">looking for the first record that differs …</p>
+        <p class="muted">looking for the first differing record …</p>
       )}
       {divergence.state === 'same' && (
         <p>✓ All {count(divergence.records)} records are the same.</p>
@@ -139,7 +139,7 @@ function DivergenceCard({
               <Hostile text={divergence.id} max={120} />
             </code>
             {divergence.field === '' ? (
-              ', which only one of them has'
+              ', which only one run has'
             ) : (
               <>
                 , field <code>{divergence.field}</code>
@@ -149,7 +149,7 @@ function DivergenceCard({
           </p>
           {divergence.token !== null && (
             <p>
-              First token that differs: number <b class="num">{divergence.token.index}</b>,{' '}
+              First differing token: number <b class="num">{divergence.token.index}</b>,{' '}
               <code>
                 <Hostile text={JSON.stringify(divergence.token.a)} max={60} />
               </code>{' '}
@@ -185,7 +185,7 @@ function DivergenceCard({
             ))}
           </div>
           <p class="note">
-            The same in both:{' '}
+            Identical in both:{' '}
             {Object.entries(divergence.same)
               .map(([topic, { equal, all }]) => `${topic} ${count(equal)} of ${count(all)}`)
               .join(', ')}
@@ -234,7 +234,7 @@ function Side({
 const names: Readonly<Record<string, string>> = {
   meanToolCalls: 'tool calls',
   formatValid: 'valid format',
-  tokens: 'tokens a response',
+  tokens: 'tokens per response',
 };
 
 const shows: Readonly<Record<string, (value: number) => string>> = {
@@ -259,7 +259,7 @@ function PairedCards({
       {!only && (
         <section class="card flush">
           <h2>
-            Held-out questions, each with itself{' '}
+            Held-out questions, paired{' '}
             <span class="muted num">{count(paired.questions)} questions</span>
           </h2>
           <Scrolls label="figures">
@@ -284,7 +284,7 @@ function PairedCards({
             </table>
           </Scrolls>
           <p class="note padded">
-            Differences are {b} less {a}. An interval that does not hold 0 is more than chance.
+            Difference = {b} − {a}. An interval that excludes 0 is unlikely to be chance.
             {paired.onlyA + paired.onlyB > 0 &&
               ` Left out: ${paired.onlyA} questions that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
           </p>
@@ -303,7 +303,7 @@ function PairedCards({
             aria-pressed={only}
             onClick={() => setQuery({ only: only ? undefined : 'flips' })}
           >
-            Only flips
+            Show only flips
           </button>
         </div>
         {flips.length === 0 ? (

@@ -94,8 +94,8 @@ export function Metrics({ run }: { readonly run: string }) {
           <div class="card empty">
             <p>
               {data.names.length === 0
-                ? 'This run has written no metric.'
-                : 'No metric is chosen: choose names in the list.'}
+                ? 'This run has no metrics.'
+                : 'Choose metrics from the list.'}
             </p>
           </div>
         )}
@@ -261,7 +261,7 @@ function WithRuns({ run, missing }: { readonly run: string; readonly missing: re
           type="button"
           key={name}
           class={missing.includes(name) ? 'bad' : ''}
-          aria-label={`without ${name}`}
+          aria-label={`remove ${name}`}
           onClick={() => set(others.filter((one) => one !== name))}
         >
           {missing.includes(name) ? `${name}: no such run` : name} ×
@@ -271,8 +271,8 @@ function WithRuns({ run, missing }: { readonly run: string; readonly missing: re
         type="text"
         name="other"
         size={14}
-        placeholder="+ another run"
-        aria-label="another run beside it"
+        placeholder="+ compare a run"
+        aria-label="run to compare with"
         autocomplete="off"
         spellcheck={false}
       />

@@ -23,9 +23,9 @@ const none: OverviewData['curves'] = [];
 /** What changes a run is a command; the server takes pause and resume where it was started with `--control`. */
 const steering = [
   ['change a setting', 'set RUN temperature=0.8'],
-  ['begin nothing new', 'pause RUN'],
-  ['go on', 'resume RUN'],
-  ['stop in order', 'stop RUN'],
+  ['start nothing new', 'pause RUN'],
+  ['resume', 'resume RUN'],
+  ['stop cleanly', 'stop RUN'],
 ] as const;
 
 export function Overview({ run }: { readonly run: string }) {

@@ -87,7 +87,7 @@ export function Pareto({ run }: { readonly run: string }) {
       </div>
       {data.points.length === 0 ? (
         <div class="card empty">
-          <h2>No group was judged {at.value === '' ? 'yet' : 'then'}</h2>
+          <h2>No groups judged {at.value === '' ? 'yet' : 'then'}</h2>
           <p>{data.why}</p>
         </div>
       ) : (
@@ -121,8 +121,8 @@ export function Pareto({ run }: { readonly run: string }) {
               onChoose={setChosen}
             />
             <p class="note">
-              ● kept, ○ not kept. Groups with the same values lie around their place. Front 0: none
-              is better in both objectives; front 1: only those of front 0 are, and so on.{' '}
+              ● kept, ○ not kept. Groups with equal values are spread around their point. Front 0:
+              no group is better in both objectives; front 1: only groups of front 0 are, and so on.{' '}
               {!withFronts && (
                 <button
                   type="button"
@@ -145,7 +145,7 @@ export function Pareto({ run }: { readonly run: string }) {
               <span class="grow" />
               {chosen !== null && (
                 <button type="button" onClick={() => setChosen(null)}>
-                  Choose none
+                  Clear selection
                 </button>
               )}
               <label>
@@ -200,7 +200,7 @@ function Axis({
 const short: Readonly<Record<string, string>> = {
   length: 'tokens',
   spreadCalls: 'spread of calls',
-  spreadCorrect: 'spread of right',
+  spreadCorrect: 'spread of correctness',
 };
 
 function Groups({

@@ -58,7 +58,7 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
       <QuestionCard question={question} />
       {groups.length === 0 && (
         <div class="card empty">
-          <p>It was not rolled out {at.value === '' ? 'yet' : 'then'}.</p>
+          <p>Not rolled out {at.value === '' ? 'yet' : 'then'}.</p>
         </div>
       )}
       {[...groups].reverse().map((group) => (
@@ -106,7 +106,7 @@ function GroupCard({
             <span class="muted">
               {' '}
               front {verdict.front}, spread of calls {orDash(verdict.objectives[0], fixed(2))}, of
-              right {orDash(verdict.objectives[1], fixed(2))}
+              correctness {orDash(verdict.objectives[1], fixed(2))}
             </span>
           </span>
         )}

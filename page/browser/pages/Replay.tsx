@@ -69,12 +69,12 @@ export function Replay({ run }: { readonly run: string }) {
     <>
       <div class="page-head">
         <h1>Replay</h1>
-        <p class="muted">Every step is a moment that each view can be seen at.</p>
+        <p class="muted">Choose a step to see every view as it was then.</p>
       </div>
       {here === undefined ? (
         <div class="card">
           <Empty>
-            <p>There is no step yet to go back to.</p>
+            <p>There are no steps yet.</p>
           </Empty>
         </div>
       ) : (
@@ -138,7 +138,7 @@ export function Replay({ run }: { readonly run: string }) {
           <Moment run={run} step={here} steps={steps} />
           {data.total > steps.length && (
             <p class="note">
-              {count(steps.length)} of {count(data.total)} steps are on the scale.
+              {count(steps.length)} of {count(data.total)} steps are on the slider.
             </p>
           )}
         </section>
@@ -147,7 +147,8 @@ export function Replay({ run }: { readonly run: string }) {
         <h2>Verification</h2>
         {data.verified === null ? (
           <p class="muted">
-            Nobody has recomputed this run yet. The first command does, and compares every record.
+            This run has not been recomputed yet. The first command does so and compares every
+            record.
           </p>
         ) : (
           <p class={data.verified.ok ? 'good' : 'bad'}>

@@ -33,16 +33,16 @@ export function Runs() {
       </div>
       {other !== undefined && (
         <p class="sentence">
-          With which run shall <b>{other}</b> be compared? <a href={linkTo('/')}>None</a>
+          Choose a run to compare with <b>{other}</b>, or <a href={linkTo('/')}>cancel</a>.
         </p>
       )}
       {rows.length === 0 ? (
         <div class="card">
           <Empty>
-            <h2>No run yet</h2>
+            <h2>No runs yet</h2>
             <p>
-              Runs appear here as soon as they are in <code>{data.folder}</code>. The first of these
-              makes one, the second lists the jobs that there are:
+              Runs in <code>{data.folder}</code> appear here. The first command starts one, the
+              second lists the available jobs:
             </p>
             {data.commands.map((text) => (
               <p key={text}>
@@ -61,10 +61,10 @@ export function Runs() {
                 <Th left>job</Th>
                 <Th>step</Th>
                 <th class="l" scope="col" colSpan={2}>
-                  newest value
+                  latest value
                 </th>
                 <Th>started</Th>
-                <Th>last heard</Th>
+                <Th>last update</Th>
                 {other !== undefined && (
                   <Th>
                     <span class="unseen">compare</span>

@@ -180,7 +180,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
             type="button"
             onClick={() => setQuery({ offset: undefined, dir: undefined, partition: undefined })}
           >
-            To the newest
+            Go to newest
           </button>
         )}
         <span class="grow" />
@@ -196,7 +196,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
       {rows.length === 0 && data.unreadable.length === 0 ? (
         <div class="card empty">
           {filtered ? (
-            <p>None of the {count(scanned)} records that were searched fits.</p>
+            <p>None of the {count(scanned)} records searched matches.</p>
           ) : (
             <>
               <h2>Nothing here yet</h2>
@@ -225,7 +225,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
       {next !== null && (
         <p class="center">
           <button type="button" disabled={more !== null} onClick={() => setMore(next)}>
-            {more !== null ? 'reading …' : filtered ? 'Search on' : 'Older records'}
+            {more !== null ? 'reading …' : filtered ? 'Search further' : 'Older records'}
           </button>
         </p>
       )}
@@ -374,7 +374,7 @@ function RowBody({ row, path }: { readonly row: TopicRow; readonly path: string 
       </pre>
       {row.cut && !whole && (
         <button type="button" onClick={() => setWhole(true)}>
-          Load all of it
+          Load in full
         </button>
       )}
       {answer.problem !== null && <p class="bad">{answer.problem.message}</p>}

@@ -151,7 +151,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
             <details>
               <summary>Prompt, {count(data.prompt.tokens)} tokens</summary>
               <pre tabIndex={0}>
-                <Hostile text={textOf(data.prompt.text).text || 'Its text is not known.'} />
+                <Hostile text={textOf(data.prompt.text).text || 'Text not available.'} />
               </pre>
             </details>
           </QuestionCard>

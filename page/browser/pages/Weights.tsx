@@ -137,7 +137,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
                 </a>
               )}
             </dd>
-            <dt>lies at</dt>
+            <dt>stored at</dt>
             <dd>
               <code>{data.uri}</code> <span class="muted num">{size(data.bytes)}</span>
               {data.file.kind === 'changed' && (
@@ -215,16 +215,16 @@ function Version({ run, version }: { readonly run: string; readonly version: str
       <section class="card flush">
         <div class="card-head">
           <h2>
-            Rollouts that it sampled <span class="muted num">{count(rollouts.count)}</span>
+            Rollouts sampled by it <span class="muted num">{count(rollouts.count)}</span>
           </h2>
           {rollouts.scanned < rollouts.of && (
             <span class="muted">
-              among {count(rollouts.scanned)} of {count(rollouts.of)} that were searched
+              among {count(rollouts.scanned)} of {count(rollouts.of)} searched
             </span>
           )}
         </div>
         {rollouts.first.length === 0 ? (
-          <p class="empty">None{rollouts.scanned < rollouts.of ? ' was found' : ''}.</p>
+          <p class="empty">None{rollouts.scanned < rollouts.of ? ' found' : ''}.</p>
         ) : (
           <RolloutTable rollouts={rollouts.first} run={run} withQuestion />
         )}

@@ -47,7 +47,7 @@ export function Recompute({ run }: { readonly run: string }) {
       {job !== null && (
         <section aria-label="recomputing">
           <p role="status">
-            <code>{job.command}</code> {busy ? 'is under way' : job.state}
+            <code>{job.command}</code> {busy ? 'is running' : job.state}
           </p>
           <pre tabIndex={0}>
             <Hostile text={job.output} />
@@ -75,7 +75,7 @@ function Controlled({ children }: { readonly children: ComponentChildren }) {
       }}
     >
       <label>
-        Token of control{' '}
+        Control token{' '}
         <input
           type="text"
           spellcheck={false}
@@ -84,7 +84,7 @@ function Controlled({ children }: { readonly children: ComponentChildren }) {
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>
-      <button type="submit">Use it</button>
+      <button type="submit">Use</button>
     </form>
   );
 }

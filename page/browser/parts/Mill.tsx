@@ -13,8 +13,8 @@ import { Scrolls, Th } from './basics.tsx';
 const kinds = [
   ['busy', 'B', 'busy'],
   ['starved', 'S', 'starved: no input'],
-  ['blocked', 'K', 'blocked: the log does not take its output'],
-  ['paced', 'P', 'paced: waits for the policy version that is due'],
+  ['blocked', 'K', 'blocked: waits for its output to be written'],
+  ['paced', 'P', 'paced: waits for the policy version it needs'],
 ] as const;
 
 export function Mill({ mill, run }: { readonly mill: MillData; readonly run: string }) {
@@ -55,7 +55,7 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
       </div>
       {known && (
         <p class="note">
-          in, out: records taken, written · work 3/64: 3 under way, 64 at most · lag: not yet taken
+          in, out: records read, written · work 3/64: 3 in progress, at most 64 · lag: not yet read
         </p>
       )}
     </section>

@@ -25,7 +25,7 @@ export function TopicTable({
             <Th>records</Th>
             <Th>per second</Th>
             <Th left>last 5 min</Th>
-            <Th left>lag of its readers</Th>
+            <Th left>reader lag</Th>
             <Th>size</Th>
             <Th>newest</Th>
           </tr>

@@ -63,10 +63,10 @@ export function Wrong({ problem }: { readonly problem: Problem }) {
 
 /** Of those whose message does not say it all. */
 const titles: Readonly<Record<string, string>> = {
-  NO_RUN: 'There is no such run',
-  NOT_FOUND: 'There is nothing here',
-  UNREACHABLE: 'The server is away',
-  TOKEN: 'This page needs its link',
+  NO_RUN: 'Run not found',
+  NOT_FOUND: 'Not found',
+  UNREACHABLE: 'Server not reachable',
+  TOKEN: 'Access token missing',
   NOT_FROZEN: 'Not part of this file',
 };
 
@@ -75,7 +75,7 @@ export function Missing({ answer }: { readonly answer: Answer<unknown> }) {
   if (answer.problem !== null) return <Wrong problem={answer.problem} />;
   return (
     <p class="empty slow" role="status">
-      reading …
+      loading …
     </p>
   );
 }

@@ -40,6 +40,6 @@ export class Damage {
     const named = places.slice(0, NAMED).join(', ');
     const more = places.length > NAMED ? ', …' : '';
     const number = places.length >= KEPT_MAX ? `${KEPT_MAX} or more` : String(places.length);
-    return `${number} ${several ? 'records' : 'record'} of this run cannot be read (${named}${more}); \`${doctor}\` says what is left.`;
+    return `${number} ${several ? 'records' : 'record'} of this run cannot be read (${named}${more}). To inspect what survives, run \`${doctor}\`.`;
   }
 }

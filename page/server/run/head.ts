@@ -51,9 +51,9 @@ function stateText(state: RunState, { name, facts, silentMs, again }: StateParts
     case 'silent':
       return `no process has reported for ${duration(Math.max(0, silentMs) / 1000)}; resume it with \`${again}\``;
     case 'paused':
-      return `it is paused: it begins nothing new until \`millrace resume ${name}\``;
+      return `it is paused and starts nothing new until \`millrace resume ${name}\``;
     case 'damaged':
-      return `records of it cannot be read; see \`millrace doctor ${name}\``;
+      return `some of its records cannot be read; run \`millrace doctor ${name}\``;
     case 'waiting':
       return 'it has started; its processes have not reported yet';
     case 'failed':

@@ -43,7 +43,7 @@ function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
   if (old !== undefined) {
     return {
       level: 'bad',
-      text: `${old.name} has one record in work for ${duration(old.oldestMs / 1000)}, far longer than usual.`,
+      text: `${old.name} has been working on one record for ${duration(old.oldestMs / 1000)}, far longer than usual.`,
       stage: old.name,
     };
   }
@@ -66,13 +66,13 @@ function bottleneck(stages: readonly MillStage[]): { text: string; stage: string
     share(blocked, 'blocked') >=
       Math.max(LIMITS, busiest === undefined ? 0 : share(busiest, 'busy'));
   if (isBlocked) {
-    const text = `Log-bound: what ${blocked.name} has finished waits ${percent(share(blocked, 'blocked'), 0)} of the time to be written.`;
+    const text = `Log-bound: ${blocked.name} waits ${percent(share(blocked, 'blocked'), 0)} of the time for its output to be written.`;
     return { text, stage: blocked.name };
   }
   if (busiest === undefined || share(busiest, 'busy') < LIMITS) {
     const paced = most('paced');
     if (paced !== undefined && share(paced, 'paced') >= PACED) {
-      const text = `Paced: ${paced.name} waits ${percent(share(paced, 'paced'), 0)} of the time for the policy version that its questions are due.`;
+      const text = `Paced: ${paced.name} waits ${percent(share(paced, 'paced'), 0)} of the time for the policy version that its questions need.`;
       return { text, stage: paced.name };
     }
     return {

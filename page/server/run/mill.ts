@@ -69,7 +69,7 @@ export function topicsOf(stats: readonly TopicStat[], history: RateHistory): Mil
   return stats
     .map(({ topic, records, bytes, lag }) => {
       const { perSecond, spark, grewMs } = history.of(topic);
-      const known = about.get(topic) ?? "Of the job's own.";
+      const known = about.get(topic) ?? 'Defined by the job.';
       return { name: topic, about: known, records, bytes, perSecond, lastMs: grewMs, lag, spark };
     })
     .sort((a, b) => place(a.name) - place(b.name) || (a.name < b.name ? -1 : 1));

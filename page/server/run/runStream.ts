@@ -60,7 +60,7 @@ export class RunStream {
       const from = since.partitions.get(partition) ?? 0;
       if (from < end) records += end - from;
     }
-    if (records > MISSED_MAX) return [this.#reset(`${records} values came meanwhile`)];
+    if (records > MISSED_MAX) return [this.#reset(`${records} values arrived meanwhile`)];
     for (const [partition, end] of until.partitions) {
       const from = since.partitions.get(partition) ?? 0;
       if (from >= end || this.#wanted.size === 0) continue;
@@ -90,7 +90,7 @@ export class RunStream {
     this.#sent = this.#view.cursor.copy();
     if (this.#lost) {
       this.#clear();
-      return [this.#reset('more values came than this reader took')];
+      return [this.#reset('values arrived faster than they were read')];
     }
     if (this.#count === 0) return [];
     const series = Object.fromEntries(this.#waiting);
@@ -169,7 +169,7 @@ export class RunStream {
       changes.push(change('weights', `Weights ${head.version} of step ${head.step ?? 0}.`));
     }
     const dead = this.#deadLetters - deadBefore;
-    if (dead > 0) changes.push(change('deadLetter', `${dead} new in dead-letters.`));
+    if (dead > 0) changes.push(change('deadLetter', `${dead} new in \`dead-letters\`.`));
     return changes;
   }
 }
@@ -196,7 +196,7 @@ function stateChange(before: RunHead, head: RunHead): Pick<StateChange, 'kind' |
     case 'live':
       return before.state === 'waiting'
         ? { kind: 'started', text: 'The run has started.' }
-        : { kind: 'resumed', text: 'The run goes on.' };
+        : { kind: 'resumed', text: 'The run has resumed.' };
     case 'paused':
       return { kind: 'paused', text: `The run is paused${more}.` };
     case 'damaged':

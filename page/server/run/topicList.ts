@@ -13,7 +13,7 @@ export async function topicNamed(log: Log, name: string): Promise<Topic<unknown>
   const names = [...new Set([...allTopics.map((topic) => topic.name), ...there])];
   throw new MillraceError(
     'NO_TOPIC',
-    `there is no topic ${JSON.stringify(name.slice(0, 100))}; there are ${names.join(', ')}`,
+    `there is no topic ${JSON.stringify(name.slice(0, 100))}; the topics are ${names.join(', ')}`,
   );
 }
 

@@ -66,7 +66,7 @@ function tokensOf(text: string): Token[] {
     token.lastIndex = at;
     const found = token.exec(rest);
     if (found === null)
-      throw refused(`nothing is understood from ${JSON.stringify(rest.slice(at, at + 20))} on`);
+      throw refused(`it cannot be parsed from ${JSON.stringify(rest.slice(at, at + 20))} on`);
     const [, quoted, operator, word] = found;
     if (quoted !== undefined)
       tokens.push({ kind: 'quoted', text: quoted.replace(/\\(.)/gs, '$1') });
@@ -82,9 +82,9 @@ function termsIn(tokens: readonly Token[]): Term[] {
   for (let i = 0; i < tokens.length; i += 4) {
     const [field, operator, value, and] = tokens.slice(i, i + 4);
     if (field?.kind !== 'word') throw refused(`a field is missing ${placeOf(terms)}`);
-    if (operator?.kind !== 'operator') throw refused(`an operator is missing behind ${field.text}`);
+    if (operator?.kind !== 'operator') throw refused(`an operator is missing after ${field.text}`);
     if (value === undefined || value.kind === 'operator') {
-      throw refused(`a value is missing behind ${field.text} ${operator.text}`);
+      throw refused(`a value is missing after ${field.text} ${operator.text}`);
     }
     terms.push({ field: field.text.split('.'), operator: operator.text, value: wantedOf(value) });
     if (and === undefined) break;
@@ -98,7 +98,7 @@ function termsIn(tokens: readonly Token[]): Term[] {
 }
 
 function placeOf(terms: readonly Term[]): string {
-  return terms.length === 0 ? 'at the beginning' : 'behind "and"';
+  return terms.length === 0 ? 'at the beginning' : 'after "and"';
 }
 
 function wantedOf(token: Token): Value {
@@ -162,7 +162,7 @@ function compare(found: unknown, operator: Operator, wanted: Value): boolean {
 function refused(why: string): MillraceError<'USAGE'> {
   return new MillraceError(
     'USAGE',
-    `where= is not understood: ${why}. It takes \`field operator value\`, joined by "and": reward < 0.2 and finish = length; ` +
+    `invalid filter in where=: ${why}. Write \`field operator value\`, joined by "and": reward < 0.2 and finish = length; ` +
       `operators are ${operators.join(' ')}`,
   );
 }

@@ -166,10 +166,10 @@ function whyAbsent({ book, timeline, behind }: RunView, name: string): string {
   }
   if (behind > 0) return 'the metrics of this run are still being read';
   const steps = timeline.newest?.step ?? 0;
-  if (steps === 0) return 'no step was made: it is written with the first';
+  if (steps === 0) return 'no step has been made yet; the first step writes it';
   return OF_ROLLOUTS.test(name)
-    ? `steps on rollouts write it, and none of the ${counted(steps, 'step')} so far was one: fine-tuning learns from texts`
-    : `nothing of that name was written up to step ${steps}`;
+    ? `only steps on rollouts write it, and none of the ${counted(steps, 'step')} so far was one: fine-tuning learns from texts`
+    : `no metric of that name was written up to step ${steps}`;
 }
 
 /** Numbers of rollouts and their rewards. */

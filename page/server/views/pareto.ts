@@ -17,12 +17,12 @@ const SEARCH_MAX = 200_000;
 const FETCH = 256;
 
 const axes: ParetoData['axes'] = [
-  { name: 'calls', about: 'tool calls a rollout' },
-  { name: 'correct', about: 'share of right rollouts' },
+  { name: 'calls', about: 'tool calls per rollout' },
+  { name: 'correct', about: 'share of correct rollouts' },
   { name: 'reward', about: 'mean reward' },
-  { name: 'length', about: 'tokens a response' },
+  { name: 'length', about: 'tokens per response' },
   { name: 'spreadCalls', about: 'spread of calls (objective 1)' },
-  { name: 'spreadCorrect', about: 'spread of right (objective 2)' },
+  { name: 'spreadCorrect', about: 'spread of correctness (objective 2)' },
 ];
 
 interface ParetoAsked {

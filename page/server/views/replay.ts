@@ -17,13 +17,13 @@ export async function replayData(view: RunView): Promise<ReplayData> {
     total: view.timeline.total,
     verified: await view.viewed.verified(),
     commands: [
-      { about: 'make every record again and compare', command: `${at} --verify` },
+      { about: 'recompute every record and compare', command: `${at} --verify` },
       {
-        about: 'other rewards over the same rollouts',
+        about: 'score the same rollouts with another reward',
         command: `${at} --from scored --set reward=accuracy --into ${name}-again`,
       },
       {
-        about: 'go on from this step in a new run',
+        about: 'continue from this step in a new run',
         command: `${program} rewind ${name} --to step=${last} --into ${name}-from-${last}`,
       },
     ],

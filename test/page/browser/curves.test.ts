@@ -71,9 +71,7 @@ describe('a series', () => {
   test('says what a point stands for', () => {
     expect(bucketNote([emptySeries('r', 'a')])).toBeUndefined();
     const wide = { ...emptySeries('r', 'a'), width: 4, count: [4, 4] };
-    expect(bucketNote([wide])).toBe(
-      'a point is a bucket of up to 4 steps; band = lowest to highest',
-    );
+    expect(bucketNote([wide])).toBe('each point covers up to 4 steps; band = lowest to highest');
   });
 });
 

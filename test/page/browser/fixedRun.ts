@@ -100,7 +100,7 @@ const pareto: ParetoData = {
   ...{ ...ofRun, round: 1, rounds: [1], x: 'spreadCalls', y: 'spreadCorrect', points },
   axes: [
     { name: 'spreadCalls', about: 'spread of calls' },
-    { name: 'spreadCorrect', about: 'spread of right' },
+    { name: 'spreadCorrect', about: 'spread of correctness' },
   ],
   ...{ shown: 60, total: 60, verdicts: { selected: 40, crowded: 20 }, why: '' },
 };

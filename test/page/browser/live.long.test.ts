@@ -57,7 +57,7 @@ withBrowser('the page of a live run', () => {
 
   test('goes from an empty folder to the first record, curves and weights', async () => {
     const { page } = seen;
-    await page.getByText('No run yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
     run = start();
     await page.getByRole('link', { name: 'live' }).click({ timeout: 50_000 });
     await page.getByRole('figure').getByText('reward/mean').waitFor({ timeout: 50_000 });

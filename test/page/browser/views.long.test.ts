@@ -59,7 +59,7 @@ withBrowser('the page of a finished run', () => {
       .getByRole('heading', { level: 1 })
       .filter({ hasText: heading })
       .waitFor({ state: 'attached' });
-    await page.getByText(/^(reading|looking for)/).waitFor({ state: 'detached' });
+    await page.getByText(/^(loading|reading|looking for)/).waitFor({ state: 'detached' });
   }
 
   describe('every view', () => {
@@ -210,7 +210,7 @@ withBrowser('the page of a finished run', () => {
       }
       for (const path of ['/nowhere', '/diff/tiny']) {
         await seen.page.goto(addressOf(path));
-        await seen.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+        await seen.page.getByRole('heading', { name: 'Page not found' }).waitFor();
         await seen.page.getByRole('link', { name: 'All runs', exact: true }).waitFor();
       }
     });
@@ -230,7 +230,7 @@ withBrowser('the page of a finished run', () => {
       const all = group.rollouts.map(({ parts }) => parts[name]!);
       const [least, most] = [Math.min(...all), Math.max(...all)];
       const row = rows.filter({ has: page.getByRole('rowheader', { name, exact: true }) });
-      if (least === most) await row.getByText('all alike').waitFor();
+      if (least === most) await row.getByText('all equal').waitFor();
       else {
         const x = Number(await row.locator('.this').getAttribute('cx'));
         expect((x - 5) / 54).toBeCloseTo((part - least) / (most - least), 3);
@@ -244,13 +244,13 @@ withBrowser('the page of a finished run', () => {
     const { page, context, wrong } = await watched(browser, controlled);
     try {
       await page.goto(`${controlled.origin}/r/tiny/replay`);
-      const field = page.getByLabel('Token of control');
+      const field = page.getByLabel('Control token');
       await field.fill('a wrong one');
-      await page.getByRole('button', { name: 'Use it' }).click();
+      await page.getByRole('button', { name: 'Use' }).click();
       await page.getByRole('button', { name: 'Verify' }).click();
       await page.getByText('the control token is missing or wrong').waitFor();
       await field.fill(controlled.control);
-      await page.getByRole('button', { name: 'Use it' }).click();
+      await page.getByRole('button', { name: 'Use' }).click();
       await page.getByRole('button', { name: 'Verify' }).click();
       const job = page.getByRole('region', { name: 'recomputing' });
       await job.getByText('is equal to its record, bit for bit').waitFor({ timeout: 60_000 });

@@ -24,7 +24,7 @@ export function Facts({
       <section class="card">
         <h2>Reward</h2>
         {rollout.reward === null ? (
-          <p class="muted">It was not rewarded.</p>
+          <p class="muted">Not rewarded.</p>
         ) : (
           <>
             <p class="big num">{fixed(3)(rollout.reward)}</p>

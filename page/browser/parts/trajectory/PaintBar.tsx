@@ -25,9 +25,9 @@ export function PaintBar({
 }) {
   if (data.tokens === null) return <p class="note">{why}</p>;
   return (
-    <section class="card paint" aria-label="How sure the policy was">
+    <section class="card paint" aria-label="Certainty of the policy">
       <div class="bar">
-        <span class="segmented" role="group" aria-label="paint the text by">
+        <span class="segmented" role="group" aria-label="colour the text by">
           {paints.map((one) => (
             <button
               key={one}

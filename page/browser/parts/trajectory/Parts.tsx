@@ -42,7 +42,7 @@ export function Parts({
 function Scale({ here, all }: { readonly here: number; readonly all: readonly number[] }) {
   const least = Math.min(here, ...all);
   const most = Math.max(here, ...all);
-  if (least === most) return <span class="note">all alike</span>;
+  if (least === most) return <span class="note">all equal</span>;
   const x = (part: number): number => left + ((right - left) * (part - least)) / (most - least);
   return (
     <svg

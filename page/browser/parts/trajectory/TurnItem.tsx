@@ -78,7 +78,7 @@ export function TurnItem({
         <p class="note">
           {part}{' '}
           <button type="button" class="quiet" onClick={onFull}>
-            load all of it
+            load in full
           </button>
         </p>
       )}

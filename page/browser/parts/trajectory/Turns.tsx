@@ -79,7 +79,7 @@ export function Turns({
           />
         ))}
       </ol>
-      {prepared.length === 0 && <p class="card empty">It wrote nothing.</p>}
+      {prepared.length === 0 && <p class="card empty">It is empty.</p>}
       <TokenLine tokens={tokens} token={token} />
     </>
   );

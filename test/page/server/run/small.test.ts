@@ -155,9 +155,9 @@ describe('a missing curve', () => {
   };
 
   test('says whether nothing was made yet, the run is fine-tuning, or nobody writes it', () => {
-    expect(why('reward/mean', 0)).toBe('no step was made: it is written with the first');
+    expect(why('reward/mean', 0)).toBe('no step has been made yet; the first step writes it');
     expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
-    expect(why('nope', 16)).toBe('nothing of that name was written up to step 16');
+    expect(why('nope', 16)).toBe('no metric of that name was written up to step 16');
   });
 });
 
@@ -234,7 +234,7 @@ describe('the headline of a run', () => {
     [
       'the log does',
       [stage('score', 'scored', { busy: 0.1, starved: 0, blocked: 0.9, paced: 0 })],
-      'Log-bound: what score has finished waits 90 % of the time to be written.',
+      'Log-bound: score waits 90 % of the time for its output to be written.',
     ],
     [
       'who generates does, though others wait for the log',

@@ -54,13 +54,13 @@ describe('the filter where=', () => {
   });
 
   test.each([
-    ['finish', 'an operator is missing behind finish'],
+    ['finish', 'an operator is missing after finish'],
     ['= 3', 'a field is missing at the beginning'],
-    ['a =', 'a value is missing behind a ='],
+    ['a =', 'a value is missing after a ='],
     ['a = 1 or b = 2', 'only "and" joins terms, not "or"'],
     ['a = 1 and', 'it ends in "and"'],
     ['a = 1; b', 'only "and" joins terms'],
-    ['a = "open', 'nothing is understood from'],
+    ['a = "open', 'it cannot be parsed from'],
     ['a = 1 '.repeat(100), 'longer than 500'],
     [Array.from({ length: 9 }, () => 'a = 1').join(' and '), 'more than 8 terms'],
   ])('refuses %j', (text, why) => {
