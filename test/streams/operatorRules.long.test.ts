@@ -117,7 +117,7 @@ describe('a stage that breaks the rules of operators fails with the record and a
     const broken = mergeMap(() => throwError(() => new Error('broken operator')));
     await expect(running(broken)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^stage work failed: broken operator \(\/.*Rules\.test\.ts:\d+:\d+\)$/,
+        /^stage work failed: broken operator \(\/.*Rules\.long\.test\.ts:\d+:\d+\)$/,
       ),
     });
     const unbuildable = (): never => {
@@ -125,7 +125,7 @@ describe('a stage that breaks the rules of operators fails with the record and a
     };
     await expect(running(unbuildable)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^stage work failed: cannot be built \(\/.*Rules\.test\.ts:\d+/,
+        /^stage work failed: cannot be built \(\/.*Rules\.long\.test\.ts:\d+/,
       ),
     });
   });

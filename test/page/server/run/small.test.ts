@@ -252,7 +252,7 @@ describe('the headline of a run', () => {
     [
       'a record never ends',
       [stage('rollout', 'rollouts', busy, true)],
-      'rollout has one record in work for 1 min 30 s, far longer than usual.',
+      'rollout has been working on one record for 1 min 30 s, far longer than usual.',
     ],
   ])('states that %s', (_, stages, text) => {
     expect(healthOf({ head, stages, damage: '', deadLetters: 0 }).text).toBe(text);
