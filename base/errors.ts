@@ -10,7 +10,7 @@
  * No secret that the process was given stands in a message (secrets.ts).
  */
 import { withoutSecrets } from './secrets.ts';
-import { nativeMessage, systemMessage } from './systemError.ts';
+import { nativeMessage, systemMessage } from './system/systemError.ts';
 
 /** What a `MillraceError` carries beside its code and message. */
 export interface ErrorDetails {

@@ -20,18 +20,6 @@ export { orAborted } from './orAborted.ts';
 export type { Outage, Report } from './outage.ts';
 export { outsideText } from './outsideText.ts';
 export { placeSetting } from './placeSetting.ts';
-export {
-  commandLineOf,
-  endByInterrupt,
-  isRunning,
-  machine,
-  openFilesMax,
-  ownBytes,
-  residentBytes,
-  startOf,
-  stopSignals,
-  syncFolder,
-} from './platform.ts';
 export { raceAbort } from './raceAbort.ts';
 export { RateLimit } from './rateLimit.ts';
 export { replaceFile } from './replaceFile.ts';
@@ -39,13 +27,17 @@ export { keepLogin, keepSecret, withoutSecrets } from './secrets.ts';
 export { Semaphore } from './semaphore.ts';
 export { type SleepClock, sleepClock } from './sleepClock.ts';
 export {
-  about,
-  mustHaveRoom,
-  outOfFiles,
-  systemCode,
-  systemMessage,
-  writingTo,
-} from './systemError.ts';
+  commandLineOf,
+  endByInterrupt,
+  isRunning,
+  machine,
+  ownBytes,
+  residentBytes,
+  startOf,
+  stopSignals,
+  syncFolder,
+} from './system/platform.ts';
+export { about, mustHaveRoom, systemCode, systemMessage, writingTo } from './system/systemError.ts';
 export { halfOfThem } from './threads.ts';
 export { thrownBy, thrownByUser } from './thrownBy.ts';
 export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

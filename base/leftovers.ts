@@ -8,7 +8,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { isRunning } from './platform.ts';
+import { isRunning } from './system/platform.ts';
 import { counted } from './text/counted.ts';
 
 const host = hostname().replace(/[^A-Za-z0-9._-]/g, '-');

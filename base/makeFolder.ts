@@ -7,7 +7,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError, messageOf } from './errors.ts';
-import { systemCode, systemReason } from './systemError.ts';
+import { systemCode, systemReason } from './system/systemError.ts';
 
 /** Fails with code `FOLDER` where it cannot be made or written to. */
 export async function makeFolder(path: string): Promise<void> {

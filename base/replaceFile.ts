@@ -5,7 +5,7 @@
  * to.
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { writingTo } from './systemError.ts';
+import { writingTo } from './system/systemError.ts';
 
 export async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const beside = `${path}.new`;

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { parentPort, type Transferable, Worker, type WorkerOptions } from 'node:worker_threads';
 import { MillraceError } from './errors.ts';
-import { systemCode } from './systemError.ts';
+import { systemCode } from './system/systemError.ts';
 
 interface Request {
   readonly id: number;

@@ -1,20 +1,9 @@
 #!/usr/bin/env node
 /** The `millrace` command. The exit codes are in `failure.ts`. */
-import { openFilesMax, outOfFiles } from '../base/index.ts';
-import { failure } from './failure.ts';
+import { openFilesMax, outOfFiles } from '../base/system/index.ts';
 
-/** Many modules are read at once; with fewer files, some would seem not to exist. */
+/** Many modules are read at once; with fewer files, some would seem not to exist. Until it is known, few are. */
 const OPEN_FILES_MIN = 320;
-
-/**
- * Uncaught errors. When no file can be opened any more, that is the reason, whatever the error says (a
- * missing module).
- */
-function ends(error: unknown): void {
-  const { code, message } = failure(outOfFiles() ?? error);
-  process.stderr.write(`${message}\n`);
-  process.exit(code);
-}
 
 if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   process.stderr.write(
@@ -22,7 +11,13 @@ if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   );
   process.exitCode = 1;
 } else {
-  process.on('uncaughtException', ends);
+  const { failure } = await import('./failure.ts');
+  // When no file can be opened any more, that is the reason, whatever the error says (a missing module).
+  process.on('uncaughtException', (error) => {
+    const { code, message } = failure(outOfFiles() ?? error);
+    process.stderr.write(`${message}\n`);
+    process.exit(code);
+  });
   const [{ processIo }, { main }, { quietLmdb, quietWarnings }] = await Promise.all([
     import('./processIo.ts'),
     import('./program.ts'),

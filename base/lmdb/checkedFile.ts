@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { crc32 } from '../crc32.ts';
 import { MillraceError } from '../errors.ts';
-import { writingTo } from '../systemError.ts';
+import { writingTo } from '../system/systemError.ts';
 import { lmdbDamage, mappedFile } from './lmdbFile.ts';
 
 /** Texts by key. Keys have at most some hundred bytes. */

@@ -2,7 +2,7 @@
  * The process that answers the queries of `bench:retrieval`, by itself so that its memory is its own: opens the index, asks
  * it, and sends what it found to its parent.
  */
-import { residentBytes } from '../../base/platform.ts';
+import { residentBytes } from '../../base/system/platform.ts';
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
 import { clusterEncoder, clusters } from './clusters.ts';
 

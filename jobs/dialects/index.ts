@@ -1,8 +1,2 @@
 /** Dialects that settings choose. */
-export {
-  callsFunctions,
-  type DialectName,
-  type DialectOptions,
-  dialectNames,
-  dialectOf,
-} from './dialectOf.ts';
+export { type DialectName, type DialectOptions, callsFunctions, dialectNames, dialectOf } from './dialectOf.ts';

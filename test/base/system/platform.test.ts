@@ -1,4 +1,4 @@
-/** What the system tells of processes, and that only base/platform.ts asks it. */
+/** What the system tells of processes, and that only base/system/platform.ts asks it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ import {
   residentBytes,
   startOf,
   syncFolder,
-} from '../../base/platform.ts';
-import { freshFolders } from '../support/folder.ts';
+} from '../../../base/system/platform.ts';
+import { freshFolders } from '../../support/folder.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const onLinux = process.platform === 'linux' ? test : test.skip;
 const fresh = freshFolders();
 
@@ -70,5 +70,5 @@ test('no other module asks for the operating system, reads /proc or sends signal
   const asking = files.filter((file) =>
     /process\.platform|['"`]\/proc\/|process\.kill\(/.test(readFileSync(join(ROOT, file), 'utf8')),
   );
-  expect(asking).toEqual([join('base', 'platform.ts')]);
+  expect(asking).toEqual([join('base', 'system', 'platform.ts')]);
 });

@@ -3,12 +3,12 @@ import { statfsSync, writeFileSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { messageOf } from '../../base/errors.ts';
-import { openFilesMax } from '../../base/platform.ts';
-import { replaceFile } from '../../base/replaceFile.ts';
-import { about, outOfFiles, systemMessage, writingTo } from '../../base/systemError.ts';
-import { startWorker } from '../../base/worker.ts';
-import { mounted, noMounts } from '../support/mounted.ts';
+import { messageOf } from '../../../base/errors.ts';
+import { replaceFile } from '../../../base/replaceFile.ts';
+import { openFilesMax } from '../../../base/system/platform.ts';
+import { about, outOfFiles, systemMessage, writingTo } from '../../../base/system/systemError.ts';
+import { startWorker } from '../../../base/worker.ts';
+import { mounted, noMounts } from '../../support/mounted.ts';
 
 const onMounts = noMounts === null ? test : test.skip;
 const refused = (code: string | number, more: object = {}) =>
