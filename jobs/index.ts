@@ -1,22 +1,75 @@
 /** Methods as wiring: what a job is, and its phases. */
 export { calibrate } from './calibrate/calibrate.ts';
 export { type CalibrateSettings, calibrateSettings, lrIdle } from './calibrate/settings.ts';
-export { type DeepAgentParts, type DeepAgentSettings, deepAgent, deepAgentSettings, deepAgentTools } from './deepAgent.ts';
-export { type Job, type JobContext, type Preset, type Replay, defineJob } from './defineJob.ts';
+export {
+  type DeepAgentParts,
+  type DeepAgentSettings,
+  deepAgent,
+  deepAgentSettings,
+  deepAgentTools,
+} from './deepAgent.ts';
+export { defineJob, type Job, type JobContext, type Preset, type Replay } from './defineJob.ts';
 export { type EtAgentParts, type EtAgentSettings, etAgent, etAgentSettings } from './etAgent.ts';
-export { type EvaluateParts, type EvaluateSettings, type EvaluatedFile, type EvaluationPlan, evaluate, evaluateSettings, planEvaluation } from './evaluate.ts';
-export { type EveryQuestionSettings, everyQuestion, everyQuestionSettings } from './everyQuestion.ts';
+export {
+  type EvaluatedFile,
+  type EvaluateParts,
+  type EvaluateSettings,
+  type EvaluationPlan,
+  evaluate,
+  evaluateSettings,
+  planEvaluation,
+} from './evaluate.ts';
+export {
+  type EveryQuestionSettings,
+  everyQuestion,
+  everyQuestionSettings,
+} from './everyQuestion.ts';
 export { type FinetuneSettings, finetune, finetuneSettings } from './finetune.ts';
-export { type FlywheelParts, type FlywheelSettings, flywheel, flywheelSettings } from './flywheel.ts';
+export {
+  type FlywheelParts,
+  type FlywheelSettings,
+  flywheel,
+  flywheelSettings,
+} from './flywheel.ts';
 export { sameInputs, tokenizerFiles } from './inputs.ts';
 export { type LiveSettings, mayChange } from './live.ts';
 export { lossSettings } from './lossSettings.ts';
-export { type LoopShare, type Method, type MethodPlace, type PlannedMethod, trainPolicy } from './method.ts';
-export { type JobQuestions, type QuestionItems, type QuestionPlan, type RoundPlan, read } from './plan.ts';
+export {
+  type LoopShare,
+  type Method,
+  type MethodPlace,
+  type PlannedMethod,
+  trainPolicy,
+} from './method.ts';
+export {
+  type JobQuestions,
+  type QuestionItems,
+  type QuestionPlan,
+  type RoundPlan,
+  read,
+} from './plan.ts';
 export { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
 export { type PolicySettings, policySettings } from './policySettings.ts';
 export { type PreferParts, type PreferSettings, prefer, preferSettings } from './prefer.ts';
-export { aepoPresets, arpoPresets, etAgentPresets, sftPresets, toolLightPresets, toolStarPresets } from './presets.ts';
+export {
+  aepoPresets,
+  arpoPresets,
+  etAgentPresets,
+  sftPresets,
+  toolLightPresets,
+  toolStarPresets,
+} from './presets.ts';
 export { policyRole, textRoles } from './roles.ts';
-export { type ToolLightParts, type ToolLightSettings, mixSettings, toolLight, toolLightSettings } from './toolLight.ts';
-export { type ToolStarParts, type ToolStarSettings, toolStar, toolStarSettings } from './toolStar.ts';
+export {
+  mixSettings,
+  type ToolLightParts,
+  type ToolLightSettings,
+  toolLight,
+  toolLightSettings,
+} from './toolLight.ts';
+export {
+  type ToolStarParts,
+  type ToolStarSettings,
+  toolStar,
+  toolStarSettings,
+} from './toolStar.ts';

@@ -1,2 +1,8 @@
 /** Dialects that settings choose. */
-export { type DialectName, type DialectOptions, callsFunctions, dialectNames, dialectOf } from './dialectOf.ts';
+export {
+  callsFunctions,
+  type DialectName,
+  type DialectOptions,
+  dialectNames,
+  dialectOf,
+} from './dialectOf.ts';

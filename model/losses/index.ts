@@ -1,3 +1,12 @@
 /** Losses by name, and what a loss of one's own is made of. */
-export { type AnyLoss, type LossData, type LossDefinition, type OverSteps, type PreparedLoss, type Tally, type TargetSequence, defineLoss } from './loss.ts';
-export { type LossName, type NamedLoss, type SettingsOf, losses, prepareLoss } from './losses.ts';
+export {
+  type AnyLoss,
+  defineLoss,
+  type LossData,
+  type LossDefinition,
+  type OverSteps,
+  type PreparedLoss,
+  type Tally,
+  type TargetSequence,
+} from './loss.ts';
+export { type LossName, losses, type NamedLoss, prepareLoss, type SettingsOf } from './losses.ts';

@@ -89,7 +89,7 @@ test('a system error keeps the path it has, and other errors get none', () => {
 });
 
 test('a system error in a worker thread keeps its path', async () => {
-  const worker = startWorker(new URL('children/refusedWorker.ts', import.meta.url));
+  const worker = startWorker(new URL('../children/refusedWorker.ts', import.meta.url));
   try {
     await expect(worker.call('write')).rejects.toMatchObject({ code: 'ENOSPC', path: '/weights' });
   } finally {
