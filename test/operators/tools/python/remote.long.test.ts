@@ -204,6 +204,6 @@ describe('a server that runs Python', () => {
 
   it('takes no packages', () => {
     const one = { name: 'a', path: '/a', native: false, imports: [] };
-    expect(() => remote({ packages: [one] })).toThrow('packages of its own');
+    expect(() => remote({ packages: [one] })).toThrow('its own packages');
   });
 });
