@@ -82,7 +82,7 @@ describe('a ready job on a Hugging Face folder', () => {
     });
     writeFileSync(join(home, 'small.yaml'), SMALL.replace('rounds: 2', 'rounds: 3'));
     const other = await millrace('run', 'et-agent', '--settings', 'small.yaml', '--run', 'first');
-    expect(other.err).toMatch(/it was started with\n  rounds: 1, not 3/);
+    expect(other.err).toMatch(/it was started with\n {2}rounds: 1, not 3/);
     writeFileSync(join(home, 'small.yaml'), SMALL);
     const second = await millrace('run', '--run', 'first');
     expect([second.code, second.err]).toEqual([0, expect.stringMatching(/resuming run first/)]);
@@ -133,7 +133,11 @@ describe('a ready job on a Hugging Face folder', () => {
   test.each<[string, readonly string[], RegExp]>([
     ['a tool without documents', ['--set', 'corpus='], /the search tool needs documents/],
     ['a prompt that fills the context', ['--set', 'promptMax=20'], /has \d+ tokens, but promptMax/],
-    ['a context that the policy has not', ['--set', 'responseMax=4000'], /has a context of 2048 tokens/],
+    [
+      'a context that the policy has not',
+      ['--set', 'responseMax=4000'],
+      /has a context of 2048 tokens/,
+    ],
     ['no policy', ['--set', 'policy=Qwen/Qwen2.5-3B-Instruct'], /hf download Qwen/],
     ['no such version', ['--set', 'policy=runs/first@99'], /has no weights of version 99/],
     ['no such questions', ['--set', 'questions=none.csv'], /none\.csv/],
