@@ -1,8 +1,9 @@
 /**
- * `millrace`: what a job file needs: methods and their settings, questions, engines, tools, rewards, stages over topics.
+ * `millrace`: what a job file needs: methods and their settings, questions, engines, tools, rewards, stages
+ * over topics.
  *
- * The rest lies under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`, `millrace/losses` and
- * `millrace/testing`; every name here is in one of the rooms that it comes from.
+ * The rest lies under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`,
+ * `millrace/losses` and `millrace/testing`; every name here is in one of the rooms that it comes from.
  */
 
 // The job and its methods

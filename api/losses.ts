@@ -1,4 +1,6 @@
-/** What a loss of one's own is written with: `import { defineLoss, multiply, sum, … } from 'millrace/losses'`. */
+/**
+ * What a loss of one's own is written with: `import { defineLoss, multiply, sum, … } from 'millrace/losses'`.
+ */
 export {
   add,
   Graph,

@@ -1,6 +1,6 @@
 /**
- * `millrace/operators`: what a method is made of: rollout, branching, tools, rewards, sampling, batches, the flywheel,
- * metrics.
+ * `millrace/operators`: what a method is made of: rollout, branching, tools, rewards, sampling, batches, the
+ * flywheel, metrics.
  */
 
 export { type RoundRateOptions, roundRate } from '../operators/batching/index.ts';

@@ -1,12 +1,12 @@
 /**
  * Chaos: `npm run chaos`.
  *
- * A small job is started again and again in processes of its own and killed with SIGKILL at random moments: by the clock,
- * and at named points (inside a commit, inside an optimiser step, between the files of a checkpoint and its manifest, …;
- * chaos/points.ts), until its run is done; then another run begins, until there have been as many kills as were asked
- * for. On Kafka a broker of its own is killed and started again meanwhile. Each finished run must keep every invariant of
- * `millrace doctor` and have, version by version, the weights of a run that was left alone. Exit code 1 when one does not;
- * its folder is kept.
+ * A small job is started again and again in processes of its own and killed with SIGKILL at random moments:
+ * by the clock, and at named points (inside a commit, inside an optimiser step, between the files of a
+ * checkpoint and its manifest, …; chaos/points.ts), until its run is done; then another run begins, until
+ * there have been as many kills as were asked for. On Kafka a broker of its own is killed and started again
+ * meanwhile. Each finished run must keep every invariant of `millrace doctor` and have, version by version,
+ * the weights of a run that was left alone. Exit code 1 when one does not; its folder is kept.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -91,7 +91,10 @@ const tell = (line: string): void => {
 interface Undisturbed {
   readonly digests: readonly string[];
   readonly reached: Readonly<Record<Point, number>> | null;
-  /** The shortest whole attempt seen: a kill by the clock falls within it, or most would come too late on a busy machine. */
+  /**
+   * The shortest whole attempt seen: a kill by the clock falls within it, or most would come too late on a
+   * busy machine.
+   */
   ms: number;
 }
 

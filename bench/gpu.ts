@@ -1,12 +1,14 @@
 /**
  * Everything that a GPU is to be measured for, by one command: `npm run bench:gpu [-- --write]`.
  *
- * 1. ONNX Runtime's providers against its CPU and against PyTorch on the same GPU: self-test, generated and trained tokens a
- *    second of a random checkpoint shaped like Qwen2.5-0.5B.
- * 2. A vLLM of this machine with such a checkpoint, driven by our engine, against its own benchmark; and the time from
- *    published weights to the first token that they made (bench/servers.ts, which is given the server).
+ * 1. ONNX Runtime's providers against its CPU and against PyTorch on the same GPU: self-test, generated and
+ *    trained tokens a second of a random checkpoint shaped like Qwen2.5-0.5B.
+ * 2. A vLLM of this machine with such a checkpoint, driven by our engine, against its own benchmark; and the
+ *    time from published weights to the first token that they made (bench/servers.ts, which is given the
+ *    server).
  *
- * What is missing here leaves its rows unmeasured, with the reason. `--write` puts the table into docs/gpu.md.
+ * What is missing here leaves its rows unmeasured, with the reason. `--write` puts the table into
+ * docs/gpu.md.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

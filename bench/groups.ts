@@ -2,8 +2,8 @@
  * Groups to select from, as points: variance of the tool calls of a group's rollouts, variance of their
  * correctness.
  *
- * `tied` are what runs give: 8 or 16 rollouts, up to five calls each, right or wrong. So few values are possible
- * that most groups share their point with others. `continuous` have no ties and many more fronts.
+ * `tied` are what runs give: 8 or 16 rollouts, up to five calls each, right or wrong. So few values are
+ * possible that most groups share their point with others. `continuous` have no ties and many more fronts.
  */
 import { type Draws, draws } from '../base/draws.ts';
 import { dispersion } from '../operators/sampling/dispersion.ts';
@@ -31,7 +31,10 @@ export function continuousPoints(count: number): Point[] {
   );
 }
 
-/** Variance of each of `POOL` groups whose rollouts have whole numbers below `below`, the greater the likelier. */
+/**
+ * Variance of each of `POOL` groups whose rollouts have whole numbers below `below`, the greater the
+ * likelier.
+ */
 function variances(coin: Draws, below: number): number[] {
   return Array.from({ length: POOL }, (_, group) => {
     const size = group % 2 === 0 ? 8 : 16;

@@ -1,8 +1,9 @@
 /**
  * The policy against PyTorch, transformers, llama.cpp and the limits of the machine: `npm run bench:model`.
  *
- * Ours and theirs have the same weights and sequences and take turns in one run; medians are compared, and what they
- * compute has to agree before it is timed. The yardsticks are installed from PyPI, once (model/python.ts).
+ * Ours and theirs have the same weights and sequences and take turns in one run; medians are compared, and
+ * what they compute has to agree before it is timed. The yardsticks are installed from PyPI, once
+ * (model/python.ts).
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';

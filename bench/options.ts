@@ -1,6 +1,6 @@
 /**
- * The command line of a benchmark: commander, with `--json` for all, and parsers for what the options hold. A command
- * line that is wrong ends the process with a sentence and exit code 2.
+ * The command line of a benchmark: commander, with `--json` for all, and parsers for what the options hold. A
+ * command line that is wrong ends the process with a sentence and exit code 2.
  */
 import { Command, InvalidArgumentError } from 'commander';
 

@@ -1,9 +1,9 @@
 /**
  * Group-wise Pareto selection against the pairwise writing of it: `npm run bench:pareto`.
  *
- * Both select half of the same 8,000 groups in this process, and must select the same, in the same order, with the
- * same fronts and distances. The pairwise time is its fastest run, ours the median. A million groups, which the
- * pairwise writing cannot do, have a limit of three seconds.
+ * Both select half of the same 8,000 groups in this process, and must select the same, in the same order,
+ * with the same fronts and distances. The pairwise time is its fastest run, ours the median. A million
+ * groups, which the pairwise writing cannot do, have a limit of three seconds.
  */
 import assert from 'node:assert/strict';
 import type { Point } from '../operators/sampling/fronts.ts';

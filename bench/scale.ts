@@ -1,9 +1,11 @@
 /**
- * `npm run bench:scale`: one Kafka run split over processes by the command line, with 1, 2 and 4 rollout workers.
+ * `npm run bench:scale`: one Kafka run split over processes by the command line, with 1, 2 and 4 rollout
+ * workers.
  *
- * The engine takes a fixed time for each request and so many at once, as one on another machine does: a worker can do no
- * more than rows over time. What is measured is how much of n times one worker n workers reach, in a stretch in which every
- * partition has questions left. Needs a broker (`npm run kafka`, or MILLRACE_KAFKA=host:port).
+ * The engine takes a fixed time for each request and so many at once, as one on another machine does: a
+ * worker can do no more than rows over time. What is measured is how much of n times one worker n workers
+ * reach, in a stretch in which every partition has questions left. Needs a broker (`npm run kafka`, or
+ * MILLRACE_KAFKA=host:port).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +44,9 @@ const REQUESTS = 2;
 const [QUESTIONS_AT_ONCE, ROLLOUTS, SERVICE_MS] = [4, 4, 250];
 /** What one worker can do at most. */
 const LIMIT = (1000 * QUESTIONS_AT_ONCE * ROLLOUTS) / (SERVICE_MS * REQUESTS);
-/** What is there before it is measured: enough for all to have begun, and for the slowest partition to last. */
+/**
+ * What is there before it is measured: enough for all to have begun, and for the slowest partition to last.
+ */
 const SPARE = 2;
 const GOAL = 0.9;
 

@@ -1,10 +1,10 @@
 /**
  * What our engine costs a real inference server: `npm run bench:servers`.
  *
- * vLLM on this machine's CPU serves a small random checkpoint. Its own benchmark (`vllm bench serve`) and our engine send it the same
- * prompts, ask for as many tokens of each, keep the same number of requests under way, and take turns. A tool call of zero
- * length follows each of our generations: the next one begins at once. Then: how long new weights take from the trainer's file
- * to the first token that they made.
+ * vLLM on this machine's CPU serves a small random checkpoint. Its own benchmark (`vllm bench serve`) and our
+ * engine send it the same prompts, ask for as many tokens of each, keep the same number of requests under
+ * way, and take turns. A tool call of zero length follows each of our generations: the next one begins at
+ * once. Then: how long new weights take from the trainer's file to the first token that they made.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -152,7 +152,8 @@ async function ours(
     }
   };
   round++;
-  // the server's benchmark tries one request too before it measures: a server that has been idle is slow to begin
+  // the server's benchmark tries one request too before it measures: a server that has been idle is slow to
+  // begin
   await Promise.all(
     prompts.slice(0, 1).map((prompt) => generated(engine, prompt, [round, 'first'])),
   );
@@ -211,7 +212,9 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
   return rows;
 }
 
-/** From `load` of a trainer's file to the first token that the version made; theirs = one token without it. */
+/**
+ * From `load` of a trainer's file to the first token that the version made; theirs = one token without it.
+ */
 async function publishRow(
   what: string,
   engine: PolicyEngine,

@@ -1,10 +1,10 @@
 /**
  * Soak: `npm run soak`.
  *
- * An endless source that comes in bursts, a stage that keeps up with it, and a sink that does not, over the real embedded
- * log: what cannot be taken yet must wait on disk, not in memory. Reports records per second, the growth of memory by
- * least squares over the last half, and the largest queue. Garbage is collected before memory is looked at, so that what
- * grows is what is held. Exit code 1 when a bound is exceeded.
+ * An endless source that comes in bursts, a stage that keeps up with it, and a sink that does not, over the
+ * real embedded log: what cannot be taken yet must wait on disk, not in memory. Reports records per second,
+ * the growth of memory by least squares over the last half, and the largest queue. Garbage is collected
+ * before memory is looked at, so that what grows is what is held. Exit code 1 when a bound is exceeded.
  */
 import { readFileSync, rmSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';

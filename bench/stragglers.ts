@@ -1,9 +1,10 @@
 /**
  * Stragglers: `npm run bench:stragglers`.
  *
- * The same work, rollouts that call tools with heavy-tailed latencies, through the round barrier of the released
- * trainers and through our real stream at lag 0, 1 and 4. Engine, tools and optimiser step are simulated; operators,
- * gate, trainer sink and the embedded log are the real ones, and what they cost is charged (skippingClock.ts).
+ * The same work, rollouts that call tools with heavy-tailed latencies, through the round barrier of the
+ * released trainers and through our real stream at lag 0, 1 and 4. Engine, tools and optimiser step are
+ * simulated; operators, gate, trainer sink and the embedded log are the real ones, and what they cost is
+ * charged (skippingClock.ts).
  */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
@@ -136,7 +137,8 @@ let runs = 0;
 try {
   const rows = [
     ...(await rowsFor(simulation, 'independent rollouts', true)),
-    // A clone cannot begin before its round has decided, so a group takes longer than its slowest rollout: no goal.
+    // A clone cannot begin before its round has decided, so a group takes longer than its slowest rollout: no
+    // goal.
     ...(await rowsFor({ ...simulation, branching: 'arpo' }, 'branching rollouts', false)),
   ];
   print('Stragglers', rows, json);

@@ -1,9 +1,10 @@
 /**
  * Streams: `npm run bench:streams`.
  *
- * What durable, typed, transactional streams cost beside what they are made of: the embedded log beside raw lmdb and a
- * plain file, our primitives beside bare RxJS, scoring recorded rollouts with another reward beside reading them, and with a broker
- * (MILLRACE_KAFKA=host:port) our stage beside bare kafkajs and Kafka Streams doing the same.
+ * What durable, typed, transactional streams cost beside what they are made of: the embedded log beside raw
+ * lmdb and a plain file, our primitives beside bare RxJS, scoring recorded rollouts with another reward
+ * beside reading them, and with a broker (MILLRACE_KAFKA=host:port) our stage beside bare kafkajs and Kafka
+ * Streams doing the same.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

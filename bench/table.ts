@@ -1,9 +1,10 @@
 /**
- * What every benchmark measures with, and what it prints: a table for people, or with `--json` one JSON object as the
- * last line.
+ * What every benchmark measures with, and what it prints: a table for people, or with `--json` one JSON
+ * object as the last line.
  *
- * A row compares two things measured in the same process on the same machine, so its ratio can be read where its
- * numbers cannot. A goal that is missed is printed as missed and is no error: how busy the machine is, is not ours.
+ * A row compares two things measured in the same process on the same machine, so its ratio can be read where
+ * its numbers cannot. A goal that is missed is printed as missed and is no error: how busy the machine is, is
+ * not ours.
  */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -67,7 +68,8 @@ export function recordsPerSecond(
 }
 
 /**
- * The slope of the line that fits the points best (least squares), in units of y per unit of x; 0 where x does not vary.
+ * The slope of the line that fits the points best (least squares), in units of y per unit of x; 0 where x
+ * does not vary.
  */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (at: 0 | 1): number =>
@@ -81,7 +83,9 @@ export function slope(points: readonly (readonly [x: number, y: number])[]): num
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A new folder on the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed. */
+/**
+ * A new folder on the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed.
+ */
 export function folderOnDisk(name: string): string {
   mkdirSync('runs', { recursive: true });
   return mkdtempSync(join('runs', `${name}-`));

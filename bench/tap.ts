@@ -1,11 +1,12 @@
 /**
  * What a tap costs the job it watches: `npm run bench:tap`.
  *
- * One flow, from questions through rollouts of 10 KB to their scores, runs in turns on two embedded logs, of which one is
- * followed by `millrace tap '…*' -f -o ndjson` in another process. Before the next turn the tap has told that it has
- * read everything, so it does nothing while the other log is worked on. `paced` gives each rollout a service time, as a
- * model does; `flat out` is bound by encoding and commits, and there the tap competes for the machine. The processor time
- * of the job's own process is told beside its rate: it says what a tap costs where the machine has room for both.
+ * One flow, from questions through rollouts of 10 KB to their scores, runs in turns on two embedded logs, of
+ * which one is followed by `millrace tap '…*' -f -o ndjson` in another process. Before the next turn the tap
+ * has told that it has read everything, so it does nothing while the other log is worked on. `paced` gives
+ * each rollout a service time, as a model does; `flat out` is bound by encoding and commits, and there the
+ * tap competes for the machine. The processor time of the job's own process is told beside its rate: it says
+ * what a tap costs where the machine has room for both.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';

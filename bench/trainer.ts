@@ -1,8 +1,9 @@
 /**
  * What we add to a step on a training service: `npm run bench:trainer`.
  *
- * The service (trainer/service.ts) computes nothing and takes a set time for a step, one request after the other. All that a
- * step lasts longer is ours: writing requests, sending, asking for results, reading them, and the service's idleness meanwhile.
+ * The service (trainer/service.ts) computes nothing and takes a set time for a step, one request after the
+ * other. All that a step lasts longer is ours: writing requests, sending, asking for results, reading them,
+ * and the service's idleness meanwhile.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

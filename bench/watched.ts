@@ -1,4 +1,7 @@
-/** A job in turns on two logs, of which one is watched (by a tap, by a page): its rate and its processor time beside each other. */
+/**
+ * A job in turns on two logs, of which one is watched (by a tap, by a page): its rate and its processor time
+ * beside each other.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeRunRecord } from '../cli/runRecord.ts';

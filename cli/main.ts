@@ -2,7 +2,9 @@
 /** The `millrace` command. The exit codes are in `failure.ts`. */
 import { openFilesMax, outOfFiles } from '../base/system/index.ts';
 
-/** Many modules are read at once; with fewer files, some would seem not to exist. Until it is known, few are. */
+/**
+ * Many modules are read at once; with fewer files, some would seem not to exist. Until it is known, few are.
+ */
 const OPEN_FILES_MIN = 320;
 
 if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {

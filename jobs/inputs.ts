@@ -32,7 +32,8 @@ export function tokenizerFiles(folder: string): readonly string[] {
  * for no file.
  *
  * @param folder Of the run.
- * @throws MillraceError `INPUT_CHANGED` with the file's path and what to do; `DAMAGED` when `inputs.json` cannot be read.
+ * @throws MillraceError `INPUT_CHANGED` with the file's path and what to do; `DAMAGED` when `inputs.json`
+ * cannot be read.
  */
 export async function sameInputs(folder: string, files: readonly string[]): Promise<void> {
   const path = join(folder, FILE);

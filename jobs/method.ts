@@ -58,7 +58,8 @@ export type Method = (place: MethodPlace) => PlannedMethod;
  * wires them.
  *
  * @param rows the questions to train on and to evaluate on, each read once.
- * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how questions are rolled out.
+ * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how
+ * questions are rolled out.
  */
 export async function trainPolicy(
   context: JobContext<PolicySettings>,

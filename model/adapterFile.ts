@@ -1,9 +1,9 @@
 /**
  * A low-rank adapter as a run publishes it: one safetensors file that names the policy it goes on.
  *
- * A few megabytes a version instead of the whole policy, whose digest is in the file: what an adapter goes on is part of what
- * it is. The factors lie under the names of PEFT; the metadata holds
- * what PEFT keeps beside them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
+ * A few megabytes a version instead of the whole policy, whose digest is in the file: what an adapter goes on
+ * is part of what it is. The factors lie under the names of PEFT; the metadata holds what PEFT keeps beside
+ * them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
  */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -20,7 +20,10 @@ import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 import type { MappedFile } from './lowering/weightPlan.ts';
 import type { Policy } from './policyFile.ts';
 
-/** What the metadata says, as JSON under `adapter`: `base` is the path of the policy that it goes on, `baseDigest` its digest, where known. */
+/**
+ * What the metadata says, as JSON under `adapter`: `base` is the path of the policy that it goes on,
+ * `baseDigest` its digest, where known.
+ */
 const described = z.object({
   rank: z.number(),
   alpha: z.number(),
@@ -45,7 +48,10 @@ function describedIn(path: string, text: string): Described {
 
 const PREFIX = 'base_model.model.';
 
-/** An adapter as it lies in such a file. `baseDigest` is the digest of the policy at `base`; left out = not known. */
+/**
+ * An adapter as it lies in such a file. `baseDigest` is the digest of the policy at `base`; left out = not
+ * known.
+ */
 export interface PublishedAdapter extends LoraAdapter {
   readonly baseDigest?: string | undefined;
 }
@@ -72,7 +78,9 @@ export async function saveAdapterFile(
   return { sha256, bytes };
 }
 
-/** Read an adapter; null when the file holds something else. A `sha256` that is not empty must be its digest. */
+/**
+ * Read an adapter; null when the file holds something else. A `sha256` that is not empty must be its digest.
+ */
 export async function loadAdapterFile(path: string, sha256 = ''): Promise<PublishedAdapter | null> {
   const file = await openTensorFile(path);
   try {
@@ -112,8 +120,8 @@ export function withAdapter({ config, tensors }: Policy, adapter: LoraAdapter): 
 }
 
 /**
- * Reads what a run publishes: a policy (a file or a Hugging Face folder), or an adapter, merged into its policy. The
- * policy under an adapter is kept for the next version; one at a time.
+ * Reads what a run publishes: a policy (a file or a Hugging Face folder), or an adapter, merged into its
+ * policy. The policy under an adapter is kept for the next version; one at a time.
  */
 export class PublishedWeights {
   readonly #digestOf: (path: string) => Promise<string>;
@@ -122,8 +130,8 @@ export class PublishedWeights {
   readonly #warn: (message: string) => void;
 
   /**
-   * `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts); `warn` is told of files that
-   * can be used and not be checked.
+   * `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts); `warn` is
+   * told of files that can be used and not be checked.
    */
   constructor(
     digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path),
@@ -152,8 +160,8 @@ export class PublishedWeights {
   }
 
   /**
-   * The same to be used once and closed: a file of our own is mapped where it lies, not read, and its digest is being
-   * computed meanwhile. Do not use what is computed with the weights before `checked`.
+   * The same to be used once and closed: a file of our own is mapped where it lies, not read, and its digest
+   * is being computed meanwhile. Do not use what is computed with the weights before `checked`.
    */
   async open(path: string, sha256: string): Promise<OpenWeights> {
     const file = await openMapped(path);

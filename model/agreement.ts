@@ -1,9 +1,9 @@
 /**
  * How near the log-probs of a policy engine have to be to the trainer's for both to have the same weights.
  *
- * With the same weights only rounding sets them apart: two float32 computations by about 1e-5 nats a token (mean; SmolLM2-135M
- * and small checkpoints, measured), half precision by some hundredths. What was measured first bounds what comes later: rounding
- * stays what it is, other weights show.
+ * With the same weights only rounding sets them apart: two float32 computations by about 1e-5 nats a token
+ * (mean; SmolLM2-135M and small checkpoints, measured), half precision by some hundredths. What was measured
+ * first bounds what comes later: rounding stays what it is, other weights show.
  */
 
 /** The arithmetic of an engine, as far as it is known. The trainer computes in float32. */
@@ -22,7 +22,10 @@ export interface AgreementRule {
   readonly meanMax: number | null;
 }
 
-/** What precisions allow before anything was measured, and what they allow however well the first weights agreed; nats a token. */
+/**
+ * What precisions allow before anything was measured, and what they allow however well the first weights
+ * agreed; nats a token.
+ */
 const ALLOWED = {
   float32: { first: 1e-3, least: 2e-4 },
   lower: { first: 0.05, least: 0.02 },
@@ -34,7 +37,10 @@ const TIMES = 4;
 /** The largest of some hundred differences is below this many times their bound. */
 const PEAK = 20;
 
-/** The bound of one comparison that is made again and again: a canary's, or that of the rollouts of every step. */
+/**
+ * The bound of one comparison that is made again and again: a canary's, or that of the rollouts of every
+ * step.
+ */
 export class Agreement {
   readonly #rule: AgreementRule;
   #first: number | null = null;

@@ -1,9 +1,9 @@
 /**
  * The shape of a decoder policy: its configuration, its parameters by name, and keyed-random first weights.
  *
- * Names and [out, in] layout are those of Hugging Face Llama, Qwen2 and Qwen3 checkpoints. The fields, not the
- * name of the architecture, say what is computed; a field that is left out is a feature that is not there, so a
- * configuration saved before the field existed means the same network as ever.
+ * Names and [out, in] layout are those of Hugging Face Llama, Qwen2 and Qwen3 checkpoints. The fields, not
+ * the name of the architecture, say what is computed; a field that is left out is a feature that is not
+ * there, so a configuration saved before the field existed means the same network as ever.
  */
 import { draws } from '../base/index.ts';
 
@@ -21,7 +21,10 @@ export type RopeScaling =
       readonly highFrequencyFactor: number;
       readonly originalMaxPositions: number;
     }
-  /** YaRN (Peng et al., 2023): a blend by wavelength, and attention sharpened by a factor on cosines and sines. */
+  /**
+   * YaRN (Peng et al., 2023): a blend by wavelength, and attention sharpened by a factor on cosines and
+   * sines.
+   */
   | {
       readonly kind: 'yarn';
       readonly factor: number;
@@ -29,7 +32,10 @@ export type RopeScaling =
       /** Rotations over the original context at which blending begins and ends; 32 and 1 when left out. */
       readonly betaFast?: number;
       readonly betaSlow?: number;
-      /** Factor on cosines and sines; when left out, from `mscale` and `mscaleAllDim`, else 0.1 ln(factor) + 1. */
+      /**
+       * Factor on cosines and sines; when left out, from `mscale` and `mscaleAllDim`, else 0.1 ln(factor) +
+       * 1.
+       */
       readonly attentionFactor?: number;
       readonly mscale?: number;
       readonly mscaleAllDim?: number;
@@ -43,8 +49,8 @@ export const SIZE_MAX = 16_777_216;
 export const LAYERS_MAX = 1_000;
 
 /**
- * Everything that decides what a decoder computes and which parameters it has; sizes are counts of numbers, heads or
- * tokens.
+ * Everything that decides what a decoder computes and which parameters it has; sizes are counts of numbers,
+ * heads or tokens.
  */
 export interface DecoderConfig {
   /** The family whose files this reads and writes; what is computed is in the fields below. */
@@ -88,7 +94,9 @@ export function headDim(config: DecoderConfig): number {
   return config.headDim ?? config.hiddenSize / config.heads;
 }
 
-/** Every parameter with its shape, in the order of a checkpoint. Throws when the sizes do not fit together. */
+/**
+ * Every parameter with its shape, in the order of a checkpoint. Throws when the sizes do not fit together.
+ */
 export function parameterShapes(config: DecoderConfig): ReadonlyMap<string, readonly number[]> {
   check(config);
   const { hiddenSize, intermediateSize, vocabSize } = config;
@@ -144,7 +152,8 @@ function check(config: DecoderConfig): void {
 
 /**
  * First weights: norms 1, biases 0, matrices normal with standard deviation 0.02, those that write into the
- * residual stream (o_proj, down_proj) divided by sqrt(2 * layers) as in GPT-2. The same seed gives the same weights.
+ * residual stream (o_proj, down_proj) divided by sqrt(2 * layers) as in GPT-2. The same seed gives the same
+ * weights.
  */
 export function initialise(config: DecoderConfig, seed: number): Tensors {
   const residual = 1 / Math.sqrt(2 * config.layers);

@@ -1,32 +1,40 @@
 /**
- * The policy's network, defined once: a decoder of the Llama family (Llama 2 and 3, SmolLM2, Qwen2, Qwen2.5, Qwen3).
+ * The policy's network, defined once: a decoder of the Llama family (Llama 2 and 3, SmolLM2, Qwen2, Qwen2.5,
+ * Qwen3).
  *
- * RMS norms, rotary positions, grouped-query attention, SwiGLU; biases, norms over heads and a tied head where the
- * configuration says so. The definition says what is computed, in which order and with which parameters. How it is
- * computed is the business of a lowering: `lowering/sequences.ts` writes whole sequences that can be differentiated
- * (training, scoring), `lowering/cached.ts` writes tokens over a cache of keys and values (generation).
+ * RMS norms, rotary positions, grouped-query attention, SwiGLU; biases, norms over heads and a tied head
+ * where the configuration says so. The definition says what is computed, in which order and with which
+ * parameters. How it is computed is the business of a lowering: `lowering/sequences.ts` writes whole
+ * sequences that can be differentiated (training, scoring), `lowering/cached.ts` writes tokens over a cache
+ * of keys and values (generation).
  */
 import type { DecoderConfig } from './config.ts';
 import type { Value } from './graph/graph.ts';
 
-/** The residual stream between two norms: what is there, and what the last part adds (null before the first). */
+/**
+ * The residual stream between two norms: what is there, and what the last part adds (null before the first).
+ */
 export interface Residual {
   readonly stream: Value;
   readonly delta: Value | null;
 }
 
 /**
- * The verbs of the network. Names are those of parameters; what goes in and comes out has the lowering's own shapes.
- * `Result` is what a pass is for: logits, probabilities, what is said of given tokens.
+ * The verbs of the network. Names are those of parameters; what goes in and comes out has the lowering's own
+ * shapes. `Result` is what a pass is for: logits, probabilities, what is said of given tokens.
  */
 export interface Lowering<Result> {
   /** Rows of the table `weight`, one for each token of this pass. */
   embed(weight: string): Value;
-  /** One layer, which `body` writes; a lowering may write it a second time instead of keeping what is in it. */
+  /**
+   * One layer, which `body` writes; a lowering may write it a second time instead of keeping what is in it.
+   */
   layer(input: Residual, body: (input: Residual) => Residual): Residual;
   /** RMS norm of stream + delta, and that sum: the stream from here on. */
   norm(input: Residual, weight: string): { readonly normed: Value; readonly stream: Value };
-  /** Linear maps of one input. Each has `<name>.weight`, and `<name>.bias` where the configuration lists one. */
+  /**
+   * Linear maps of one input. Each has `<name>.weight`, and `<name>.bias` where the configuration lists one.
+   */
   project(x: Value, names: readonly string[]): readonly Value[];
   /** The last axis as `heads` heads. */
   byHead(x: Value, heads: number): Value;

@@ -21,17 +21,20 @@ export interface GenerateRequest extends Sampling {
   /** Return the top-10 log-probs (and the sampled one) of this many first tokens; 0 = none. */
   readonly topLogProbs: number;
   /**
-   * Generation ends with the token that completes one of these texts in what was generated; the token is kept whole,
-   * also where it goes on beyond the text. For tags of several tokens.
+   * Generation ends with the token that completes one of these texts in what was generated; the token is kept
+   * whole, also where it goes on beyond the text. For tags of several tokens.
    */
   readonly stopTexts?: readonly string[];
-  /** Tokens of the context from this place on count as generated where stop texts are looked for; left out = none of it. */
+  /**
+   * Tokens of the context from this place on count as generated where stop texts are looked for; left out =
+   * none of it.
+   */
   readonly stopTextsFrom?: number;
   /** Return the exact entropy of every token's distribution. */
   readonly entropies?: boolean;
   /**
-   * Requests that wait for a free row get one in the order of this number, lowest first, then of arrival; 0 by default.
-   * What is generated does not depend on it. A server that knows no such thing goes by arrival.
+   * Requests that wait for a free row get one in the order of this number, lowest first, then of arrival; 0
+   * by default. What is generated does not depend on it. A server that knows no such thing goes by arrival.
    */
   readonly priority?: number;
 }
@@ -58,17 +61,23 @@ export interface Generation {
   readonly spans?: readonly VersionSpan[];
   /** The stop text that was completed, where one was. */
   readonly stopText?: string;
-  /** Where asked for: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats). */
+  /**
+   * Where asked for: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats).
+   */
   readonly entropies?: Float32Array;
 }
 
 /**
- * Where a version lies, in words that only the kind of engine that wrote them reads: the path of a file or of a Hugging
- * Face folder, a path inside a training service. Nobody else looks behind the uri (model/checkpoints).
+ * Where a version lies, in words that only the kind of engine that wrote them reads: the path of a file or of
+ * a Hugging Face folder, a path inside a training service. Nobody else looks behind the uri
+ * (model/checkpoints).
  */
 export interface Checkpoint {
   readonly version: number;
-  /** `scheme://…` for what a service keeps; without a scheme a path of this machine, absolute where an engine is given it. */
+  /**
+   * `scheme://…` for what a service keeps; without a scheme a path of this machine, absolute where an engine
+   * is given it.
+   */
   readonly uri: string;
   /** What lies there is refused when its digest is another; null = its kind has none, or nobody checks it. */
   readonly digest: string | null;
@@ -83,8 +92,8 @@ export interface EngineStats {
 }
 
 /**
- * Generates with the current policy. Many requests may be open at once; `generate` rejects with the signal's reason
- * when it aborts.
+ * Generates with the current policy. Many requests may be open at once; `generate` rejects with the signal's
+ * reason when it aborts.
  */
 export interface PolicyEngine {
   /** Longest context (prompt and response) in tokens. */
@@ -95,8 +104,8 @@ export interface PolicyEngine {
   stats(): EngineStats;
   close(): Promise<void>;
   /**
-   * For engines that may be given weights and answer with others: the trainer to use in the place of this one. What it holds is
-   * remembered, and compared with what the engine says of it.
+   * For engines that may be given weights and answer with others: the trainer to use in the place of this
+   * one. What it holds is remembered, and compared with what the engine says of it.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
   /** How near its log-probs have to be to the trainer's; left out = they are not compared. */
@@ -111,7 +120,9 @@ export interface TrainSequence {
   readonly advantages: Float32Array;
   /** Log-prob of token t when it was sampled; read only where mask is 1. */
   readonly oldLogProbs: Float32Array;
-  /** Log-prob of token t under the reference policy, for losses that ask for it; read only where mask is 1. */
+  /**
+   * Log-prob of token t under the reference policy, for losses that ask for it; read only where mask is 1.
+   */
   readonly refLogProbs?: Float32Array;
   /**
    * Factor of token t's policy term, 1 unless given: the importance weight of data that lags, which goes with
@@ -119,15 +130,15 @@ export interface TrainSequence {
    */
   readonly importance?: Float32Array;
   /**
-   * Sequences with the same number are parts of one rollout (the rounds of a folded episode): a mean over sequences counts
-   * them as one. Left out = the sequence is a rollout by itself.
+   * Sequences with the same number are parts of one rollout (the rounds of a folded episode): a mean over
+   * sequences counts them as one. Left out = the sequence is a rollout by itself.
    */
   readonly rollout?: number;
 }
 
 /**
- * What a step minimises, as plain data, so that any trainer can be told: the name of a loss (model/losses/losses.ts has this
- * package's) and its settings, of which those left out are its defaults.
+ * What a step minimises, as plain data, so that any trainer can be told: the name of a loss
+ * (model/losses/losses.ts has this package's) and its settings, of which those left out are its defaults.
  */
 export interface Loss {
   readonly name: string;
@@ -165,8 +176,8 @@ export interface TrainerCheckpoint {
   /** What engines generate with. */
   readonly weights: Checkpoint;
   /**
-   * What training goes on from, beside the weights or instead of them, as the trainer's kind has it; null = the version
-   * was never trained, so the optimiser begins from zero.
+   * What training goes on from, beside the weights or instead of them, as the trainer's kind has it; null =
+   * the version was never trained, so the optimiser begins from zero.
    */
   readonly state: Checkpoint | null;
 }
@@ -180,7 +191,9 @@ export interface SavedCheckpoint extends TrainerCheckpoint {
 /** Where a trainer may put a version. */
 export interface SaveTarget {
   readonly version: number;
-  /** A folder of this machine for checkpoints, absolute; a trainer whose service keeps them need not use it. */
+  /**
+   * A folder of this machine for checkpoints, absolute; a trainer whose service keeps them need not use it.
+   */
   readonly folder: string;
 }
 
@@ -192,16 +205,22 @@ export interface Scorer {
 
 /** `score` answers under the weights as they are now. */
 export interface TrainerEngine extends Scorer {
-  /** Fails when steps with this loss cannot be made, before there is a batch; left out = whatever is known is made. */
+  /**
+   * Fails when steps with this loss cannot be made, before there is a batch; left out = whatever is known is
+   * made.
+   */
   check?(loss: Loss): Promise<void>;
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
-  /** Keep weights and state, whole or not at all. A version that is saved once more (after a crash) replaces the first. */
+  /**
+   * Keep weights and state, whole or not at all. A version that is saved once more (after a crash) replaces
+   * the first.
+   */
   save(target: SaveTarget): Promise<SavedCheckpoint>;
   /**
-   * Go back to a saved version: to `train` on from it, or to `score` with it, for which its state is not read (a step
-   * would begin with an optimiser state of zero). Fails, and keeps what it has, when what lies there is not what was
-   * saved: with code `DIGEST`, or `CHECKPOINT` where it cannot be read at all.
+   * Go back to a saved version: to `train` on from it, or to `score` with it, for which its state is not read
+   * (a step would begin with an optimiser state of zero). Fails, and keeps what it has, when what lies there
+   * is not what was saved: with code `DIGEST`, or `CHECKPOINT` where it cannot be read at all.
    */
   restore(saved: TrainerCheckpoint, use: 'train' | 'score'): Promise<void>;
   close(): Promise<void>;
@@ -213,14 +232,19 @@ export interface Tokenizer {
   readonly endToken: number;
   /** Every token that ends a policy's text, where there are several; `endToken` is one of them. */
   readonly endTokens?: readonly number[];
-  /** The texts of its special tokens and tags: what text from outside must not contain. Left out = none are known. */
+  /**
+   * The texts of its special tokens and tags: what text from outside must not contain. Left out = none are
+   * known.
+   */
   readonly markers?: readonly string[];
-  /** With `tags: false` no tag token is made: for text from outside, which must not pass for the policy's own. */
+  /**
+   * With `tags: false` no tag token is made: for text from outside, which must not pass for the policy's own.
+   */
   encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
   /**
-   * The bytes that a token adds to a text, whatever stands before it; none for an id without text. Left out = those of
-   * `decode([token])`, which are wrong where a character is cut over tokens.
+   * The bytes that a token adds to a text, whatever stands before it; none for an id without text. Left out =
+   * those of `decode([token])`, which are wrong where a character is cut over tokens.
    */
   bytes?(token: number): Uint8Array;
   /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */

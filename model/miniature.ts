@@ -1,7 +1,9 @@
 /**
- * A small network of the same kind as another: every part that it has, few layers, narrow, weights that matter.
+ * A small network of the same kind as another: every part that it has, few layers, narrow, weights that
+ * matter.
  *
- * For trying out what computes it. The weights are made of the names and sizes alone, so they are the same everywhere.
+ * For trying out what computes it. The weights are made of the names and sizes alone, so they are the same
+ * everywhere.
  */
 
 import { draws } from '../base/index.ts';

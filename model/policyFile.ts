@@ -13,8 +13,8 @@ export interface Policy {
 }
 
 /**
- * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices of one
- * input lie side by side, where generation uses them as one (lowering/weightPlan.ts).
+ * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices
+ * of one input lie side by side, where generation uses them as one (lowering/weightPlan.ts).
  */
 export async function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
   const ordered = [...tensors].sort(

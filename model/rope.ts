@@ -1,9 +1,11 @@
 /**
- * Rotary positions: the angle per position of every pair of a head's dimensions, scaled for longer contexts or not.
+ * Rotary positions: the angle per position of every pair of a head's dimensions, scaled for longer contexts
+ * or not.
  *
- * Pair i of a head of width d turns by position * f[i], f[i] = theta^(-2i / d) before scaling. Formulas of the
- * scaled forms are those of the `transformers` library, so that its checkpoints mean the same here. All of them are
- * fixed by the configuration: no angle depends on how long a sequence is, which cached keys could not follow.
+ * Pair i of a head of width d turns by position * f[i], f[i] = theta^(-2i / d) before scaling. Formulas of
+ * the scaled forms are those of the `transformers` library, so that its checkpoints mean the same here. All
+ * of them are fixed by the configuration: no angle depends on how long a sequence is, which cached keys could
+ * not follow.
  */
 import { type DecoderConfig, headDim, type RopeScaling } from './config.ts';
 
@@ -34,8 +36,9 @@ export function rotation(config: DecoderConfig): Rotation {
 }
 
 /**
- * Throws when a context of `positions` tokens cannot be computed. Dynamic scaling changes every angle with the
- * length of the sequence once that passes `maxPositions`; keys that are cached would have other angles than new ones.
+ * Throws when a context of `positions` tokens cannot be computed. Dynamic scaling changes every angle with
+ * the length of the sequence once that passes `maxPositions`; keys that are cached would have other angles
+ * than new ones.
  */
 export function checkPositions({ ropeScaling, maxPositions }: DecoderConfig, positions: number) {
   if (ropeScaling?.kind !== 'dynamic') return;

@@ -1,13 +1,14 @@
 /**
  * How tokens are drawn from what the policy says: what a request carries of it, and the settings of it.
  *
- * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1, over the whole
- * vocabulary, as the trainer computes them (docs/losses.md).
+ * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1,
+ * over the whole vocabulary, as the trainer computes them (docs/losses.md).
  */
 import { z } from 'zod';
 
 /**
- * How tokens are drawn. Only `temperature` must be given; the rest draws from all tokens, unpenalised, when left out.
+ * How tokens are drawn. Only `temperature` must be given; the rest draws from all tokens, unpenalised, when
+ * left out.
  */
 export interface Sampling {
   /** 0 = greedy. */

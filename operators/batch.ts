@@ -5,7 +5,8 @@
  * order they finished in. The record is the schedule (which groups, in which order, under which version), not
  * the tokens: the order is data, and a replay follows it.
  *
- * Steps are written in their order too, where `scheduled$` is given: with a lag a later one may be complete first, and waits.
+ * Steps are written in their order too, where `scheduled$` is given: with a lag a later one may be complete
+ * first, and waits.
  *
  * Two forms: `batch` schedules practice groups, B a step; `batchSelected` trains on the groups that won their
  * window of Pareto sampling as they are, a window a step.
@@ -39,8 +40,8 @@ interface ScheduleOptions {
   /** Steps that may be incomplete at once: `stepsOpen(lagMax)` is enough. */
   readonly openMax: number;
   /**
-   * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is written behind
-   * the one before it. Left out: a step is written as soon as it is complete.
+   * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is
+   * written behind the one before it. Left out: a step is written as soon as it is complete.
    */
   readonly scheduled$?: Observable<Batch>;
 }
@@ -135,7 +136,10 @@ function abortOf(signal: AbortSignal): Observable<never> {
   );
 }
 
-/** scored (practice) → batches. Groups without a place in a practice schedule are dropped: nothing is trained on them. */
+/**
+ * scored (practice) → batches. Groups without a place in a practice schedule are dropped: nothing is trained
+ * on them.
+ */
 export function batch(options: BatchOptions): OperatorFunction<Delivery<Scored>, Delivery<Batch>> {
   return pipe(
     keepIf<Scored>(({ question }) => question.phase === 'practice' && question.schedule !== null),

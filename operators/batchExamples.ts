@@ -1,11 +1,12 @@
 /**
- * `batchDemonstrations`, `batchPairs`: what the questions of a round give to learn from in, the schedule of the
- * round's optimiser steps out, once the last question is there.
+ * `batchDemonstrations`, `batchPairs`: what the questions of a round give to learn from in, the schedule of
+ * the round's optimiser steps out, once the last question is there.
  *
  * Holds true:
  * - the schedule depends on the ids and the seed alone, not on the order in which questions came;
  * - only references wait, no texts; all steps of a round are committed together;
- * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no weights.
+ * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no
+ *   weights.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/index.ts';
@@ -26,7 +27,10 @@ import { type ClassMix, mixed } from './batching/mix.ts';
 
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {
-  /** Questions of a round, or how that follows from one of them. All must arrive, those that give no example too. */
+  /**
+   * Questions of a round, or how that follows from one of them. All must arrive, those that give no example
+   * too.
+   */
   readonly questions: number | ((question: Question) => number);
   /** How often each example is trained on; every time in another order. */
   readonly epochs: number;
@@ -34,9 +38,14 @@ export interface BatchExamplesOptions {
   readonly size: number;
   /** Most examples of one question. */
   readonly perQuestionMax: number;
-  /** Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones have their place. */
+  /**
+   * Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones have their
+   * place.
+   */
   readonly balance?: boolean;
-  /** In which proportions the classes of examples are trained on (batching/mix.ts); left out = all there are. */
+  /**
+   * In which proportions the classes of examples are trained on (batching/mix.ts); left out = all there are.
+   */
   readonly mix?: ClassMix;
   /** Most examples of a round, drawn from all of them; left out = no limit. */
   readonly examplesMax?: number;

@@ -1,13 +1,17 @@
 /**
  * `callTools`: the tools as a rollout sees them: a call by its tool's name, as data.
  *
- * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a replay can
- * answer it from the record. What a call is known by is its `CallOrigin`. How the policy writes a call is the dialect's.
+ * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a
+ * replay can answer it from the record. What a call is known by is its `CallOrigin`. How the policy writes a
+ * call is the dialect's.
  */
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
 import type { CallSituation, Tool } from './tools/tool.ts';
 
-/** Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. Beside it what the tool may know. */
+/**
+ * Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. Beside it what
+ * the tool may know.
+ */
 export interface CallOrigin extends CallSituation {
   readonly rolloutId: string;
   readonly turn: number;

@@ -1,12 +1,12 @@
 /**
- * `curriculum`: what the questions of a round came to in, the questions worth training on out, easy → hard, once the last
- * one is there (Tool-Star §4.1: those that neither direct nor tool-integrated answers got right; Tool-Light §4.6: those
- * that direct answers got wrong).
+ * `curriculum`: what the questions of a round came to in, the questions worth training on out, easy → hard,
+ * once the last one is there (Tool-Star §4.1: those that neither direct nor tool-integrated answers got
+ * right; Tool-Light §4.6: those that direct answers got wrong).
  *
  * The questions get places in a schedule of rounds to come and go to the `questions` topic. Holds true:
  * - the choice depends on the records and the seed alone, not on the order in which they came;
- * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a round that waits for
- *   its questions can always end.
+ * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a round
+ *   that waits for its questions can always end.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/index.ts';

@@ -1,11 +1,13 @@
 /**
- * `demonstrations`: the quality filter. A question's pool of evolved trajectories in, those worth imitating out.
+ * `demonstrations`: the quality filter. A question's pool of evolved trajectories in, those worth imitating
+ * out.
  *
- * A trajectory is kept when its answer is right, it is well-formed, every call in it worked, it calls tools seldom
- * enough, and no other says the same (ET-Agent §5); of those, at most `perQuestion`, best first. Every other one is
- * listed with the first reason against it: `wrong`, `malformed: <fault>`, `result without a call` (made up, not a tool's),
- * `chat marker`, `failed call`, `<n> calls`, `same as <index>`, `not among the best`. A question of which nothing is kept
- * gives a record too. Form and hints are read in what the policy wrote; a tool has no say in them.
+ * A trajectory is kept when its answer is right, it is well-formed, every call in it worked, it calls tools
+ * seldom enough, and no other says the same (ET-Agent §5); of those, at most `perQuestion`, best first. Every
+ * other one is listed with the first reason against it: `wrong`, `malformed: <fault>`, `result without a
+ * call` (made up, not a tool's), `chat marker`, `failed call`, `<n> calls`, `same as <index>`, `not among the
+ * best`. A question of which nothing is kept gives a record too. Form and hints are read in what the policy
+ * wrote; a tool has no say in them.
  *
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
@@ -36,18 +38,26 @@ export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
 export interface DemonstrationsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
-  /** What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers' tags. */
+  /**
+   * What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers'
+   * tags.
+   */
   readonly formatFault?: FormOf;
-  /** Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the others). */
+  /**
+   * Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the
+   * others).
+   */
   readonly perQuestion?: number;
   /**
-   * Which are kept (default `fewestCalls`: fine-tuning should show that a call is made for a reason). Ties: the shorter
-   * text, then the older one.
+   * Which are kept (default `fewestCalls`: fine-tuning should show that a call is made for a reason). Ties:
+   * the shorter text, then the older one.
    */
   readonly prefer?: keyof typeof demonstrationOrders | DemonstrationOrder;
   /** Most tool calls (default: any number). */
   readonly callsMax?: number;
-  /** The hints that the flywheel gave: in a malformed trajectory the thinking tags around them are put right. */
+  /**
+   * The hints that the flywheel gave: in a malformed trajectory the thinking tags around them are put right.
+   */
   readonly hints?: Hints;
   /** What a method makes of the whole pool, in order (default: no difficulty, no more reasons). */
   readonly find?: (pool: readonly Evolved[], tools: readonly string[]) => PoolFindings;
@@ -134,8 +144,8 @@ export function filterPool(
 }
 
 /**
- * Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of itself. A hint in a
- * result is none.
+ * Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of
+ * itself. A hint in a result is none.
  */
 function repaired(text: string, hints: readonly string[], form: FormOf): string {
   const own = withEmptyResults(text);

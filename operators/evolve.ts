@@ -1,15 +1,18 @@
 /**
  * `evolve`: a question in, the pool of trajectories that the flywheel made of it out (ET-Agent §4).
  *
- * The pool begins with what the policy does by itself and grows round by round: a correct trajectory is enhanced, a wrong
- * one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by others. Holds true:
- * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed, the pool is
- *   one record with action `failed` whose text says why, and what failed on the way is in the dead letters;
+ * The pool begins with what the policy does by itself and grows round by round: a correct trajectory is
+ * enhanced, a wrong one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by
+ * others. Holds true:
+ * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed,
+ *   the pool is one record with action `failed` whose text says why, and what failed on the way is in the
+ *   dead letters;
  * - every request and every hint is keyed by (seed, question, phase, round, name), so timing changes nothing;
- * - a question starts only when the policy is of the version that it is due (`gate`), and says which one it was;
+ * - a question starts only when the policy is of the version that it is due (`gate`), and says which one it
+ *   was;
  * - when the run is stopping nothing more is asked: the question is left for the next start (`NOT_NOW`);
- * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer no request): a question is
- *   never lost to a dead letter.
+ * - a gate that fails ends the stage, and so does a `MillraceError` of a model (it can answer no request): a
+ *   question is never lost to a dead letter.
  */
 import { setMaxListeners } from 'node:events';
 import type { OperatorFunction } from 'rxjs';
@@ -53,7 +56,10 @@ export interface EvolveOptions {
   readonly hints?: Hints;
   /** How a result stands in the text (default: `<result>…</result>`). */
   readonly resultBlock?: ResultBlock;
-  /** Special tokens of the policy's tokenizer, as texts: no result has one (default: well-known chat markers alone). */
+  /**
+   * Special tokens of the policy's tokenizer, as texts: no result has one (default: well-known chat markers
+   * alone).
+   */
   readonly markers?: readonly string[];
   /** First trajectories a question (default 1, as published; the paper samples several). */
   readonly initial?: number;
@@ -62,7 +68,10 @@ export interface EvolveOptions {
   /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `repaired`. */
   readonly mode?: 'repaired' | 'reference';
   readonly seed: number;
-  /** Questions evolved at once (those that wait for their version are not counted); each makes up to `parents` times the actions requests at once. */
+  /**
+   * Questions evolved at once (those that wait for their version are not counted); each makes up to `parents`
+   * times the actions requests at once.
+   */
   readonly concurrency: number;
 }
 

@@ -1,12 +1,13 @@
 /**
- * The gate: a question is admitted when the policy is of the version that the question is due (`versionDue` of schedule.ts),
- * so that staleness is a number and not an accident. Holds true:
+ * The gate: a question is admitted when the policy is of the version that the question is due (`versionDue`
+ * of schedule.ts), so that staleness is a number and not an accident. Holds true:
  * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
  * - admission is in order of arrival among the questions whose version exists; nothing is thrown away;
- * - so many of those that are due are admitted at once (`admission`); a question that waits for its version takes no place
- *   of theirs, so as many wait as the stages have in flight. Stages that run one operator share its admission.
+ * - so many of those that are due are admitted at once (`admission`); a question that waits for its version
+ *   takes no place of theirs, so as many wait as the stages have in flight. Stages that run one operator
+ *   share its admission.
  */
 import { type Observable, of } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/index.ts';
@@ -25,7 +26,10 @@ export interface Admission {
   admit(question: Question, signals: StopSignals): Promise<() => void>;
 }
 
-/** Concurrency of an operator that waits for admission: all calls that are in flight, for admission bounds those that work. */
+/**
+ * Concurrency of an operator that waits for admission: all calls that are in flight, for admission bounds
+ * those that work.
+ */
 export const BOUNDED_BY_ADMISSION = Number.POSITIVE_INFINITY;
 
 /** Admits questions under the version that they are due; all rollouts of a run share one. */
@@ -48,15 +52,24 @@ export interface GateOptions extends StepSizes {
   readonly weights$: Observable<Weights>;
   readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
-  /** All questions that are due are admitted at once: for a replay, where the record decides what waits for what. */
+  /**
+   * All questions that are due are admitted at once: for a replay, where the record decides what waits for
+   * what.
+   */
   readonly unlimited?: boolean;
   /** While true nobody is admitted; never unless given. */
   readonly paused$?: Observable<boolean>;
-  /** How many an admission that was asked for `asked` lets in at once, from this version on; `asked` unless given. */
+  /**
+   * How many an admission that was asked for `asked` lets in at once, from this version on; `asked` unless
+   * given.
+   */
   readonly places?: (asked: number, version: Weights) => number;
 }
 
-/** Places of an admission: as many as were asked for when it was made, as many as there are now, and those that are free. */
+/**
+ * Places of an admission: as many as were asked for when it was made, as many as there are now, and those
+ * that are free.
+ */
 interface Slots {
   readonly asked: number;
   all: number;
@@ -72,7 +85,9 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
-/** Opens the gate; close it at the end of the run. Once a load fails, every admission rejects with that error. */
+/**
+ * Opens the gate; close it at the end of the run. Once a load fails, every admission rejects with that error.
+ */
 export function policyGate(options: GateOptions): PolicyGate {
   const { engine, lagMax, unlimited = false, paused$ = of(false) } = options;
   const { places = (asked: number) => asked } = options;

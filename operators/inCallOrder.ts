@@ -1,8 +1,9 @@
 /**
- * `inCallOrder`: lets calls of an asynchronous function overlap, and their results come in the order of the calls.
+ * `inCallOrder`: lets calls of an asynchronous function overlap, and their results come in the order of the
+ * calls.
  *
- * For use inside `mapEach`, whose concurrency is the bound: what is finished early waits for those before it. A call
- * that fails rejects at once.
+ * For use inside `mapEach`, whose concurrency is the bound: what is finished early waits for those before it.
+ * A call that fails rejects at once.
  */
 export function inCallOrder<In extends readonly unknown[], Out>(
   fn: (...given: In) => Promise<Out>,

@@ -1,9 +1,9 @@
 /**
- * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record a question (with none where its
- * responses do not differ enough).
+ * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record a question (with none
+ * where its responses do not differ enough).
  *
- * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two rounds. The texts are
- * looked up where the group says that its rollouts lie.
+ * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two
+ * rounds. The texts are looked up where the group says that its rollouts lie.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';

@@ -2,13 +2,14 @@
  * `paretoSample`: the scored candidates of a round in, a verdict on each out (ET-Agent §7).
  *
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
- * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is scored. A
- * window is a round, or, where the candidates have places in a schedule, so many places of it; where windows are cut by
- * time, as many candidates as the record of the cut says, which is waited for. The kept get their
- * own places by a keyed shuffle, and leave in that order: a practice stage with fewer places than a round has
- * questions would otherwise fill up with those that are not due yet.
+ * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is
+ * scored. A window is a round, or, where the candidates have places in a schedule, so many places of it;
+ * where windows are cut by time, as many candidates as the record of the cut says, which is waited for. The
+ * kept get their own places by a keyed shuffle, and leave in that order: a practice stage with fewer places
+ * than a round has questions would otherwise fill up with those that are not due yet.
  *
- * With `earlier`, candidates are sorted together with the groups of earlier windows (sampling/runningFront.ts).
+ * With `earlier`, candidates are sorted together with the groups of earlier windows
+ * (sampling/runningFront.ts).
  */
 import { defer, type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/index.ts';
@@ -30,31 +31,49 @@ import { type WithPosition, withPosition } from './withPosition.ts';
 
 /** The window that is sorted, what is kept of it, and by which objectives. */
 export interface ParetoOptions {
-  /** `random` keeps any: a control, to see what the fronts add. Left out = `pareto`; `front` is that with `earlier` groups. */
+  /**
+   * `random` keeps any: a control, to see what the fronts add. Left out = `pareto`; `front` is that with
+   * `earlier` groups.
+   */
   readonly sampler?: 'pareto' | 'front' | 'random';
   /** Most groups to keep of a window (N); as a function, by a question of it. */
   readonly keep: number | ((question: Question) => number);
   /** Awaited before a window is sorted: whether `keep` can tell of it. */
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
-   * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part of one.
-   * `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides.
+   * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part
+   * of one. `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides.
    */
   readonly window: number;
   readonly by?: 'round' | 'count';
-  /** Where windows are cut by time, so that `window` is only the most they take: how many that of a question took, once it is cut. */
+  /**
+   * Where windows are cut by time, so that `window` is only the most they take: how many that of a question
+   * took, once it is cut.
+   */
   readonly sizeOf?: (question: Question, until: AbortSignal) => Promise<number>;
-  /** The groups of earlier windows that candidates are sorted with: the running front. Without it each window is sorted by itself. */
+  /**
+   * The groups of earlier windows that candidates are sorted with: the running front. Without it each window
+   * is sorted by itself.
+   */
   readonly earlier?: RunningFront;
-  /** Two numbers of a group to maximise; by default how much its rollouts disagree in tool calls and in correctness. */
+  /**
+   * Two numbers of a group to maximise; by default how much its rollouts disagree in tool calls and in
+   * correctness.
+   */
   readonly objectives?: readonly [Objective, Objective];
-  /** `paper`: standard deviations instead of variances, and crowding without infinite ends. Default as released. */
+  /**
+   * `paper`: standard deviations instead of variances, and crowding without infinite ends. Default as
+   * released.
+   */
   readonly mode?: 'reference' | 'paper';
-  /** Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone may stay. */
+  /**
+   * Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone
+   * may stay.
+   */
   readonly mixedOnly: boolean;
   /**
-   * How often each kept question has a place (default once). From its second place on it is another question, with another
-   * draw of everything: its id ends in `~2`, `~3`, ….
+   * How often each kept question has a place (default once). From its second place on it is another question,
+   * with another draw of everything: its id ends in `~2`, `~3`, ….
    */
   readonly epochs?: number;
   /** Windows that may be incomplete at once: `windowsOpen(lagMax)` is enough. */
@@ -85,7 +104,8 @@ function verdicts(
   const [first, second] = objectivesOf(options);
   const points = candidates.map(({ value }) => [first(value), second(value)] as const);
   const keep = keepOf(options, candidates[0]!.value.question);
-  // Of all that are compared the same share is kept as of a window: more of a good window, fewer of a poor one.
+  // Of all that are compared the same share is kept as of a window: more of a good window, fewer of a poor
+  // one.
   const all = [...points, ...earlier];
   const most = options.earlier ? Math.ceil((all.length * keep) / options.window) : keep;
   const { ranks, distances, selected: best } = paretoSelect(all, most, options.mode);
@@ -182,8 +202,8 @@ function gatherWindows({
 }
 
 /**
- * The version that the window's steps start from: the one that it is due by its schedule (its rollouts may be older), or
- * else the newest that it was explored under.
+ * The version that the window's steps start from: the one that it is due by its schedule (its rollouts may be
+ * older), or else the newest that it was explored under.
  */
 function beginOf(candidates: readonly Scored[], window: number): number {
   const { question } = candidates[0]!;

@@ -1,8 +1,9 @@
 /**
  * `practice`: the Pareto verdicts in, the questions to train on out.
  *
- * A kept question is rolled out afresh, in phase `practice`, with its place in the round's schedule; the others end
- * here (ET-Agent's curriculum: direct rollouts choose the round's questions, RL rolls them out again).
+ * A kept question is rolled out afresh, in phase `practice`, with its place in the round's schedule; the
+ * others end here (ET-Agent's curriculum: direct rollouts choose the round's questions, RL rolls them out
+ * again).
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';

@@ -3,15 +3,15 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic. A reward that throws, rejects, gives a number that is not finite
- * or lacks a part that is needed ends the stage: without its group a round would never be complete, and a run that is resumed with a better reward scores
- * the group once more.
+ * finds the tokens without carrying them through the topic. A reward that throws, rejects, gives a number
+ * that is not finite or lacks a part that is needed ends the stage: without its group a round would never be
+ * complete, and a run that is resumed with a better reward scores the group once more.
  *
- * A rollout that failed is none of the policy's doing (a tool or a server was gone): it has a reward, for the record, and the
- * advantages of the others are as if it were not there.
+ * A rollout that failed is none of the policy's doing (a tool or a server was gone): it has a reward, for the
+ * record, and the advantages of the others are as if it were not there.
  *
- * A reward may have to be waited for; several groups are then asked about at once, and their records come in the order
- * in which the groups were complete all the same.
+ * A reward may have to be waited for; several groups are then asked about at once, and their records come in
+ * the order in which the groups were complete all the same.
  */
 import { defer, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/index.ts';
@@ -46,21 +46,37 @@ export interface ScoreOptions {
   readonly tools: Pick<CallTool, 'tags'>;
   readonly reward: RewardFunction;
   /**
-   * Where rewards look for answers and form: `own` (default) = in what the policy wrote, `whole` = in results too, as the
-   * references do. A tool that says `\boxed{42}` then answers for the policy: only for tools whose every word is trusted.
+   * Where rewards look for answers and form: `own` (default) = in what the policy wrote, `whole` = in results
+   * too, as the references do. A tool that says `\boxed{42}` then answers for the policy: only for tools
+   * whose every word is trusted.
    */
   readonly answers?: AnswersIn;
-  /** What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers' tags. */
+  /**
+   * What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers'
+   * tags.
+   */
   readonly formatFault?: FormOf | undefined;
-  /** Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g. `grpo()`. */
+  /**
+   * Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g.
+   * `grpo()`.
+   */
   readonly advantage: GroupAdvantage;
-  /** The same of the reward's part `action`, for the tokens of actions alone (`toolPo()`); left out = there is none. */
+  /**
+   * The same of the reward's part `action`, for the tokens of actions alone (`toolPo()`); left out = there is
+   * none.
+   */
   readonly actionAdvantage?: GroupAdvantage | undefined;
-  /** Parts that every reward must have, because something behind reads them (default: none); else code `REWARD_PART`. */
+  /**
+   * Parts that every reward must have, because something behind reads them (default: none); else code
+   * `REWARD_PART`.
+   */
   readonly partsNeeded?: readonly string[];
   /** Groups that may be incomplete at once. */
   readonly openMax: number;
-  /** Groups whose reward is waited for at once; 1 (default) will do for a reward that needs nothing from outside. */
+  /**
+   * Groups whose reward is waited for at once; 1 (default) will do for a reward that needs nothing from
+   * outside.
+   */
   readonly concurrency?: number;
 }
 
@@ -128,7 +144,10 @@ async function rewardsOf(
   return given;
 }
 
-/** 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared with. */
+/**
+ * 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared
+ * with.
+ */
 function advantages(
   rollouts: readonly Rollout[],
   scores: readonly number[],

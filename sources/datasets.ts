@@ -25,7 +25,8 @@ export const datasetNames: readonly string[] = Object.keys(datasetFormats);
 /**
  * Reads a file of questions: ours, the RL schema, or a benchmark's.
  *
- * @throws MillraceError `QUESTIONS_FILE` when the file cannot be used at all or `name` is of no known benchmark.
+ * @throws MillraceError `QUESTIONS_FILE` when the file cannot be used at all or `name` is of no known
+ * benchmark.
  */
 export function readDataset(
   path: string,

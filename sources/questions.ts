@@ -14,7 +14,8 @@ export type { QuestionRow } from './questionRow.ts';
 /**
  * Reads a questions file.
  *
- * @throws MillraceError `QUESTIONS_FILE` when the file is missing, of an unknown kind, lacks a column, or is broken
+ * @throws MillraceError `QUESTIONS_FILE` when the file is missing, of an unknown kind, lacks a column, or is
+ * broken
  *   as a whole; the message says what to do.
  */
 export function readQuestions(path: string): AsyncGenerator<QuestionItem> {

@@ -1,9 +1,10 @@
 /**
- * What a run is told while it goes on, read from its `control` topic: settings that change, pause, resume, stop.
+ * What a run is told while it goes on, read from its `control` topic: settings that change, pause, resume,
+ * stop.
  *
  * Settings are counted: "the first n changes" is the same in every process and in every replay. Whether the
- * run is paused is what was said last, also before it was started; a stop is for the processes that run when it is
- * written. Records of the topic are few, and all are held in memory.
+ * run is paused is what was said last, also before it was started; a stop is for the processes that run when
+ * it is written. Records of the topic are few, and all are held in memory.
  */
 import { BehaviorSubject, filter, firstValueFrom, type Observable, toArray } from 'rxjs';
 import { raceAbort } from '../base/index.ts';

@@ -12,7 +12,10 @@ import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { From, Log, TapOptions } from './log.ts';
 import type { Topic } from './topic.ts';
 
-/** A handle on the newest records of a topic, shared by the sink that writes them and the operators that use them. */
+/**
+ * A handle on the newest records of a topic, shared by the sink that writes them and the operators that use
+ * them.
+ */
 export interface Feedback<T> {
   readonly kind: 'feedback';
   readonly topic: Topic<T>;
@@ -25,7 +28,9 @@ export interface Feedback<T> {
 }
 
 export interface FeedbackOptions {
-  /** What `values$` begins with; `all` holds every record of the topic in memory, so only for small topics. */
+  /**
+   * What `values$` begins with; `all` holds every record of the topic in memory, so only for small topics.
+   */
   readonly history?: 'last' | 'all';
 }
 

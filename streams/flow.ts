@@ -54,9 +54,9 @@ export function restOf(whole: Flow, part: Flow): Pick<Flow, 'stages' | 'sources'
 }
 
 /**
- * Collects parts, upstream first; a flow among them brings its own (a job is put
- * together from phases), and a part that comes twice counts once. A feedback that no sink of this flow closes (of a stage
- * that runs elsewhere) is listed by itself. Fails with code `FLOW` when two parts have one name.
+ * Collects parts, upstream first; a flow among them brings its own (a job is put together from phases), and a
+ * part that comes twice counts once. A feedback that no sink of this flow closes (of a stage that runs
+ * elsewhere) is listed by itself. Fails with code `FLOW` when two parts have one name.
  */
 export function flow(...given: readonly (Part | Flow)[]): Flow {
   const parts = [...new Set(given.flatMap(partsOf))];

@@ -1,6 +1,6 @@
 /**
- * Logs from elsewhere: a marker in the log's folder says that it was unpacked there. Such a log reads nothing outside its folder,
- * whatever its records name.
+ * Logs from elsewhere: a marker in the log's folder says that it was unpacked there. Such a log reads nothing
+ * outside its folder, whatever its records name.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -2,8 +2,9 @@
  * The log: durable topics of typed records, and the one way to write to them.
  *
  * Both logs (embedded folder, Kafka) keep this contract and pass the same suite:
- * - `read` takes from the log on demand: never more than `inflightMax` deliveries of a partition are unsettled. Partitions
- *   are read side by side, and one that stands still does not keep the others from going on.
+ * - `read` takes from the log on demand: never more than `inflightMax` deliveries of a partition are
+ *   unsettled. Partitions are read side by side, and one that stands still does not keep the others from
+ *   going on.
  * - `commit` writes appends and settlements together, all or nothing; settlements may come out of order.
  * - After a crash a group reads again exactly the deliveries that no commit settled.
  * - `tap` belongs to no group, commits nothing, and may run in another process.
@@ -79,7 +80,10 @@ export interface TapOptions {
   readonly follow: boolean;
   /** Only of these; of all when absent. Fails with code `NOT_FOUND` where there is no such partition. */
   readonly partitions?: readonly number[];
-  /** Only these. The embedded log has an index of them; Kafka is read, of keys only the partitions that they are in. */
+  /**
+   * Only these. The embedded log has an index of them; Kafka is read, of keys only the partitions that they
+   * are in.
+   */
   readonly only?: Only;
   /** With `only`: called for each stretch that is read record by record, in a log that has an index. */
   readonly unindexed?: (stretch: Unindexed) => void;
@@ -87,11 +91,14 @@ export interface TapOptions {
   readonly encoded?: boolean;
   /** Asked before every stretch of records; a promise holds the tap back until it resolves. */
   readonly room?: () => Promise<void> | null;
-  /** Called after every stretch with the number of records still ahead; 0 = at the end. On Kafka at most so many: offsets have gaps. */
+  /**
+   * Called after every stretch with the number of records still ahead; 0 = at the end. On Kafka at most so
+   * many: offsets have gaps.
+   */
   readonly ahead?: (records: number) => void;
   /**
-   * Called for a record that cannot be read, which is then skipped; without it the tap fails there. `encoded` is null
-   * where its bytes are damaged.
+   * Called for a record that cannot be read, which is then skipped; without it the tap fails there. `encoded`
+   * is null where its bytes are damaged.
    */
   readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;
 }
@@ -139,7 +146,9 @@ export interface Retention {
   /** Bytes of all large topics together. */
   readonly bytesMax?: number;
   readonly ageMaxMs?: number;
-  /** Folder for the segments, or the address of an object store; `archive` in the log's folder unless given. */
+  /**
+   * Folder for the segments, or the address of an object store; `archive` in the log's folder unless given.
+   */
   readonly archive?: string;
   /** Records of a segment; 1,024 unless given. */
   readonly segmentRecords?: number;
@@ -151,18 +160,29 @@ export interface Retained {
   readonly segments: number;
 }
 
-/** Durable topics: an embedded folder (`openLog`) or Kafka. What both guarantee is at the top of this file. */
+/**
+ * Durable topics: an embedded folder (`openLog`) or Kafka. What both guarantee is at the top of this file.
+ */
 export interface Log {
-  /** A cold Observable of deliveries. Fails with code `GROUP_BUSY` while another reader of the group is open here. */
+  /**
+   * A cold Observable of deliveries. Fails with code `GROUP_BUSY` while another reader of the group is open
+   * here.
+   */
   read<T>(topic: Topic<T>, options: ReadOptions): Observable<Delivery<T>>;
   /**
-   * What `write` appends, settles and marks, all or nothing; resolves once it is durable. Rejects with `ENCODE` (a value breaks
-   * its contract), `HALF_SETTLED`, `SPENT`, `STALE` (a newer reader has the record) or `CLOSED`; nothing of the commit is kept then.
+   * What `write` appends, settles and marks, all or nothing; resolves once it is durable. Rejects with
+   * `ENCODE` (a value breaks its contract), `HALF_SETTLED`, `SPENT`, `STALE` (a newer reader has the record)
+   * or `CLOSED`; nothing of the commit is kept then.
    */
   commit(write: (tx: Tx) => void): Promise<void>;
-  /** The records at these positions, in their order. Fails with code `NOT_FOUND` naming the first missing one. */
+  /**
+   * The records at these positions, in their order. Fails with code `NOT_FOUND` naming the first missing one.
+   */
   fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]>;
-  /** Records as they lie, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is given. */
+  /**
+   * Records as they lie, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is
+   * given.
+   */
   tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>>;
   /** What was last committed under this name, or 0. */
   mark(name: string): Promise<Mark>;
@@ -171,13 +191,13 @@ export interface Log {
   /** Every topic that the log knows. */
   stats(): Promise<readonly TopicStat[]>;
   /**
-   * How far everything is now, or was right after the commit that appended the record at `after`. Absent where a log
-   * cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
+   * How far everything is now, or was right after the commit that appended the record at `after`. Absent
+   * where a log cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**
-   * Puts up what this process says about itself (JSON), in place of what it said before. It is no record: no commit
-   * waits for it, and the newest may be missing. Absent where a log has no place for it.
+   * Puts up what this process says about itself (JSON), in place of what it said before. It is no record: no
+   * commit waits for it, and the newest may be missing. Absent where a log has no place for it.
    */
   post?(about: unknown): Promise<void>;
   /** What each process put up last. */
@@ -185,8 +205,8 @@ export interface Log {
   /** Topics of which records were deleted behind our back. Absent where nobody else can. */
   lost?(): Promise<readonly LostTopic[]>;
   /**
-   * Moves records that are older, or more, than is to be kept out of the log into an archive, from which they are read as before.
-   * Of the processes that share a run one does it.
+   * Moves records that are older, or more, than is to be kept out of the log into an archive, from which they
+   * are read as before. Of the processes that share a run one does it.
    */
   retain?(retention: Retention): Promise<Retained>;
   /** What the servers that keep the records call themselves, where there are any and they say so. */

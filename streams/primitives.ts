@@ -1,15 +1,15 @@
 /**
  * The vocabulary of domain operators: pure functions in, operators on deliveries out.
  *
- * `mapEach` one to one, `expandEach` one to many, `keepIf` one or none, `pipeEach` any RxJS operator on one record,
- * `gatherBy` many to one. They own
- * the settlement, so a domain function never sees a delivery: it gets the value and a `Scope`, through
- * which it writes side records and learns that its result is no longer wanted (`signal`) or that the run is
- * stopping (`stopping`).
+ * `mapEach` one to one, `expandEach` one to many, `keepIf` one or none, `pipeEach` any RxJS operator on one
+ * record, `gatherBy` many to one. They own the settlement, so a domain function never sees a delivery: it
+ * gets the value and a `Scope`, through which it writes side records and learns that its result is no longer
+ * wanted (`signal`) or that the run is stopping (`stopping`).
  *
- * A record whose function throws is poison: it becomes a dead letter and is dropped, and the stage goes
- * on (`onError: 'deadLetter'`), or the throw is the stage's end (`'fail'`). One exception: a function that
- * has not begun when the run stops throws code `NOT_NOW` (`stopping.ts`); its record stays unsettled for the next start.
+ * A record whose function throws is poison: it becomes a dead letter and is dropped, and the stage goes on
+ * (`onError: 'deadLetter'`), or the throw is the stage's end (`'fail'`). One exception: a function that has
+ * not begun when the run stops throws code `NOT_NOW` (`stopping.ts`); its record stays unsettled for the next
+ * start.
  */
 import type { OperatorFunction } from 'rxjs';
 import { calling, type Each } from './deliveries/calls.ts';
@@ -23,7 +23,8 @@ export type { EachOptions, Scope } from './deliveries/scope.ts';
 /**
  * One in, one out.
  *
- *     mapEach((order, scope) => { scope.also(mails, receiptOf(order)); return priced(order); }, { concurrency: 4 })
+ *     mapEach((order, scope) => { scope.also(mails, receiptOf(order)); return priced(order); }, {
+ *     concurrency: 4 })
  */
 export function mapEach<In, Out>(
   fn: Each<In, Out>,

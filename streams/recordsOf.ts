@@ -1,8 +1,8 @@
 /**
  * The records of a topic as an async iterable: they are read when they are asked for.
  *
- * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic never lies in memory: the tap
- * is given room for its next stretch once the last one has been taken.
+ * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic never lies in
+ * memory: the tap is given room for its next stretch once the last one has been taken.
  */
 import { fromEvent, Subscription } from 'rxjs';
 import type { From, Log, Stored, TapOptions } from './log.ts';
@@ -17,7 +17,10 @@ export interface RecordsOptions {
   readonly unreadable?: TapOptions['unreadable'];
 }
 
-/** The records of `topic` in log order, read as they are asked for. Throws what a tap would, `DECODE` for instance. */
+/**
+ * The records of `topic` in log order, read as they are asked for. Throws what a tap would, `DECODE` for
+ * instance.
+ */
 export async function* recordsOf<T>(
   log: Log,
   topic: Topic<T>,

@@ -1,12 +1,14 @@
 /**
  * Sources that know where they are, for input that has no end and cannot be read from its beginning again.
  *
- * What such a source emits carries the place behind it, its cursor: a text of its own that nobody else reads. The log keeps
- * the cursor in the same commit as the record, and a resumed run asks the source to go on there. So every item is in the
- * log once, whenever the process was killed, as long as the source gives after a cursor what it would have given then.
+ * What such a source emits carries the place behind it, its cursor: a text of its own that nobody else reads.
+ * The log keeps the cursor in the same commit as the record, and a resumed run asks the source to go on
+ * there. So every item is in the log once, whenever the process was killed, as long as the source gives after
+ * a cursor what it would have given then.
  *
- * Input of several parts that move by themselves (the partitions of a topic, the files of a folder) has a cursor for each;
- * a commit writes those that moved, and a cursor is looked up when its part is met, so there may be many.
+ * Input of several parts that move by themselves (the partitions of a topic, the files of a folder) has a
+ * cursor for each; a commit writes those that moved, and a cursor is looked up when its part is met, so there
+ * may be many.
  */
 import { isObservable, map, type Observable } from 'rxjs';
 import type { SourceItem } from './sourceItem.ts';
@@ -49,7 +51,10 @@ export interface Opening {
 /** Items and their places, as they come. */
 export type ResumableItems<T> = AsyncIterable<ResumableItem<T>> | Observable<ResumableItem<T>>;
 
-/** A source that goes on where it was. It is opened when a run begins to take from it, and costs nothing before. */
+/**
+ * A source that goes on where it was. It is opened when a run begins to take from it, and costs nothing
+ * before.
+ */
 export interface Resumable<T> {
   readonly kind: 'resumable';
   open(opening: Opening): ResumableItems<T> | Promise<ResumableItems<T>>;
@@ -69,9 +74,9 @@ const WHOLE = '';
  *
  *     source('orders', orders, resumable((cursor) => rowsAfter(Number(cursor ?? 0))))
  *
- * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. An async generator is asked for the next item
- * when there is room for it; an Observable cannot be made to wait (`SourceOptions.bufferMax`). `signal` aborts when
- * nothing more is wanted.
+ * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. An async generator is asked for
+ * the next item when there is room for it; an Observable cannot be made to wait (`SourceOptions.bufferMax`).
+ * `signal` aborts when nothing more is wanted.
  */
 export function resumable<T>(
   from: (cursor: string | null, signal: AbortSignal) => CursorItems<T>,

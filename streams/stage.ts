@@ -18,7 +18,10 @@ export type { SourceItem } from './sourceItem.ts';
 export type Run<In, Out> = OperatorFunction<Delivery<In>, Delivery<Out>>;
 
 export interface StageOptions {
-  /** Most records of a partition that may be unsettled at once. A stage that gathers groups needs room for all open ones. */
+  /**
+   * Most records of a partition that may be unsettled at once. A stage that gathers groups needs room for all
+   * open ones.
+   */
   readonly inflightMax?: number;
 }
 
@@ -36,29 +39,38 @@ export interface Stage {
   readonly feedback: Feedback<unknown> | null;
 }
 
-/** Items that come in the same order whenever they are asked for: a list, a generator, an asynchronous one, an Observable. */
+/**
+ * Items that come in the same order whenever they are asked for: a list, a generator, an asynchronous one, an
+ * Observable.
+ */
 export type PlainItems<T> =
   | Iterable<SourceItem<T>>
   | AsyncIterable<SourceItem<T>>
   | Observable<SourceItem<T>>;
 
-/** The items of a source: such items, or a source that says where it is and goes on there (`resumable.ts`). */
+/**
+ * The items of a source: such items, or a source that says where it is and goes on there (`resumable.ts`).
+ */
 export type Items<T> = PlainItems<T> | Resumable<T>;
 
 export interface SourceOptions {
   /**
-   * The source waits while the slowest reader of its topic is this many records behind (or its `inflightMax`, where that
-   * is more). 4,096 by default.
+   * The source waits while the slowest reader of its topic is this many records behind (or its `inflightMax`,
+   * where that is more). 4,096 by default.
    */
   readonly leadMax?: number;
-  /** Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 by default. */
+  /**
+   * Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 by default.
+   */
   readonly bufferMax?: number;
-  /** Of an Observable: an item too many fails the source with code `SOURCE_FULL` (default), or one is dropped. */
+  /**
+   * Of an Observable: an item too many fails the source with code `SOURCE_FULL` (default), or one is dropped.
+   */
   readonly overflow?: Overflow;
   /**
-   * When the run is started again: `skip` passes over as many items as are in the log (`items` begins where it always
-   * begins; the default), `continue` takes what comes (live items, which do not come twice; the default where items may
-   * be dropped). A resumable source goes on behind its cursor instead.
+   * When the run is started again: `skip` passes over as many items as are in the log (`items` begins where
+   * it always begins; the default), `continue` takes what comes (live items, which do not come twice; the
+   * default where items may be dropped). A resumable source goes on behind its cursor instead.
    */
   readonly onResume?: 'skip' | 'continue';
 }
@@ -106,9 +118,9 @@ export function stage<In, Out>(
 export const sink: typeof stage = stage;
 
 /**
- * The beginning of a graph. `items` must yield the same sequence whenever it is iterated or subscribed to: on resume
- * the items that are in the log already are passed over, so each is appended exactly once (but see `onResume`). Input
- * without an end says where it is instead: `resumable.ts`.
+ * The beginning of a graph. `items` must yield the same sequence whenever it is iterated or subscribed to: on
+ * resume the items that are in the log already are passed over, so each is appended exactly once (but see
+ * `onResume`). Input without an end says where it is instead: `resumable.ts`.
  */
 export function source<T>(
   name: string,

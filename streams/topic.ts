@@ -1,6 +1,6 @@
 /**
- * A topic: a name, an Avro contract, a key, and what its records mean to who compares two runs. Data only; logs read and
- * write it. Made by `defineTopic`.
+ * A topic: a name, an Avro contract, a key, and what its records mean to who compares two runs. Data only;
+ * logs read and write it. Made by `defineTopic`.
  */
 import type { Position } from './position.ts';
 
@@ -13,7 +13,10 @@ export interface Topic<T> {
   readonly about: string;
   /** A method, so that a `Topic<Order>` can stand where a `Topic<unknown>` is asked for. */
   key(value: T): string;
-  /** The names of what a record is about: its key is one, or this gives them. Absent where it is about nothing. */
+  /**
+   * The names of what a record is about: its key is one, or this gives them. Absent where it is about
+   * nothing.
+   */
   readonly subjects?: SubjectsOf<T>;
   readonly codec: Codec<T>;
   /** Its records are read as one sequence: on Kafka it has one partition. */
@@ -28,15 +31,24 @@ export interface Topic<T> {
   moment(value: T): number;
   /** Other records that it points at. */
   references?(value: T): readonly Reference[];
-  /** A newer version of the software may write kinds of records that an older one did not; those are not compared. */
+  /**
+   * A newer version of the software may write kinds of records that an older one did not; those are not
+   * compared.
+   */
   kindOf?(value: T): string;
   /** Whether a record is about time alone, so that nothing of it can be compared. */
   isTime?(value: T): boolean;
-  /** A record as it would have been made when `recorded` was, where that one is older and has less within its fields. */
+  /**
+   * A record as it would have been made when `recorded` was, where that one is older and has less within its
+   * fields.
+   */
   asThen?(made: T, recorded: T): T;
   /** Fields that records of an older contract lack: they read as null, which says nothing. */
   readonly added: readonly string[];
-  /** Fields that say how long or by which way something took, not what came of it; nothing is compared in them. */
+  /**
+   * Fields that say how long or by which way something took, not what came of it; nothing is compared in
+   * them.
+   */
   readonly incidental: readonly string[];
   /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
   readonly named: readonly string[];

@@ -1,9 +1,10 @@
 /**
- * `npm ci` takes everything from the registry and says nothing: no install script of a dependency runs. Nor does
- * that of onnxruntime-node where this package is a dependency itself (.ci/installed tries it with npm).
+ * `npm ci` takes everything from the registry and says nothing: no install script of a dependency runs. Nor
+ * does that of onnxruntime-node where this package is a dependency itself (.ci/installed tries it with npm).
  *
- * npm 11 asks `allowScripts` in package.json. npm 10 knows no such list, but runs only the scripts that the lock file
- * announces. That of onnxruntime-node must not run: it downloads CUDA libraries, and fails where NuGet is out of reach.
+ * npm 11 asks `allowScripts` in package.json. npm 10 knows no such list, but runs only the scripts that the
+ * lock file announces. That of onnxruntime-node must not run: it downloads CUDA libraries, and fails where
+ * NuGet is out of reach.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

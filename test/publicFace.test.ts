@@ -1,4 +1,7 @@
-/** The entry points of the package: few names at the root, each with a comment, and what the docs import exists. */
+/**
+ * The entry points of the package: few names at the root, each with a comment, and what the docs import
+ * exists.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

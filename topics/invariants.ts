@@ -3,9 +3,8 @@
  * accounted for, no gap and no duplicate in the schedule and the weights, every reference resolves). Pure:
  * records in, findings out.
  *
- *     const invariants = new Invariants(standing);
- *     for (each topic in the order of allTopics) for (each record before its end) invariants.see(topic, value, position);
- *     invariants.findings();
+ *     const invariants = new Invariants(standing); for (each topic in the order of allTopics) for (each
+ *     record before its end) invariants.see(topic, value, position); invariants.findings();
  *
  * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a
  * topic have settled all of it. Ids and offsets are held in memory, records are not.

@@ -1,9 +1,11 @@
 /**
- * The schedule: place → step → version. Which optimiser step a group belongs to, which version of the policy a question is
- * due, and which round a version finishes. What plans, admits, gathers, rewards, trains or replays asks here.
+ * The schedule: place → step → version. Which optimiser step a group belongs to, which version of the policy
+ * a question is due, and which round a version finishes. What plans, admits, gathers, rewards, trains or
+ * replays asks here.
  *
- * A job has rounds. Round 0 is before any training; each later one ends with its last optimiser step. Groups that are trained
- * on have places in their round (`Question.schedule`: place `index` of `of`), and a step takes so many of them in order:
+ * A job has rounds. Round 0 is before any training; each later one ends with its last optimiser step. Groups
+ * that are trained on have places in their round (`Question.schedule`: place `index` of `of`), and a step
+ * takes so many of them in order:
  *
  *     place       0     1     2   |   3     4     5   |   6     7          3 places a step: 3 steps, the last one smaller
  *     step              0         |         1         |      2
@@ -67,7 +69,10 @@ export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: numbe
   };
 }
 
-/** The window of a candidate, as a step of its round: `per` places each; without places the round is one window. */
+/**
+ * The window of a candidate, as a step of its round: `per` places each; without places the round is one
+ * window.
+ */
 export function windowOf({ schedule }: Pick<Question, 'schedule'>, per: number): ScheduleStep {
   return stepAt(schedule ?? { index: 0, of: per }, per);
 }
@@ -123,12 +128,17 @@ export function finishesRound(made: VersionProgress, before: VersionProgress): b
   return made.roundsDone !== before.roundsDone;
 }
 
-/** Rounds that are finished before a question is asked: its own where it evaluates what that round came to. */
+/**
+ * Rounds that are finished before a question is asked: its own where it evaluates what that round came to.
+ */
 export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>): number {
   return phase === 'evaluate' ? round : round - 1;
 }
 
-/** The first version at which so many rounds are finished; null while there is none. `known` = from the first on, in order. */
+/**
+ * The first version at which so many rounds are finished; null while there is none. `known` = from the first
+ * on, in order.
+ */
 export function versionAfter(rounds: number, known: readonly VersionProgress[]): number | null {
   let low = 0;
   let high = known.length;
@@ -141,8 +151,9 @@ export function versionAfter(rounds: number, known: readonly VersionProgress[]):
 }
 
 /**
- * The version that a question is due; null while it cannot be told. Without a place it is the one that finished the rounds
- * before it; with a place, the one that its step begins with, which may be yet to be made.
+ * The version that a question is due; null while it cannot be told. Without a place it is the one that
+ * finished the rounds before it; with a place, the one that its step begins with, which may be yet to be
+ * made.
  */
 export function versionDue(
   question: Question,
@@ -170,8 +181,9 @@ export function withFirstVersion(question: Question, known: readonly VersionProg
 }
 
 /**
- * Where a run is made again with other settings: by how many versions a question's round begins later than it did in the
- * record. `recorded` = all recorded manifests, in order; `begun` = the version that the round begins with now.
+ * Where a run is made again with other settings: by how many versions a question's round begins later than it
+ * did in the record. `recorded` = all recorded manifests, in order; `begun` = the version that the round
+ * begins with now.
  */
 export function movedBy(
   question: Question,

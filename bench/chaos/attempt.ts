@@ -1,6 +1,6 @@
 /**
- * One attempt at a run: a process that ends when the run is done, or is killed on the way. What it is given, what it
- * prints, and how it ended.
+ * One attempt at a run: a process that ends when the run is done, or is killed on the way. What it is given,
+ * what it prints, and how it ended.
  */
 import type { ChildProcess } from 'node:child_process';
 import type { Trainer } from './job.ts';

@@ -1,5 +1,6 @@
 /**
- * One attempt at the job: `child.ts {JSON of Attempt}`. Ends with code 0 when the run is done, or is killed at its point.
+ * One attempt at the job: `child.ts {JSON of Attempt}`. Ends with code 0 when the run is done, or is killed
+ * at its point.
  *
  * It says when the log is open; the last line of its output says how often each point was reached.
  */

@@ -1,6 +1,6 @@
 /**
- * Whether a run that is done is sound, and where it has come to: the invariants that `millrace doctor` checks, over all
- * topics of either log, and what a finished run must have besides.
+ * Whether a run that is done is sound, and where it has come to: the invariants that `millrace doctor`
+ * checks, over all topics of either log, and what a finished run must have besides.
  */
 import { lastValueFrom, tap } from 'rxjs';
 import { checkWeightsFiles } from '../../cli/doctor/weightsFiles.ts';

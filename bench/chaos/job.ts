@@ -1,7 +1,8 @@
 /**
- * The job that is killed: a calibration of single-digit sums in two rounds. Policy and tools are scripted, the trainer is
- * a fake whose weights are a digest of all that it was ever trained on, or the embedded one on a decoder of a few thousand
- * parameters. What the policy says follows from its version, the question and its draws, never from timing.
+ * The job that is killed: a calibration of single-digit sums in two rounds. Policy and tools are scripted,
+ * the trainer is a fake whose weights are a digest of all that it was ever trained on, or the embedded one on
+ * a decoder of a few thousand parameters. What the policy says follows from its version, the question and its
+ * draws, never from timing.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

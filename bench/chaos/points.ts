@@ -1,10 +1,10 @@
 /**
- * Where a process may be killed: moments that have names, each of which comes many times in a run, besides any moment by
- * the clock.
+ * Where a process may be killed: moments that have names, each of which comes many times in a run, besides
+ * any moment by the clock.
  *
- * The process counts how often it reaches the point and kills itself with SIGKILL at the n-th time: no handler runs,
- * nothing is flushed, worker threads end where they are. `turns` lets what has just begun go on for some turns of the
- * event loop first, so that the kill falls into it.
+ * The process counts how often it reaches the point and kills itself with SIGKILL at the n-th time: no
+ * handler runs, nothing is flushed, worker threads end where they are. `turns` lets what has just begun go on
+ * for some turns of the event loop first, so that the kill falls into it.
  */
 
 /** In the order of a step: each name tells what has just happened. */

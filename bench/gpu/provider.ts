@@ -1,6 +1,7 @@
 /**
- * One execution provider, in a process of its own, since a driver that fails may take its process with it: opening (with the
- * self-test), generated and trained tokens a second. Prints one line of JSON; arguments: a JSON object (`Work`).
+ * One execution provider, in a process of its own, since a driver that fails may take its process with it:
+ * opening (with the self-test), generated and trained tokens a second. Prints one line of JSON; arguments: a
+ * JSON object (`Work`).
  */
 import { messageOf } from '../../base/errors.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';

@@ -63,7 +63,10 @@ export function atMost(...args: Parameters<typeof rates>): Row {
   return { ...rates(...args), atMost: true };
 }
 
-/** Throws when two computations of the same numbers are further apart than 1e-3: then no time is worth comparing. */
+/**
+ * Throws when two computations of the same numbers are further apart than 1e-3: then no time is worth
+ * comparing.
+ */
 export function mustAgree(what: string, ours: number, theirs: number): void {
   if (!(Math.abs(ours - theirs) <= 1e-3))
     throw new Error(`${what}: ours ${ours}, theirs ${theirs}; they do not compute the same`);

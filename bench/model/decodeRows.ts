@@ -1,7 +1,9 @@
 /**
- * The decode loop against what products and memory allow, and the prefill of a group against as many prefills.
+ * The decode loop against what products and memory allow, and the prefill of a group against as many
+ * prefills.
  *
- * Both run the loop of the engine (`Batcher`) in this thread: cache and sampling are included, messages are not.
+ * Both run the loop of the engine (`Batcher`) in this thread: cache and sampling are included, messages are
+ * not.
  */
 
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';

@@ -63,8 +63,8 @@ export class Peak {
 const TICKS = 100;
 
 /**
- * How many cores others keep busy: what the system did, without this process and those in `own`. NaN where the system
- * does not say.
+ * How many cores others keep busy: what the system did, without this process and those in `own`. NaN where
+ * the system does not say.
  */
 export class Others {
   readonly #own: readonly number[];

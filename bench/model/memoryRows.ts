@@ -1,8 +1,8 @@
 /**
  * Peak memory of a train step of 48M parameters, each side in a new process.
  *
- * Counted from what the process holds before there is a policy, so that neither side pays for its runtime: weights,
- * gradients, optimiser and activations. The whole processes are compared too.
+ * Counted from what the process holds before there is a policy, so that neither side pays for its runtime:
+ * weights, gradients, optimiser and activations. The whole processes are compared too.
  */
 import { type AnyRow, atMost, type Bench, weightsFolder } from './bench.ts';
 import { trainOnce } from './child.ts';

@@ -1,9 +1,9 @@
 /**
  * The yardsticks: Python programs under `yardsticks/`, in an environment of their own.
  *
- * The environment is made once, from PyPI, in a cache folder of the user's; `MILLRACE_PYTHON` names another interpreter
- * that has the packages. A package that cannot be had leaves its rows unmeasured, with the reason. A program stays for
- * many calls, so that ours and theirs can take turns.
+ * The environment is made once, from PyPI, in a cache folder of the user's; `MILLRACE_PYTHON` names another
+ * interpreter that has the packages. A package that cannot be had leaves its rows unmeasured, with the
+ * reason. A program stays for many calls, so that ours and theirs can take turns.
  */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';

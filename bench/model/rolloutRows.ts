@@ -1,9 +1,10 @@
 /**
  * Group rollouts with long-tailed lengths: continuous against static batching, transformers and llama.cpp.
  *
- * Everyone has the same weights and prompts, draws at temperature 1 from the whole vocabulary, and gives every rollout
- * its own, same number of tokens; the engine does not know it beforehand. Log-probs have to agree first. Where a side
- * can be run in several ways (rows at once, form of the cache), the fastest of one turn each is taken.
+ * Everyone has the same weights and prompts, draws at temperature 1 from the whole vocabulary, and gives
+ * every rollout its own, same number of tokens; the engine does not know it beforehand. Log-probs have to
+ * agree first. Where a side can be run in several ways (rows at once, form of the cache), the fastest of one
+ * turn each is taken.
  */
 import type { Generation } from '../../model/engine.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
@@ -127,8 +128,8 @@ async function continuous(path: string, work: Work): Promise<number> {
 }
 
 /**
- * Batch by batch, each until its longest rollout ends; the others either go on in vain (`padded`: a static batch keeps
- * its shape) or leave and make the batch smaller.
+ * Batch by batch, each until its longest rollout ends; the others either go on in vain (`padded`: a static
+ * batch keeps its shape) or leave and make the batch smaller.
  */
 async function batchwise(path: string, work: Work, padded: boolean): Promise<number> {
   const engine = await openEngine(path);

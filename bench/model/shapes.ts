@@ -65,7 +65,9 @@ export const SHAPES: Readonly<Record<ShapeName, DecoderConfig>> = {
   },
 };
 
-/** Operations of one token forward: every weight of a linear layer twice, and attention over `context` places. */
+/**
+ * Operations of one token forward: every weight of a linear layer twice, and attention over `context` places.
+ */
 export function forwardFlops(config: DecoderConfig, context: number): number {
   const { hiddenSize, intermediateSize, heads, kvHeads, layers, vocabSize } = config;
   const width = headDim(config);
@@ -74,7 +76,10 @@ export function forwardFlops(config: DecoderConfig, context: number): number {
   return 2 * (layers * layer + vocabSize * hiddenSize) + 4 * layers * heads * width * context;
 }
 
-/** Operations of one trained token: twice as many again for the gradients. Attention counts all `length` places. */
+/**
+ * Operations of one trained token: twice as many again for the gradients. Attention counts all `length`
+ * places.
+ */
 export function trainFlops(config: DecoderConfig, length: number): number {
   return 3 * forwardFlops(config, length);
 }

@@ -1,8 +1,9 @@
 /**
- * A process of its own that trains, so that its memory is that of training: for memoryRows.ts and adapterRows.ts.
+ * A process of its own that trains, so that its memory is that of training: for memoryRows.ts and
+ * adapterRows.ts.
  *
- * `trainOnce.ts SETTINGS` prints one line of JSON: resident bytes before the policy is there, and at most; milliseconds of
- * the last step; how busy others were. The weights are read by the trainer's worker.
+ * `trainOnce.ts SETTINGS` prints one line of JSON: resident bytes before the policy is there, and at most;
+ * milliseconds of the last step; how busy others were. The weights are read by the trainer's worker.
  */
 import { readFileSync } from 'node:fs';
 import type { LORA_TARGETS } from '../../model/hf/lora.ts';

@@ -1,8 +1,9 @@
 /**
- * Train steps against PyTorch eager and compiled with the same weights, batches, optimiser and threads, and against the
- * runtime's largest products.
+ * Train steps against PyTorch eager and compiled with the same weights, batches, optimiser and threads, and
+ * against the runtime's largest products.
  *
- * Before anything is timed, two steps of both have to give the same losses (the second after both have moved).
+ * Before anything is timed, two steps of both have to give the same losses (the second after both have
+ * moved).
  */
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';
 import { type AnyRow, type Bench, mustAgree, rates, weightsFolder } from './bench.ts';

@@ -14,7 +14,9 @@ export interface Turns<Name extends string> {
   readonly note: string;
 }
 
-/** Each side in turn, `count` times (an odd number) after a turn that does not count, unless `warm` is false. */
+/**
+ * Each side in turn, `count` times (an odd number) after a turn that does not count, unless `warm` is false.
+ */
 export async function inTurns<Name extends string>(
   count: number,
   sides: Readonly<Record<Name, () => Promise<number>>>,

@@ -1,6 +1,7 @@
 /**
- * A day of ticks, told to the page as fast as it takes them: everything but the stream comes from the real server, the stream is
- * made here. Between portions it waits until the page shows the last of them, so that nothing but what the page keeps can grow.
+ * A day of ticks, told to the page as fast as it takes them: everything but the stream comes from the real
+ * server, the stream is made here. Between portions it waits until the page shows the last of them, so that
+ * nothing but what the page keeps can grow.
  */
 import { once } from 'node:events';
 import { createServer, request, type ServerResponse } from 'node:http';
@@ -9,7 +10,10 @@ import type { Mill, Points, StreamEvents } from '../../page/wire/index.ts';
 
 const TICKS_A_SECOND = 2;
 const VALUES_A_TICK = 10;
-/** What is told at once, in seconds of the run's time: two portions are fewer messages than a tab may be behind. */
+/**
+ * What is told at once, in seconds of the run's time: two portions are fewer messages than a tab may be
+ * behind.
+ */
 export const PORTION_S = 20;
 
 export interface DayServer {

@@ -1,4 +1,7 @@
-/** A run as large as one asks for, on disk as a job would have left it: groups of eight rollouts, judged, a metric and a version a step. */
+/**
+ * A run as large as one asks for, on disk as a job would have left it: groups of eight rollouts, judged, a
+ * metric and a version a step.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { draws } from '../../base/draws.ts';

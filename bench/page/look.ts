@@ -1,4 +1,6 @@
-/** What a browser tells of a page that is looked at: its frames, its main thread's processor time, its heap. */
+/**
+ * What a browser tells of a page that is looked at: its frames, its main thread's processor time, its heap.
+ */
 import type { CDPSession, Page } from 'playwright-core';
 import { pause } from '../table.ts';
 

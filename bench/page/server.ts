@@ -1,4 +1,7 @@
-/** The page's server with another pace, in a process of its own: `tsx bench/page/server.ts RUNS TICK_MS`. Prints its link. */
+/**
+ * The page's server with another pace, in a process of its own: `tsx bench/page/server.ts RUNS TICK_MS`.
+ * Prints its link.
+ */
 import { processIo } from '../../cli/processIo.ts';
 import { serveView } from '../../cli/view/view.ts';
 

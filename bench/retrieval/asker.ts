@@ -1,6 +1,6 @@
 /**
- * The process that answers the queries of `bench:retrieval`, by itself so that its memory is its own: opens the index, asks
- * it, and sends what it found to its parent.
+ * The process that answers the queries of `bench:retrieval`, by itself so that its memory is its own: opens
+ * the index, asks it, and sends what it found to its parent.
  */
 import { residentBytes } from '../../base/system/platform.ts';
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';

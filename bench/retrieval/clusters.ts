@@ -1,6 +1,6 @@
 /**
- * Vectors that lie in clusters, as those of a corpus do: each is near the centre of its cluster, has length 1, and depends on
- * its number alone.
+ * Vectors that lie in clusters, as those of a corpus do: each is near the centre of its cluster, has length
+ * 1, and depends on its number alone.
  */
 import { draws } from '../../base/draws.ts';
 import type { TextEncoder } from '../../model/encoder/encoder.ts';

@@ -1,6 +1,6 @@
 /**
- * The job that `bench/scale.ts` splits over processes: the rollout stage of every training job, with an engine whose
- * rows all take the same time, as one on another machine would. Nothing is scored or trained.
+ * The job that `bench/scale.ts` splits over processes: the rollout stage of every training job, with an
+ * engine whose rows all take the same time, as one on another machine would. Nothing is scored or trained.
  */
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -1,11 +1,12 @@
 /**
  * The same work through the reference's round barrier, on the same clock and the same rows.
  *
- * A step as ARPO's and ET-Agent's released trainers make it: rounds over the whole batch, in each of which every active
- * rollout gets one segment, all of them are waited for, then all tool calls run at once and all are waited for; when no
- * rollout is active the optimiser makes its step, and the next batch begins. What is generated and how long each call
- * takes is read from the records of the stream, so both do the same segments and the same calls. A rollout that joined
- * late (a refill) is let in at the first round, which favours the barrier.
+ * A step as ARPO's and ET-Agent's released trainers make it: rounds over the whole batch, in each of which
+ * every active rollout gets one segment, all of them are waited for, then all tool calls run at once and all
+ * are waited for; when no rollout is active the optimiser makes its step, and the next batch begins. What is
+ * generated and how long each call takes is read from the records of the stream, so both do the same segments
+ * and the same calls. A rollout that joined late (a refill) is let in at the first round, which favours the
+ * barrier.
  */
 import type { Batch, Rollout, Scored, ToolCall } from '../../topics/index.ts';
 import { rowsOf, type Simulation } from './simulation.ts';

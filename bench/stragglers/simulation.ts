@@ -1,7 +1,7 @@
 /**
- * What the simulated machines are: an engine with so many rows, tools whose latencies have a heavy tail, a trainer whose
- * step takes its time. Every number that is drawn depends on the seed and on what it is for, never on timing, so the same
- * rollouts come out of any schedule.
+ * What the simulated machines are: an engine with so many rows, tools whose latencies have a heavy tail, a
+ * trainer whose step takes its time. Every number that is drawn depends on the seed and on what it is for,
+ * never on timing, so the same rollouts come out of any schedule.
  */
 import { draws } from '../../base/draws.ts';
 import type { SkippingClock } from './skippingClock.ts';
@@ -44,7 +44,10 @@ export function latencyMs(simulation: Simulation, rolloutId: string, turn: numbe
 }
 
 export interface Rows {
-  /** Resolves when a row has made so many tokens. Served by priority, lowest first, then by arrival, as our engine does. */
+  /**
+   * Resolves when a row has made so many tokens. Served by priority, lowest first, then by arrival, as our
+   * engine does.
+   */
   decode(tokens: number, priority?: number): Promise<void>;
   /** Resolves when no row is busy; who comes meanwhile waits for `work` too. */
   drained(work: () => void): Promise<void>;

@@ -1,10 +1,11 @@
 /**
  * A clock for simulations around real code: work takes the time that it takes, idle time is skipped.
  *
- * `now` is the real time since the start plus what was skipped. When nothing runs (no work under `during`, no file
- * operation, several quiet turns of the event loop) it jumps to the next sleeper. So what our own code costs is charged
- * at what it costs on this machine, and waiting for a simulated engine or tool costs no real time. What runs unseen at a
- * jump is charged the more: a mistake of this clock errs against the code under test.
+ * `now` is the real time since the start plus what was skipped. When nothing runs (no work under `during`, no
+ * file operation, several quiet turns of the event loop) it jumps to the next sleeper. So what our own code
+ * costs is charged at what it costs on this machine, and waiting for a simulated engine or tool costs no real
+ * time. What runs unseen at a jump is charged the more: a mistake of this clock errs against the code under
+ * test.
  */
 import type { Clock } from '../../base/clock.ts';
 

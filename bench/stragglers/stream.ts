@@ -1,6 +1,7 @@
 /**
- * The work of the simulation through the real stream: the loop that every training job turns in (rollout operator, gate,
- * score, batch, trainer sink, weights) over the real embedded log, with a simulated engine, tools and optimiser step.
+ * The work of the simulation through the real stream: the loop that every training job turns in (rollout
+ * operator, gate, score, batch, trainer sink, weights) over the real embedded log, with a simulated engine,
+ * tools and optimiser step.
  */
 import { mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** The embedded log beside raw lmdb and a plain file: the same encoded bytes, each commit durable before the next. */
+/**
+ * The embedded log beside raw lmdb and a plain file: the same encoded bytes, each commit durable before the
+ * next.
+ */
 import assert from 'node:assert/strict';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';

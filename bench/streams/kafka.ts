@@ -1,7 +1,8 @@
 /**
- * Consume, transform, produce, exactly once, on one broker: our stage over the Kafka log, bare kafkajs with one transaction
- * a fetched batch, and a Kafka Streams topology. One partition in and out; the time is that from the first record handed
- * to the transform to the last commit, so that joining a group and starting a virtual machine count for nobody.
+ * Consume, transform, produce, exactly once, on one broker: our stage over the Kafka log, bare kafkajs with
+ * one transaction a fetched batch, and a Kafka Streams topology. One partition in and out; the time is that
+ * from the first record handed to the transform to the last commit, so that joining a group and starting a
+ * virtual machine count for nobody.
  */
 import { Kafka, logLevel } from 'kafkajs';
 import { flow } from '../../streams/flow.ts';
@@ -133,7 +134,10 @@ async function throughStage(address: string, run: string, size: Size): Promise<n
 const client = (address: string): Kafka =>
   new Kafka({ clientId: 'bench', brokers: [address], logLevel: logLevel.NOTHING });
 
-/** The same bytes, encoded, in `<name>-in`; `<name>-out` and `<name>-java` are there and tell when the broker got it. */
+/**
+ * The same bytes, encoded, in `<name>-in`; `<name>-out` and `<name>-java` are there and tell when the broker
+ * got it.
+ */
 async function fill(address: string, name: string, size: Size): Promise<void> {
   const kafka = client(address);
   const admin = kafka.admin();

@@ -1,6 +1,6 @@
 /**
- * The same through Kafka Streams (Java): KafkaStreams.java is run from its source by the JDK, with the jars of the broker
- * and two more from Maven Central.
+ * The same through Kafka Streams (Java): KafkaStreams.java is run from its source by the JDK, with the jars
+ * of the broker and two more from Maven Central.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';

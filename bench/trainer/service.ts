@@ -1,9 +1,11 @@
 /**
- * A training service that computes nothing and takes its time, in a process of its own: `tsx bench/trainer/service.ts MS TOKENS`.
+ * A training service that computes nothing and takes its time, in a process of its own: `tsx
+ * bench/trainer/service.ts MS TOKENS`.
  *
- * Requests are computed one after the other, as on a machine with one set of accelerators. A step of `TOKENS` tokens takes
- * `MS`: a token costs one part in `forward` and two more in `forward_backward`. Log-probs are the same numbers always. It prints
- * its address, and answers GET `/busy` with the milliseconds that it has been computing.
+ * Requests are computed one after the other, as on a machine with one set of accelerators. A step of `TOKENS`
+ * tokens takes `MS`: a token costs one part in `forward` and two more in `forward_backward`. Log-probs are
+ * the same numbers always. It prints its address, and answers GET `/busy` with the milliseconds that it has
+ * been computing.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

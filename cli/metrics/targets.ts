@@ -1,4 +1,6 @@
-/** `--to KIND:WHERE`: Prometheus, which is served here, and the systems that a run's numbers are exported to. */
+/**
+ * `--to KIND:WHERE`: Prometheus, which is served here, and the systems that a run's numbers are exported to.
+ */
 import { exporters } from '../../sinks/exporters/index.ts';
 import { usageError } from '../failure.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';

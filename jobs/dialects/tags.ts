@@ -17,7 +17,10 @@ export const tags: DialectKind = {
   },
 };
 
-/** What the tags mean, and which tools there are. The papers' own texts come with their data; this one is short. */
+/**
+ * What the tags mean, and which tools there are. The papers' own texts come with their data; this one is
+ * short.
+ */
 function systemPrompt(tools: readonly Declared[]): string {
   const calls = tools.map(
     (tool) => `- <${tool.name}>…</${tool.name}>: ${tool.about}${input(tool)}`,

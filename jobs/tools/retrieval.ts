@@ -1,4 +1,7 @@
-/** `tools.search.provider=retriever`: an index of the user's, in this process or on a server (docs/retrieval.md). */
+/**
+ * `tools.search.provider=retriever`: an index of the user's, in this process or on a server
+ * (docs/retrieval.md).
+ */
 
 import { serverAddress } from '../../base/http/index.ts';
 import { MillraceError, sleepClock } from '../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus) fails here, before the
- * first rollout.
+ * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus)
+ * fails here, before the first rollout.
  */
 import type { Tool } from '../../operators/tools/index.ts';
 import { mcpTools } from './mcpTools.ts';
@@ -15,7 +15,10 @@ export interface ToolsSettings extends SettingsOfTools {
 
 type Context = ToolContext & { readonly settings: ToolsSettings };
 
-/** The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE` or what cannot be opened. */
+/**
+ * The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE`
+ * or what cannot be opened.
+ */
 export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   const { tools } = context.settings;
   const names = new Set(tools.use);

@@ -12,7 +12,10 @@ export interface ChatSegment {
 
 type Runs = ReturnType<ChatTokenizer['chatRuns']>;
 
-/** The whole conversation in order; `opening` = what the template writes before the policy goes on. Throws `CHAT_TEMPLATE`. */
+/**
+ * The whole conversation in order; `opening` = what the template writes before the policy goes on. Throws
+ * `CHAT_TEMPLATE`.
+ */
 export function chatSegments(
   tokenizer: ChatTokenizer,
   messages: readonly ChatMessage[],

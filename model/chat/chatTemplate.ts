@@ -1,8 +1,9 @@
 /**
- * The chat template of a tokenizer: a Jinja text that turns messages into the one text that the policy was trained on.
+ * The chat template of a tokenizer: a Jinja text that turns messages into the one text that the policy was
+ * trained on.
  *
- * Rendering is pure: the same messages give the same text. Templates that ask for today's date get it from `now` alone;
- * without it `strftime_now` is not defined, and they fall back to what they say themselves.
+ * Rendering is pure: the same messages give the same text. Templates that ask for today's date get it from
+ * `now` alone; without it `strftime_now` is not defined, and they fall back to what they say themselves.
  */
 import { MillraceError, withinDeadline } from '../../base/index.ts';
 import {
@@ -19,7 +20,9 @@ import {
 export interface ChatToolCall {
   readonly id?: string;
   readonly type?: 'function';
-  /** `arguments` as an object (most templates) or as JSON text (some); they are rendered as they are given. */
+  /**
+   * `arguments` as an object (most templates) or as JSON text (some); they are rendered as they are given.
+   */
   readonly function: { readonly name: string; readonly arguments: unknown };
 }
 
@@ -60,8 +63,8 @@ export interface ChatTemplate {
   /** Throws `CHAT_TEMPLATE` where the template refuses the messages or cannot be run. */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;
   /**
-   * The same text in stretches, each with the message that it was taken from; null for what the template wrote. What users
-   * and tools said is `outside`, in whatever form the template wrote it.
+   * The same text in stretches, each with the message that it was taken from; null for what the template
+   * wrote. What users and tools said is `outside`, in whatever form the template wrote it.
    */
   runs(messages: readonly ChatMessage[], options?: ChatOptions): readonly Run[];
 }
@@ -96,8 +99,8 @@ function described(cause: unknown): string {
 }
 
 /**
- * A template from its source; `tokens` are the named special tokens (`bos_token`, `eos_token`, …) and `path` is for
- * messages. Throws `CHAT_TEMPLATE` when it does not parse.
+ * A template from its source; `tokens` are the named special tokens (`bos_token`, `eos_token`, …) and `path`
+ * is for messages. Throws `CHAT_TEMPLATE` when it does not parse.
  */
 export function chatTemplate(
   path: string,

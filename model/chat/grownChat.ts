@@ -1,9 +1,10 @@
 /**
- * A conversation that grows call by call, token by token: what is put behind the policy's own tokens when a tool has
- * answered, and whether what has grown is what the template makes of the whole.
+ * A conversation that grows call by call, token by token: what is put behind the policy's own tokens when a
+ * tool has answered, and whether what has grown is what the template makes of the whole.
  *
- * The policy's tokens are never made a second time. Where a template would write an earlier turn otherwise (old thinking left out,
- * arguments of a call quoted in its own way), they stay as they are, and `chatDifference` says where that is and how.
+ * The policy's tokens are never made a second time. Where a template would write an earlier turn otherwise
+ * (old thinking left out, arguments of a call quoted in its own way), they stay as they are, and
+ * `chatDifference` says where that is and how.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Run } from '../../jinja/index.ts';
@@ -21,15 +22,17 @@ export type ChatTokenizer = Tokenizer &
 
 /** As for a whole rendering, and how the policy's turn ended. */
 export interface GrowOptions extends ChatOptions {
-  /** Whether the policy's own tokens end with one that ends its turn; where not, the template's is put first. */
+  /**
+   * Whether the policy's own tokens end with one that ends its turn; where not, the template's is put first.
+   */
   readonly turnEnded: boolean;
 }
 
 /**
- * The tokens that follow the policy's own: what the template writes after its turn, the `added` messages, and, unless
- * `addGenerationPrompt` is false, what opens the next turn. `before` ends with the policy's message as it was understood
- * (its text or its calls). What `added` say gives no tags. Throws `CHAT_TEMPLATE` where the template does not take the
- * messages or does not end the policy's turn.
+ * The tokens that follow the policy's own: what the template writes after its turn, the `added` messages,
+ * and, unless `addGenerationPrompt` is false, what opens the next turn. `before` ends with the policy's
+ * message as it was understood (its text or its calls). What `added` say gives no tags. Throws
+ * `CHAT_TEMPLATE` where the template does not take the messages or does not end the policy's turn.
  */
 export function growChat(
   tokenizer: ChatTokenizer,
@@ -109,8 +112,9 @@ export interface ChatDifference {
   /** The message that is written there, or the next one; null behind the last. */
   readonly message: number | null;
   /**
-   * `tokens`: the same text in other tokens. `thinking`: the template leaves out what was thought. `left out` and `put in`:
-   * other text that only one of them has. `rewritten`: both have something, and not the same (arguments of a call, say).
+   * `tokens`: the same text in other tokens. `thinking`: the template leaves out what was thought. `left out`
+   * and `put in`: other text that only one of them has. `rewritten`: both have something, and not the same
+   * (arguments of a call, say).
    */
   readonly kind: 'tokens' | 'thinking' | 'left out' | 'put in' | 'rewritten';
   /** What grew there, and what the template writes; at most 80 characters of each. */
@@ -204,9 +208,9 @@ const PROBE = 'qvxzkj7391';
 export type CallArgumentsForm = 'object' | 'text';
 
 /**
- * Check that a template shows what an agent with tools needs: the tools, the policy's calls and the tools' results. Gives the
- * form in which it takes arguments. Throws `CHAT_TEMPLATE` naming what it loses, before anything runs. `tools` are JSON
- * schemas of functions.
+ * Check that a template shows what an agent with tools needs: the tools, the policy's calls and the tools'
+ * results. Gives the form in which it takes arguments. Throws `CHAT_TEMPLATE` naming what it loses, before
+ * anything runs. `tools` are JSON schemas of functions.
  */
 export function checkChatTools(
   tokenizer: ChatTokenizer,

@@ -1,6 +1,6 @@
 /**
- * A rendered chat in parts: what the template, the job and the policy wrote, and what came from outside, in whatever form
- * the template gave it (trimmed, split, quoted as JSON).
+ * A rendered chat in parts: what the template, the job and the policy wrote, and what came from outside, in
+ * whatever form the template gave it (trimmed, split, quoted as JSON).
  */
 
 import type { Run } from '../../jinja/index.ts';

@@ -1,9 +1,10 @@
 /**
- * What can be done with the checkpoints of a run without an engine: where new ones go, whether one is there and whole,
- * and what becomes of it when it is forgotten or forked. Each kind of checkpoint has its own (local.ts: files and folders).
+ * What can be done with the checkpoints of a run without an engine: where new ones go, whether one is there
+ * and whole, and what becomes of it when it is forgotten or forked. Each kind of checkpoint has its own
+ * (local.ts: files and folders).
  *
- * A manifest carries a checkpoint as it is *recorded*: what lies in the run's folder is named relative to it, so that the
- * folder can be moved. Engines and trainers are given it *resolved*.
+ * A manifest carries a checkpoint as it is *recorded*: what lies in the run's folder is named relative to it,
+ * so that the folder can be moved. Engines and trainers are given it *resolved*.
  */
 import type { Checkpoint, SavedCheckpoint, SaveTarget } from '../engine.ts';
 
@@ -21,8 +22,9 @@ export interface CheckpointStore {
   /** Where a trainer is to save a version. */
   target(version: number): SaveTarget;
   /**
-   * Version 0 of the run, resolved: a copy of the policy file `base`, or the Hugging Face folder `base`, which stays where
-   * it is, as the file does with `there`. A copy is there whole or not at all. A uri with a scheme is what a service has already.
+   * Version 0 of the run, resolved: a copy of the policy file `base`, or the Hugging Face folder `base`,
+   * which stays where it is, as the file does with `there`. A copy is there whole or not at all. A uri with a
+   * scheme is what a service has already.
    */
   adopt(base: string, where?: 'copied' | 'there'): Promise<SavedCheckpoint>;
   resolve(recorded: Checkpoint): Checkpoint;
@@ -33,6 +35,8 @@ export interface CheckpointStore {
   condition(checkpoint: Checkpoint): Promise<Condition>;
   /** Deletes it if the run owns it; nothing happens where it is gone already. */
   remove(checkpoint: Checkpoint): Promise<void>;
-  /** Gives the run in another folder, whose record says the same, its own; what lies elsewhere serves both. */
+  /**
+   * Gives the run in another folder, whose record says the same, its own; what lies elsewhere serves both.
+   */
   share(checkpoint: Checkpoint, run: string): Promise<void>;
 }

@@ -1,8 +1,9 @@
 /**
- * The checkpoints of a run, of whatever kind each is: a uri with a scheme is a service's, all others are local.
+ * The checkpoints of a run, of whatever kind each is: a uri with a scheme is a service's, all others are
+ * local.
  *
- * A service's checkpoint can only be looked at through the service, with its key. Here it is taken for granted: it is
- * recorded as it is, never deleted, and shared by all forks.
+ * A service's checkpoint can only be looked at through the service, with its key. Here it is taken for
+ * granted: it is recorded as it is, never deleted, and shared by all forks.
  */
 import type { CheckpointStore } from './checkpointStore.ts';
 import { isLocal, localCheckpoints } from './local.ts';

@@ -1,8 +1,8 @@
 /**
  * The digest of a local checkpoint, and what is said when it is not the one that was recorded.
  *
- * Of a file it is the SHA-256 of its bytes; of a Hugging Face folder (a policy or an adapter) that of `digestOf`, which
- * `sha256sum config.json *.safetensors | sha256sum` prints. Both in hex.
+ * Of a file it is the SHA-256 of its bytes; of a Hugging Face folder (a policy or an adapter) that of
+ * `digestOf`, which `sha256sum config.json *.safetensors | sha256sum` prints. Both in hex.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';

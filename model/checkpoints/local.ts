@@ -1,6 +1,7 @@
 /**
  * Checkpoints on disk: a policy file (model/policyFile.ts, model/adapterFile.ts), an optimiser file
- * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run lie in its folder `weights/`, named by version.
+ * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run lie in its folder `weights/`,
+ * named by version.
  */
 import { constants, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';

@@ -12,7 +12,9 @@ export interface Of {
   readonly advice: string;
 }
 
-/** Reads it through. Fails with code `DIGEST` when it was changed; one that is not there is another's matter. */
+/**
+ * Reads it through. Fails with code `DIGEST` when it was changed; one that is not there is another's matter.
+ */
 export async function mustBeWhole(
   store: CheckpointStore,
   checkpoint: Checkpoint,

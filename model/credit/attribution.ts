@@ -5,9 +5,9 @@
  * gradients add up to that of the mean as long as none is clipped.
  * hard: a shared token carries the mean of the advantages of all rollouts that share it, in each of them.
  *
- * Token t of rollout i was written by the rollout itself, or, before the place where it was cloned, by the one
- * that wrote token t of its parent. Rollouts share a token when the same rollout wrote it for them; equal tokens
- * written twice are not shared. A shared beginning carries the same sum of advantages in both forms.
+ * Token t of rollout i was written by the rollout itself, or, before the place where it was cloned, by the
+ * one that wrote token t of its parent. Rollouts share a token when the same rollout wrote it for them; equal
+ * tokens written twice are not shared. A shared beginning carries the same sum of advantages in both forms.
  */
 
 /** A rollout's place in the tree of its group; what `Rollout` says of itself. */
@@ -18,12 +18,15 @@ export interface Grown {
   readonly tokens: { readonly length: number };
 }
 
-/** Whose advantage a shared token carries: `soft` = in each rollout its own, `hard` = in all of them the mean. */
+/**
+ * Whose advantage a shared token carries: `soft` = in each rollout its own, `hard` = in all of them the mean.
+ */
 export type Attribution = 'soft' | 'hard';
 
 /**
  * Advantages of a group, one a rollout, to advantages of response tokens, [rollout][token]. `group[i]` is the
- * rollout of index i. Throws on a tree in which a rollout copies from a later one or more tokens than there are.
+ * rollout of index i. Throws on a tree in which a rollout copies from a later one or more tokens than there
+ * are.
  */
 export function attribute(
   attribution: Attribution,
@@ -43,7 +46,10 @@ export function attribute(
   return perToken;
 }
 
-/** The writer changes only where a rollout was cloned: between two such places there is one mean for each writer. */
+/**
+ * The writer changes only where a rollout was cloned: between two such places there is one mean for each
+ * writer.
+ */
 function shareBeginnings(
   perToken: readonly Float64Array[],
   advantages: readonly number[],

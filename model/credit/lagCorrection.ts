@@ -1,18 +1,19 @@
 /**
- * Importance weights for data that an older policy made: the clipped ratio is taken against the proximal policy
- * (the weights that the step starts from), and what lies between it and the behaviour policy becomes a factor.
+ * Importance weights for data that an older policy made: the clipped ratio is taken against the proximal
+ * policy (the weights that the step starts from), and what lies between it and the behaviour policy becomes a
+ * factor.
  *
  *     L = w · clipped(π / π_prox, A)    w = π_prox / π_behave, a constant
  *
- * `decoupled`: Hilton et al. (2022) as in AReaL; a token whose weight is above the cap is left out (weight 0).
- * `truncated`: truncated importance sampling as in verl; a weight above the cap becomes the cap.
- * Weights are per token. A token that is left out still counts in the aggregation's denominator, as in AReaL.
+ * `decoupled`: Hilton et al. (2022) as in AReaL; a token whose weight is above the cap is left out (weight
+ * 0). `truncated`: truncated importance sampling as in verl; a weight above the cap becomes the cap. Weights
+ * are per token. A token that is left out still counts in the aggregation's denominator, as in AReaL.
  */
 import type { TrainSequence } from '../engine.ts';
 
 /**
- * What happens to a token whose importance weight is above `cap`, 1 or more: `decoupled` leaves it out, `truncated`
- * gives it the weight `cap`. Without a cap every weight counts in full.
+ * What happens to a token whose importance weight is above `cap`, 1 or more: `decoupled` leaves it out,
+ * `truncated` gives it the weight `cap`. Without a cap every weight counts in full.
  */
 export type LagCorrection =
   | { readonly kind: 'decoupled'; readonly cap?: number }
@@ -32,10 +33,10 @@ export function lagWeight(
 }
 
 /**
- * The sequence as it is trained on: old log-probs are the proximal ones, `importance` holds the weights (0 where
- * the mask is). `proximalLogProbs` has one number a token, at its own place, as `EmbeddedTrainer.score` gives
- * them before the step; one score serves all the mini-batches of a batch. Throws when the lengths differ or the
- * cap is below 1, which would take away from data that does not lag.
+ * The sequence as it is trained on: old log-probs are the proximal ones, `importance` holds the weights (0
+ * where the mask is). `proximalLogProbs` has one number a token, at its own place, as `EmbeddedTrainer.score`
+ * gives them before the step; one score serves all the mini-batches of a batch. Throws when the lengths
+ * differ or the cap is below 1, which would take away from data that does not lag.
  */
 export function lagCorrected(
   sequence: TrainSequence,

@@ -1,5 +1,6 @@
 /**
- * What an encoder of texts is to those who use it: a vector for each text, near to those of texts that mean the same.
+ * What an encoder of texts is to those who use it: a vector for each text, near to those of texts that mean
+ * the same.
  *
  * Holds true: a text's vector does not depend on the texts beside it, beyond the rounding of 32-bit sums.
  */
@@ -7,7 +8,10 @@
 /** How the vectors of a text's tokens become one. */
 export type Pooling = 'mean' | 'cls';
 
-/** All that decides which vector a text gets, beside the weights. An index keeps them: queries must be encoded by the same. */
+/**
+ * All that decides which vector a text gets, beside the weights. An index keeps them: queries must be encoded
+ * by the same.
+ */
 export interface EncoderSettings {
   readonly pooling: Pooling;
   /** Put before a query: `query: ` for E5, an instruction for BGE. */

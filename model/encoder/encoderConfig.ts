@@ -101,7 +101,10 @@ export function positionsFor({ positions, firstPosition }: EncoderConfig): numbe
   return positions - firstPosition;
 }
 
-/** Every parameter by its name in a checkpoint of the bare network, with its shape. The table of kinds has rows of its own. */
+/**
+ * Every parameter by its name in a checkpoint of the bare network, with its shape. The table of kinds has
+ * rows of its own.
+ */
 export function encoderShapes(config: EncoderConfig): ReadonlyMap<string, readonly number[]> {
   const { vocabSize, hiddenSize: h, intermediateSize: inner, positions, layers } = config;
   const norm = (name: string): [string, number[]][] => [

@@ -22,8 +22,8 @@ export function blockOf(config: EncoderConfig): {
 }
 
 /**
- * Inputs: `tokens` and `places` int32 [B, T], the rows of words and of positions; `mask` float32 [B, 1, 1, T], 0 where there is a
- * token and -Infinity where there is padding. Output: `hidden` [B, T, hiddenSize].
+ * Inputs: `tokens` and `places` int32 [B, T], the rows of words and of positions; `mask` float32 [B, 1, 1,
+ * T], 0 where there is a token and -Infinity where there is padding. Output: `hidden` [B, T, hiddenSize].
  */
 export function encoderGraph(config: EncoderConfig): Uint8Array {
   const { hiddenSize, heads, layers } = config;

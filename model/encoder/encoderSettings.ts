@@ -1,9 +1,9 @@
 /**
- * The settings of an encoder's folder, as sentence-transformers keeps them: how token vectors are pooled, what is put before
- * texts, where they are cut.
+ * The settings of an encoder's folder, as sentence-transformers keeps them: how token vectors are pooled,
+ * what is put before texts, where they are cut.
  *
- * Folders of E5 and BGE say nothing of the prefixes that their authors trained with; without them E5 finds much less. They are
- * known by the folder's name, or by the one in `config.json`.
+ * Folders of E5 and BGE say nothing of the prefixes that their authors trained with; without them E5 finds
+ * much less. They are known by the folder's name, or by the one in `config.json`.
  */
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -42,7 +42,10 @@ const KNOWN: readonly {
   { name: /(^|[-_/])bge-/i, settings: { queryPrefix: '', passagePrefix: '', pooling: 'cls' } },
 ];
 
-/** What is given, else what the folder says, else what is known of its name. `tokensMax` = what the network can take. */
+/**
+ * What is given, else what the folder says, else what is known of its name. `tokensMax` = what the network
+ * can take.
+ */
 export async function encoderSettings(
   folder: string,
   config: Readonly<Record<string, unknown>>,

@@ -28,7 +28,10 @@ export interface EncodeCall {
   readonly as: EncodedAs;
 }
 
-/** Tokens of one run of the network, padding included: its memory grows with them, and attention's with their square. */
+/**
+ * Tokens of one run of the network, padding included: its memory grows with them, and attention's with their
+ * square.
+ */
 const TOKENS_MAX = 4096;
 
 interface Opened extends OpenedEncoder {

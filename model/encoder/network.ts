@@ -1,6 +1,6 @@
 /**
- * The network of an encoder's folder, in a session: from its safetensors by a graph of ours, or where its kind is another or
- * there are none, from `onnx/model.onnx`.
+ * The network of an encoder's folder, in a session: from its safetensors by a graph of ours, or where its
+ * kind is another or there are none, from `onnx/model.onnx`.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -88,7 +88,10 @@ async function ownNetwork(path: string, config: EncoderConfig, threads: number):
   };
 }
 
-/** Every parameter where the graph looks for it. A text is of the first kind throughout, which goes into its positions. */
+/**
+ * Every parameter where the graph looks for it. A text is of the first kind throughout, which goes into its
+ * positions.
+ */
 async function readBlock(file: TensorFile, config: EncoderConfig): Promise<Uint8Array> {
   const { places, length } = blockOf(config);
   const block = new Float32Array(length);
@@ -107,7 +110,10 @@ async function readBlock(file: TensorFile, config: EncoderConfig): Promise<Uint8
   return new Uint8Array(block.buffer);
 }
 
-/** Names as they stand in the file: heads for other tasks put the network's name before them, TensorFlow had other norms. */
+/**
+ * Names as they stand in the file: heads for other tasks put the network's name before them, TensorFlow had
+ * other norms.
+ */
 function namesIn(file: TensorFile): (name: string) => string {
   const first = [...file.tensors.keys()].find((name) => name.endsWith('word_embeddings.weight'));
   const prefix = first?.slice(0, first.indexOf('embeddings.')) ?? '';
@@ -129,7 +135,10 @@ async function readParameter(file: TensorFile, name: string, shape: readonly num
   );
 }
 
-/** A model as exporters write it: `input_ids`, `attention_mask` and perhaps `token_type_ids` in, the last layer out first. */
+/**
+ * A model as exporters write it: `input_ids`, `attention_mask` and perhaps `token_type_ids` in, the last
+ * layer out first.
+ */
 async function onnxNetwork(path: string, threads: number): Promise<Network> {
   const session = await InferenceSession.create(path, {
     executionProviders: ['cpu'],

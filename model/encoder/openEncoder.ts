@@ -1,6 +1,6 @@
 /**
- * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network and pooling run in a
- * thread of their own.
+ * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network
+ * and pooling run in a thread of their own.
  */
 import { halfOfThem, startWorker, workerEntry } from '../../base/index.ts';
 import type { OpenEncoder } from './encoder.ts';
@@ -9,7 +9,9 @@ import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker
 /** Texts that go to the thread at once: between them a signal is heard. */
 const TEXTS = 64;
 
-/** Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, where the folder cannot be used. */
+/**
+ * Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, where the folder cannot be used.
+ */
 export const openEncoder: OpenEncoder = async (folder, options = {}) => {
   const threads = options.threads ?? halfOfThem();
   const worker = startWorker(workerEntry('encoderWorker', import.meta.url));

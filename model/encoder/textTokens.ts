@@ -1,6 +1,6 @@
 /**
- * Texts as tokens for an encoder, by the folder's `tokenizer.json` (WordPiece, SentencePiece's unigrams, byte pairs): with the
- * tokens that begin and end a text, cut in the middle of neither.
+ * Texts as tokens for an encoder, by the folder's `tokenizer.json` (WordPiece, SentencePiece's unigrams, byte
+ * pairs): with the tokens that begin and end a text, cut in the middle of neither.
  */
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';

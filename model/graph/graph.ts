@@ -1,8 +1,8 @@
 /**
  * The graph builder: nodes are added in order, every value knows its element type and symbolic shape.
  *
- * A node added by `derive` carries its vector-Jacobian product, so that `gradients` can go back through it;
- * a node added by `node` alone is a constant to differentiation. Shapes hold numbers and names; a name must be
+ * A node added by `derive` carries its vector-Jacobian product, so that `gradients` can go back through it; a
+ * node added by `node` alone is a constant to differentiation. Shapes hold numbers and names; a name must be
  * a dimension of some input, which is where `reshape` and friends read it when the graph runs.
  */
 import {
@@ -48,8 +48,8 @@ export type Branch = OnnxBranch;
 const IDENTITY = { op: 'Identity', domain: '', attributes: {} } as const;
 
 /**
- * A computation under construction. Make nodes with the functions of `ops.ts`, or with `node` and `derive` where the
- * gradient is your own; `model()` gives the ONNX file's bytes.
+ * A computation under construction. Make nodes with the functions of `ops.ts`, or with `node` and `derive`
+ * where the gradient is your own; `model()` gives the ONNX file's bytes.
  */
 export class Graph {
   /** Element type of the real numbers in this graph. */
@@ -77,7 +77,9 @@ export class Graph {
     return this.#derivations;
   }
 
-  /** What `make` builds, with its derivations apart: to the rest of the graph it is a constant until derived. */
+  /**
+   * What `make` builds, with its derivations apart: to the rest of the graph it is a constant until derived.
+   */
   aside(make: () => Value): { readonly value: Value; readonly derivations: readonly Derivation[] } {
     const before = this.#derivations;
     const derivations: Derivation[] = [];
@@ -153,8 +155,8 @@ export class Graph {
   }
 
   /**
-   * What `make` builds, once per `key`. It must not depend on anything that `key` does not name. It is computed at every
-   * run, whichever branch asked for it first.
+   * What `make` builds, once per `key`. It must not depend on anything that `key` does not name. It is
+   * computed at every run, whichever branch asked for it first.
    */
   share(key: string, make: (name: string) => Value): Value {
     const known = this.#shared.get(key);
@@ -170,8 +172,8 @@ export class Graph {
   }
 
   /**
-   * Open a branch: nodes belong to it until the returned function closes it with what it yields. What is computed in it
-   * cannot be read outside. Branches do not nest.
+   * Open a branch: nodes belong to it until the returned function closes it with what it yields. What is
+   * computed in it cannot be read outside. Branches do not nest.
    */
   branch(): (yields: readonly Value[]) => Branch {
     if (this.#around !== null) throw new Error('a branch is open: close it first');
@@ -241,7 +243,9 @@ export class Graph {
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
-  /** Whether the numbers of `value` depend on those of `source`. That a shape is taken from it does not count. */
+  /**
+   * Whether the numbers of `value` depend on those of `source`. That a shape is taken from it does not count.
+   */
   reads(value: Value, source: Value): boolean {
     const needed = new Set([value.name]);
     for (const node of [...this.#nodes].reverse())

@@ -16,7 +16,10 @@ export function linear(x: Value, weight: Value, bias: Value | null): Value {
   ]);
 }
 
-/** full [N, out] plus scale * (x [N, in] down^T) up^T: a low-rank adapter, down [r, in], up [out, r] (Hu et al., 2021). */
+/**
+ * full [N, out] plus scale * (x [N, in] down^T) up^T: a low-rank adapter, down [r, in], up [out, r] (Hu et
+ * al., 2021).
+ */
 export function adapt(full: Value, x: Value, down: Value, up: Value, scale: number): Value {
   const inner = multiply(linear(x, down, null), x.graph.scalar(scale));
   return add(full, linear(inner, up, null));
@@ -55,7 +58,9 @@ export function swiglu(gate: Value, up: Value): Value {
   });
 }
 
-/** Rotary position: turn the pairs (x[i], x[i + half]) of the last axis by angles given as cosines and sines. */
+/**
+ * Rotary position: turn the pairs (x[i], x[i + half]) of the last axis by angles given as cosines and sines.
+ */
 export function rotate(x: Value, cosines: Value, sines: Value): Value {
   return x.graph.derive(turn(x, cosines, sines, 1), [x], (g) => [turn(g, cosines, sines, -1)]);
 }
@@ -123,13 +128,18 @@ function zeros(x: Value): Value {
   return graph.node('Expand', [graph.scalar(0), size], x.shape);
 }
 
-/** What the model says of tokens that came: their log-probs [M], and the entropies [M] of its softmax, in nats. */
+/**
+ * What the model says of tokens that came: their log-probs [M], and the entropies [M] of its softmax, in
+ * nats.
+ */
 export interface Judged {
   readonly logProbs: Value;
   readonly entropies: Value;
 }
 
-/** Log-probs of `targets` (whole numbers [M]) under softmax(logits [M, V]), and the entropies of that softmax. */
+/**
+ * Log-probs of `targets` (whole numbers [M]) under softmax(logits [M, V]), and the entropies of that softmax.
+ */
 export function judgeTokens(logits: Value, targets: Value): Judged {
   const { graph, shape } = logits;
   const rows = shape[0] as Dim;

@@ -35,13 +35,17 @@ export interface OnnxNode {
   readonly attributes: Readonly<Record<string, Attribute>>;
 }
 
-/** Nodes that run only where a node that has them as an attribute says so; they read the graph around them. */
+/**
+ * Nodes that run only where a node that has them as an attribute says so; they read the graph around them.
+ */
 export interface OnnxBranch {
   readonly outputs: readonly TensorType[];
   readonly nodes: readonly OnnxNode[];
 }
 
-/** Bytes (little-endian, row major) in the model file, or at `offset` of the external data called `location`. */
+/**
+ * Bytes (little-endian, row major) in the model file, or at `offset` of the external data called `location`.
+ */
 export interface Initialiser extends TensorType {
   readonly data:
     | Uint8Array

@@ -1,9 +1,9 @@
 /**
  * Matrix products of a layer and of its gradient, with the same bits on any number of threads.
  *
- * Where the runtime would sum the products of few rows otherwise on other numbers of threads (`sharing.ts`), the left
- * factor is turned and given transposed: those sums are always the same. Many rows do not need it, so the graph decides as
- * it runs.
+ * Where the runtime would sum the products of few rows otherwise on other numbers of threads (`sharing.ts`),
+ * the left factor is turned and given transposed: those sums are always the same. Many rows do not need it,
+ * so the graph decides as it runs.
  */
 import type { Dim, Value } from './graph.ts';
 import { sharedByRows, sumsAsTransposed, sumsVary } from './sharing.ts';
@@ -38,8 +38,8 @@ export function product(a: Value, b: Value, options: ProductOptions = {}): Value
 /**
  * g [N, out] transposed times x [N, in]: the gradient of a weight [out, in].
  *
- * The runtime reads a transposed factor once for every stretch of columns of the result, so the narrower factor is turned
- * once beforehand. Each number is the same sum in the same order either way, to the bit.
+ * The runtime reads a transposed factor once for every stretch of columns of the result, so the narrower
+ * factor is turned once beforehand. Each number is the same sum in the same order either way, to the bit.
  */
 export function weightGradient(g: Value, x: Value): Value {
   const { graph } = g;
@@ -52,8 +52,8 @@ export function weightGradient(g: Value, x: Value): Value {
 }
 
 /**
- * Whether there are so few rows that their columns may be shared out. A single row is summed in a way of its own, which no
- * share changes: where turning would, it stays as it is.
+ * Whether there are so few rows that their columns may be shared out. A single row is summed in a way of its
+ * own, which no share changes: where turning would, it stays as it is.
  */
 function fewRows(a: Value, columns: number): Value {
   const { graph } = a;

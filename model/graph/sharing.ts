@@ -1,10 +1,11 @@
 /**
  * How the runtime shares a matrix product out among threads, and when that can be seen in the sums.
  *
- * A product of fewer rows than columns is shared out by columns, 16 at a time, else by rows. Within a share each number
- * is summed in stretches of 128 terms; where a share has 64 columns or fewer, and fewer than terms, in longer ones, but
- * not when the left factor is given transposed. So on more threads a number may be summed in other stretches, and differ
- * in its last place. (onnxruntime 1.30 on x86; tested against it size by size.)
+ * A product of fewer rows than columns is shared out by columns, 16 at a time, else by rows. Within a share
+ * each number is summed in stretches of 128 terms; where a share has 64 columns or fewer, and fewer than
+ * terms, in longer ones, but not when the left factor is given transposed. So on more threads a number may be
+ * summed in other stretches, and differ in its last place. (onnxruntime 1.30 on x86; tested against it size
+ * by size.)
  */
 const STRETCH = 128;
 /** Columns of a block that is not shared out further. */
@@ -13,8 +14,8 @@ const BLOCK = 16;
 const NARROW = 64;
 
 /**
- * Whether the sums of a product [rows, inner] x [inner, columns] may depend on the number of threads, up to this one, for
- * some numbers of rows below `sharedByRows`; `inner` Infinity = any.
+ * Whether the sums of a product [rows, inner] x [inner, columns] may depend on the number of threads, up to
+ * this one, for some numbers of rows below `sharedByRows`; `inner` Infinity = any.
  */
 export function sumsVary(columns: number, inner: number, threads: number): boolean {
   if (inner <= STRETCH) return false;
@@ -27,7 +28,9 @@ export function sharedByRows(columns: number): number {
   return Math.max(columns, NARROW);
 }
 
-/** Whether the stretches of a product on one thread are those of one whose left factor is given transposed. */
+/**
+ * Whether the stretches of a product on one thread are those of one whose left factor is given transposed.
+ */
 export function sumsAsTransposed(columns: number): boolean {
   return columns > NARROW;
 }

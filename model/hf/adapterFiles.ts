@@ -1,9 +1,10 @@
 /**
- * LoRA adapters on disk, in the layout of PEFT: a folder with `adapter_config.json` and `adapter_model.safetensors`,
- * whose tensors are named `base_model.model.<module>.lora_A.weight` and `.lora_B.weight`.
+ * LoRA adapters on disk, in the layout of PEFT: a folder with `adapter_config.json` and
+ * `adapter_model.safetensors`, whose tensors are named `base_model.model.<module>.lora_A.weight` and
+ * `.lora_B.weight`.
  *
- * What would change the sum and is not implemented (DoRA, trained biases, whole modules, embeddings) is refused,
- * never ignored.
+ * What would change the sum and is not implemented (DoRA, trained biases, whole modules, embeddings) is
+ * refused, never ignored.
  */
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -43,7 +44,8 @@ const pattern = z
   .nullish();
 
 function isRegExp(text: string): boolean {
-  // a longer one is no module's name, and one that nests deep enough would end the process where it is compiled
+  // a longer one is no module's name, and one that nests deep enough would end the process where it is
+  // compiled
   if (text.length > PATTERN_CHARACTERS_MAX) return false;
   try {
     new RegExp(text);
@@ -162,7 +164,9 @@ function modulesOf(
   return modules;
 }
 
-/** PEFT's rule: the first key that, as a regular expression, matches the module's name from a dot to its end. */
+/**
+ * PEFT's rule: the first key that, as a regular expression, matches the module's name from a dot to its end.
+ */
 function matched(
   patterns: Readonly<Record<string, number>> | null | undefined,
   module: string,
@@ -173,8 +177,8 @@ function matched(
 }
 
 /**
- * Write an adapter as a folder that PEFT, vLLM and SGLang load; it is there whole or not at all and is never written
- * over. The digest is that of `digestOf` over its two files.
+ * Write an adapter as a folder that PEFT, vLLM and SGLang load; it is there whole or not at all and is never
+ * written over. The digest is that of `digestOf` over its two files.
  */
 export async function writeAdapter(
   folder: string,

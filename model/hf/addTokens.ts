@@ -1,11 +1,11 @@
 /**
- * New tokens for a checkpoint: a row of the embedding each (and of the head, where it has one of its own), and their names in
- * its tokenizer.
+ * New tokens for a checkpoint: a row of the embedding each (and of the head, where it has one of its own),
+ * and their names in its tokenizer.
  *
- * A row begins as the mean of the rows of the tokens that spelt the text before, so that the policy reads about what it read,
- * and writes the token about as readily as its pieces (Hewitt 2021 on means of rows). A head that is wider than its vocabulary
- * has rows to spare; those are taken first, in the order in which `transformers` gives ids. The tokens are added ones, not
- * special: servers leave special tokens out of text.
+ * A row begins as the mean of the rows of the tokens that spelt the text before, so that the policy reads
+ * about what it read, and writes the token about as readily as its pieces (Hewitt 2021 on means of rows). A
+ * head that is wider than its vocabulary has rows to spare; those are taken first, in the order in which
+ * `transformers` gives ids. The tokens are added ones, not special: servers leave special tokens out of text.
  */
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -30,8 +30,8 @@ export interface AddedTokens {
 const ROWS: readonly string[] = ['model.embed_tokens.weight', 'lm_head.weight'];
 
 /**
- * Write the checkpoint in `folder`, with these texts as tokens, to `out`, which must not exist. Rejects with `CHECKPOINT` or
- * `TOKENIZER`.
+ * Write the checkpoint in `folder`, with these texts as tokens, to `out`, which must not exist. Rejects with
+ * `CHECKPOINT` or `TOKENIZER`.
  */
 export async function addTokens(
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * Finds the added tokens of a tokenizer in a text, as the `tokenizers` package does: leftmost and longest first; those that
- * are not normalised before the others; with the white space that they take along.
+ * Finds the added tokens of a tokenizer in a text, as the `tokenizers` package does: leftmost and longest
+ * first; those that are not normalised before the others; with the white space that they take along.
  */
 import { literal } from '../../base/text/index.ts';
 

@@ -1,11 +1,12 @@
 /**
- * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, Mistral, Gemma, SmolLM) behind our
- * interface. A tokenizer of another kind, or with a part that would be run otherwise than the `tokenizers` package does, is
- * refused when it is loaded.
+ * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, Mistral, Gemma, SmolLM)
+ * behind our interface. A tokenizer of another kind, or with a part that would be run otherwise than the
+ * `tokenizers` package does, is refused when it is loaded.
  *
- * A tag is an added token that is not white space alone (`<|im_start|>`, `<think>`). Tags come from texts that are
- * encoded with `tags` alone: a second tokenizer without them encodes text from outside. No token is ever added or left
- * out: `decode(encode(text)) === text` for every text that the tokenizer's own normalisation leaves as it is.
+ * A tag is an added token that is not white space alone (`<|im_start|>`, `<think>`). Tags come from texts
+ * that are encoded with `tags` alone: a second tokenizer without them encodes text from outside. No token is
+ * ever added or left out: `decode(encode(text)) === text` for every text that the tokenizer's own
+ * normalisation leaves as it is.
  */
 import { Tokenizer as Pipeline } from '@huggingface/tokenizers';
 import { z } from 'zod';
@@ -24,8 +25,8 @@ export interface BpeTokenizer extends Omit<Tokenizer, 'endToken'> {
   bytes(token: number): Uint8Array;
   readonly markers: readonly string[];
   /**
-   * Encode parts as one text: tokens may reach over the seams, tags come from parts with `tags` alone. The same as
-   * encoding the text that the parts make, when no part without `tags` spells one.
+   * Encode parts as one text: tokens may reach over the seams, tags come from parts with `tags` alone. The
+   * same as encoding the text that the parts make, when no part without `tags` spells one.
    */
   encodeParts(parts: readonly TextPart[]): Int32Array;
   /** What a person should know: bytes that cannot be written, say. Empty when all is well. */
@@ -92,7 +93,8 @@ function partsIn(json: unknown): readonly unknown[] {
 }
 
 function tokenizerOf(path: string, json: unknown): BpeTokenizer {
-  // before anything goes down into its parts: a stack that is nearly full is not safe (see the templates' `deeper`)
+  // before anything goes down into its parts: a stack that is nearly full is not safe (see the templates'
+  // `deeper`)
   const trust = trustIn(partsIn(json));
   if (trust === 'too large')
     throw refuse(path, 'its normalizer, pre_tokenizer and decoder have too many or too long parts');
@@ -278,7 +280,9 @@ function checkTags(
     );
 }
 
-/** The character that byte-level vocabularies write a byte as: itself where it can be seen, else from 256 on. */
+/**
+ * The character that byte-level vocabularies write a byte as: itself where it can be seen, else from 256 on.
+ */
 function byteCharacters(): readonly string[] {
   const seen = (byte: number) =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -292,7 +296,10 @@ interface Decoder {
   text_decoder?: InstanceType<typeof TextDecoder>;
 }
 
-/** The library's decoder of bytes drops U+FEFF where a stretch of bytes begins with it; text keeps what it holds. */
+/**
+ * The library's decoder of bytes drops U+FEFF where a stretch of bytes begins with it; text keeps what it
+ * holds.
+ */
 function keepByteOrderMarks(decoder: Decoder): void {
   for (const part of decoder.decoders ?? []) keepByteOrderMarks(part);
   if (decoder.text_decoder === undefined) return;

@@ -1,10 +1,11 @@
 /**
- * `config.json` of a Hugging Face folder to the decoder's configuration and back: Llama 2 and 3, SmolLM2, Qwen2 and
- * 2.5, Qwen3.
+ * `config.json` of a Hugging Face folder to the decoder's configuration and back: Llama 2 and 3, SmolLM2,
+ * Qwen2 and 2.5, Qwen3.
  *
- * Reads what transformers 4 and 5 write (`rope_theta` and `rope_scaling`, or `rope_parameters`) with the defaults of
- * its configuration classes; writes the older form, which both read. Whatever would change what is computed and is not
- * implemented (another activation, a sliding window, quantised weights) is refused, never ignored.
+ * Reads what transformers 4 and 5 write (`rope_theta` and `rope_scaling`, or `rope_parameters`) with the
+ * defaults of its configuration classes; writes the older form, which both read. Whatever would change what
+ * is computed and is not implemented (another activation, a sliding window, quantised weights) is refused,
+ * never ignored.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -209,10 +210,10 @@ function writeRope(scaling: RopeScaling): Record<string, unknown> {
 }
 
 /**
- * The fields of `config.json` for this decoder. `before` is the `config.json` that the weights once came with: what
- * says nothing about the network (token ids, dropout, …) is kept from it. The family is the one that the
- * configuration names, or the first whose files can say what it computes (a Qwen2 without biases is a Llama). Throws
- * `MODEL_CONFIG` when there is none.
+ * The fields of `config.json` for this decoder. `before` is the `config.json` that the weights once came
+ * with: what says nothing about the network (token ids, dropout, …) is kept from it. The family is the one
+ * that the configuration names, or the first whose files can say what it computes (a Qwen2 without biases is
+ * a Llama). Throws `MODEL_CONFIG` when there is none.
  */
 export function writeDecoderConfig(
   config: DecoderConfig,

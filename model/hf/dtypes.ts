@@ -1,9 +1,9 @@
 /**
- * The number formats of checkpoints: float32, float16 and bfloat16, little-endian, widened to float32 and narrowed
- * from it.
+ * The number formats of checkpoints: float32, float16 and bfloat16, little-endian, widened to float32 and
+ * narrowed from it.
  *
- * Narrowing rounds to the nearest, ties to even, as IEEE 754 does; what is too large becomes infinity, and a NaN
- * stays a (quiet) NaN with its sign. Widening is exact.
+ * Narrowing rounds to the nearest, ties to even, as IEEE 754 does; what is too large becomes infinity, and a
+ * NaN stays a (quiet) NaN with its sign. Widening is exact.
  */
 
 export type Dtype = 'F32' | 'F16' | 'BF16';
@@ -59,7 +59,10 @@ function widenHalf(half: number): number {
   return sign | ((113 - shift) << 23) | (((fraction << shift) & 0x3ff) << 13);
 }
 
-/** A bfloat16 is the upper half of a single. Adding just under half of its last place, plus that place, ties to even. */
+/**
+ * A bfloat16 is the upper half of a single. Adding just under half of its last place, plus that place, ties
+ * to even.
+ */
 function narrowBrain(single: number): number {
   if ((single & 0x7fffffff) > 0x7f800000) return (single >>> 16) | 0x40;
   return (single + 0x7fff + ((single >>> 16) & 1)) >>> 16;

@@ -1,9 +1,10 @@
 /**
- * The chat templates that lie in a folder: one, or several by their names, of which a conversation with tools takes `tool_use` where
- * there is such a one, and every other `default`, as transformers chooses. Where one of the two is there alone, it serves for both.
+ * The chat templates that lie in a folder: one, or several by their names, of which a conversation with tools
+ * takes `tool_use` where there is such a one, and every other `default`, as transformers chooses. Where one
+ * of the two is there alone, it serves for both.
  *
- * They are in `chat_template.jinja` (the default) and `additional_chat_templates/NAME.jinja`, else in `chat_template.json`, else in
- * `tokenizer_config.json`, as a text or as a list of names and texts.
+ * They are in `chat_template.jinja` (the default) and `additional_chat_templates/NAME.jinja`, else in
+ * `chat_template.json`, else in `tokenizer_config.json`, as a text or as a list of names and texts.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -31,8 +32,9 @@ const WITH_TOOLS = 'tool_use';
 const USED = [DEFAULT, WITH_TOOLS];
 
 /**
- * The template of a folder; null where it has none. `inFiles` are those of its JSON files, the first that has any counts; `tokens` as in
- * `chatTemplate`. Throws `CHAT_TEMPLATE` when one does not parse, and what the system says of a file that cannot be read.
+ * The template of a folder; null where it has none. `inFiles` are those of its JSON files, the first that has
+ * any counts; `tokens` as in `chatTemplate`. Throws `CHAT_TEMPLATE` when one does not parse, and what the
+ * system says of a file that cannot be read.
  */
 export async function folderTemplate(
   folder: string,

@@ -1,6 +1,6 @@
 /**
- * Regular expressions of well-known tokenizers, which take a time that grows with the text and no faster. Any other that stands in a
- * `tokenizer.json` may take for ever on a short text, and runs under a deadline.
+ * Regular expressions of well-known tokenizers, which take a time that grows with the text and no faster. Any
+ * other that stands in a `tokenizer.json` may take for ever on a short text, and runs under a deadline.
  */
 
 /** GPT-2's pattern, for the white space that Rust's regular expressions have. */

@@ -1,8 +1,8 @@
 /**
  * A policy from wherever it lies: our one file (policyFile.ts) or a Hugging Face folder.
  *
- * `openPolicy` reads headers and checks names and shapes; tensors are read when asked for. `loadPolicy` reads them all,
- * in one pass over each file that also gives the digest.
+ * `openPolicy` reads headers and checks names and shapes; tensors are read when asked for. `loadPolicy` reads
+ * them all, in one pass over each file that also gives the digest.
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -27,8 +27,9 @@ export interface OpenPolicy extends TensorSource {
 }
 
 /**
- * Open a policy. Rejects with `CHECKPOINT` or `MODEL_CONFIG`, naming file and tensor, when a file is missing, cut short
- * or holds other tensors than its configuration describes (`check: false` leaves the last to the caller).
+ * Open a policy. Rejects with `CHECKPOINT` or `MODEL_CONFIG`, naming file and tensor, when a file is missing,
+ * cut short or holds other tensors than its configuration describes (`check: false` leaves the last to the
+ * caller).
  */
 export async function openPolicy(path: string, check = true): Promise<OpenPolicy> {
   await mustBeOrdinary(path);
@@ -97,8 +98,8 @@ export async function loadPolicy(path: string, sha256 = ''): Promise<Policy> {
 }
 
 /**
- * Read every tensor once, in the order of the files, and hand each to `visit`. Resolves to the digest of the policy
- * that was opened from `path`, or to '' when it is not `digested`. One tensor is held at a time.
+ * Read every tensor once, in the order of the files, and hand each to `visit`. Resolves to the digest of the
+ * policy that was opened from `path`, or to '' when it is not `digested`. One tensor is held at a time.
  */
 export async function passOver(
   path: string,

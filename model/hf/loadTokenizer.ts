@@ -2,8 +2,8 @@
  * The tokenizer that lies in a folder: a word vocabulary of ours (wordTokenizer.ts) or that of a Hugging Face
  * checkpoint, with its chat template.
  *
- * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special tokens; where the
- * template is: folderTemplates.ts.
+ * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special
+ * tokens; where the template is: folderTemplates.ts.
  */
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -30,23 +30,29 @@ export interface LoadedTokenizer extends Tokenizer {
   readonly problems: readonly string[];
   /** Whether there is a chat template. */
   readonly chat: boolean;
-  /** Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, also when there is no template. */
+  /**
+   * Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, also when there is no
+   * template.
+   */
   applyChatTemplate(messages: readonly ChatMessage[], options?: ChatOptions): string;
   /** The same text in stretches, each with the message that it was taken from. Throws `CHAT_TEMPLATE`. */
   chatRuns: ChatTemplate['runs'];
   /**
-   * Messages as tokens. What stands in messages of the roles `user` and `tool` is text from outside and gives no tags;
-   * all else as `encode(applyChatTemplate(…))`.
+   * Messages as tokens. What stands in messages of the roles `user` and `tool` is text from outside and gives
+   * no tags; all else as `encode(applyChatTemplate(…))`.
    */
   encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
   /**
-   * `applyChatTemplate` in stretches, those from outside without tags: for who encodes parts of a conversation by
-   * themselves. Throws `CHAT_TEMPLATE`.
+   * `applyChatTemplate` in stretches, those from outside without tags: for who encodes parts of a
+   * conversation by themselves. Throws `CHAT_TEMPLATE`.
    */
   chatParts(messages: readonly ChatMessage[], options?: ChatOptions): readonly TextPart[];
 }
 
-/** Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
+/**
+ * Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or
+ * `CHAT_TEMPLATE`.
+ */
 export async function loadTokenizer(path: string): Promise<LoadedTokenizer> {
   await mustBeOrdinary(path);
   const there = await stat(path).catch(() => null);
@@ -147,7 +153,9 @@ async function optional<Shape extends z.ZodType>(
 
 const NAMED = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`);
 
-/** The special tokens that a chat template may name, those of the model's own (`extra_special_tokens`) too. */
+/**
+ * The special tokens that a chat template may name, those of the model's own (`extra_special_tokens`) too.
+ */
 function namedTokens(config: ConfigFile): Readonly<Record<string, string>> {
   const given = [
     ...NAMED.map((name) => [name, special.safeParse(config[name]).data] as const),

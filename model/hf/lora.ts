@@ -32,7 +32,10 @@ export interface LoraAdapter {
   readonly modules: ReadonlyMap<string, LoraFactors>;
 }
 
-/** What B A is multiplied with: alpha / rank, or alpha / sqrt(rank) when rank-stabilised (Kalajdzievski, 2023). */
+/**
+ * What B A is multiplied with: alpha / rank, or alpha / sqrt(rank) when rank-stabilised (Kalajdzievski,
+ * 2023).
+ */
 export function loraScale(rank: number, alpha: number, stabilised: boolean): number {
   return alpha / (stabilised ? Math.sqrt(rank) : rank);
 }
@@ -51,8 +54,8 @@ export const LORA_TARGETS = [
 export type LoraTarget = (typeof LORA_TARGETS)[number];
 
 /**
- * An adapter to begin with. `targets` are adapted in every layer (all of `LORA_TARGETS` unless given); `stabilised` is false unless
- * given; `base` names the policy, as in PEFT's files.
+ * An adapter to begin with. `targets` are adapted in every layer (all of `LORA_TARGETS` unless given);
+ * `stabilised` is false unless given; `base` names the policy, as in PEFT's files.
  */
 export interface InitialAdapter {
   readonly rank: number;
@@ -63,8 +66,9 @@ export interface InitialAdapter {
 }
 
 /**
- * An adapter that changes nothing yet: A uniform in ±1/sqrt(in) (PEFT's Kaiming uniform with a = sqrt 5), B zero.
- * The same seed gives the same numbers. Throws `USAGE` for one that would train nothing, or not what is asked for.
+ * An adapter that changes nothing yet: A uniform in ±1/sqrt(in) (PEFT's Kaiming uniform with a = sqrt 5), B
+ * zero. The same seed gives the same numbers. Throws `USAGE` for one that would train nothing, or not what is
+ * asked for.
  */
 export function initialAdapter(
   config: DecoderConfig,
@@ -107,8 +111,8 @@ function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
 }
 
 /**
- * Throws `CHECKPOINT` when a module of the adapter is none of the decoder's, or is of another size, or when it has none: nothing would
- * be trained or merged.
+ * Throws `CHECKPOINT` when a module of the adapter is none of the decoder's, or is of another size, or when
+ * it has none: nothing would be trained or merged.
  */
 export function checkAdapter(adapter: LoraAdapter, config: DecoderConfig, folder: string): void {
   if (adapter.modules.size === 0) {

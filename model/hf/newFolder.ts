@@ -14,7 +14,10 @@ import {
 } from '../../base/index.ts';
 import { checkpointError } from './checkpointError.ts';
 
-/** Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its files. */
+/**
+ * Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its
+ * files.
+ */
 export async function newFolder<Result>(
   path: string,
   fill: (folder: string) => Promise<Result>,

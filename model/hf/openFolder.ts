@@ -1,8 +1,9 @@
 /**
- * A Hugging Face folder, open for reading: `config.json`, and weights in `model.safetensors` or in the shards that
- * `model.safetensors.index.json` lists.
+ * A Hugging Face folder, open for reading: `config.json`, and weights in `model.safetensors` or in the shards
+ * that `model.safetensors.index.json` lists.
  *
- * Opening reads headers alone and checks that index, shards and configuration agree; tensors are read when asked for.
+ * Opening reads headers alone and checks that index, shards and configuration agree; tensors are read when
+ * asked for.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -42,8 +43,8 @@ export async function readJson(path: string): Promise<unknown> {
 }
 
 /**
- * Open a folder. Rejects when a file is missing, cut short or does not agree with the index; whether the tensors are
- * the decoder's parameters is for `checkParameters`.
+ * Open a folder. Rejects when a file is missing, cut short or does not agree with the index; whether the
+ * tensors are the decoder's parameters is for `checkParameters`.
  */
 export async function openFolder(folder: string): Promise<OpenFolder> {
   const json = (await readJson(join(folder, CONFIG_FILE))) as Record<string, unknown>;

@@ -1,6 +1,6 @@
 /**
- * Whether the tensors of a checkpoint are the parameters of its decoder: names and shapes, nothing missing, nothing
- * that would be ignored without a word.
+ * Whether the tensors of a checkpoint are the parameters of its decoder: names and shapes, nothing missing,
+ * nothing that would be ignored without a word.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
@@ -21,7 +21,9 @@ export interface ParameterProblem {
   readonly found: readonly number[] | undefined;
 }
 
-/** Every difference between the decoder's parameters and the tensors that there are. Throws `MODEL_CONFIG`. */
+/**
+ * Every difference between the decoder's parameters and the tensors that there are. Throws `MODEL_CONFIG`.
+ */
 export function parameterProblems(
   path: string,
   config: DecoderConfig,

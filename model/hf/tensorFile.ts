@@ -1,10 +1,11 @@
 /**
  * One safetensors file on disk, read a tensor at a time.
  *
- * Opening reads and checks the header alone: every entry's type, shape and place, that no two share a name or a byte,
- * and that the entries fill the file to its last byte, so a file that was cut short or overwritten in its header is
- * refused before anything is used. Beyond the tensor that is read, a read holds one chunk of `CHUNK_BYTES`.
- * Layout: 8 bytes header length (little-endian), a JSON header {name: {dtype, shape, data_offsets}}, the data.
+ * Opening reads and checks the header alone: every entry's type, shape and place, that no two share a name or
+ * a byte, and that the entries fill the file to its last byte, so a file that was cut short or overwritten in
+ * its header is refused before anything is used. Beyond the tensor that is read, a read holds one chunk of
+ * `CHUNK_BYTES`. Layout: 8 bytes header length (little-endian), a JSON header {name: {dtype, shape,
+ * data_offsets}}, the data.
  */
 import type { Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -34,8 +35,8 @@ export interface TensorFile {
   /** Read one tensor, widened to float32. Rejects when there is none of this name or the file has changed. */
   read(name: string): Promise<Tensor>;
   /**
-   * Read all, in the order of their data, and pass the file's bytes through `hash` on the way: one pass over the
-   * file whether its digest is asked for or not.
+   * Read all, in the order of their data, and pass the file's bytes through `hash` on the way: one pass over
+   * the file whether its digest is asked for or not.
    */
   readAll(hash?: Hash): AsyncGenerator<readonly [name: string, tensor: Tensor]>;
   close(): Promise<void>;
@@ -47,8 +48,9 @@ interface Place extends TensorInfo {
 }
 
 /**
- * Open a file. Rejects with a `CHECKPOINT` error when it is missing or is not a whole safetensors file. `passed` names tensors
- * that nobody wants and whose type may be any: they are in the file, and not in `tensors`.
+ * Open a file. Rejects with a `CHECKPOINT` error when it is missing or is not a whole safetensors file.
+ * `passed` names tensors that nobody wants and whose type may be any: they are in the file, and not in
+ * `tensors`.
  */
 export async function openTensorFile(
   path: string,

@@ -1,7 +1,9 @@
 /**
- * Tensors that can be read one at a time, wherever they lie: in one file, in the shards of a folder, or in memory.
+ * Tensors that can be read one at a time, wherever they lie: in one file, in the shards of a folder, or in
+ * memory.
  *
- * What a checkpoint is opened as, converted from and written from, so that no more than one tensor need be in memory.
+ * What a checkpoint is opened as, converted from and written from, so that no more than one tensor need be in
+ * memory.
  */
 import type { Tensor, Tensors } from '../config.ts';
 import type { TensorInfo } from './tensorFile.ts';

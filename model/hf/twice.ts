@@ -1,6 +1,6 @@
 /**
- * A name that stands twice in one object of a JSON text. `JSON.parse` keeps the last of them and other readers the first, so that two
- * readers of one file would see two files.
+ * A name that stands twice in one object of a JSON text. `JSON.parse` keeps the last of them and other
+ * readers the first, so that two readers of one file would see two files.
  */
 
 /** A string, or what opens, closes or parts objects and lists. */

@@ -1,6 +1,6 @@
 /**
- * Writes a Hugging Face folder that transformers and our own reader load: `config.json`, weights (sharded beyond a
- * size), generation settings and tokenizer files.
+ * Writes a Hugging Face folder that transformers and our own reader load: `config.json`, weights (sharded
+ * beyond a size), generation settings and tokenizer files.
  *
  * The folder is there whole or not at all, and never written over (newFolder.ts).
  */
@@ -40,7 +40,10 @@ export const CARRIED: readonly string[] = [
 export interface FolderOptions {
   /** The format of every tensor, or `keep`: that which it had in its source. */
   readonly dtype: Dtype | 'keep';
-  /** Bytes of weights from which a new shard begins; a larger tensor has a shard of its own. 5e9 when left out. */
+  /**
+   * Bytes of weights from which a new shard begins; a larger tensor has a shard of its own. 5e9 when left
+   * out.
+   */
   readonly shardBytesMax?: number;
   /** Folder whose tokenizer, generation settings and other fields of `config.json` are carried along. */
   readonly like?: string;
@@ -56,8 +59,8 @@ export interface SavedFolder extends WrittenFile {
 }
 
 /**
- * Write a checkpoint. Rejects, and leaves nothing behind, when `path` exists or the source's tensors are not the
- * decoder's parameters. The digest is that of `digestOf`.
+ * Write a checkpoint. Rejects, and leaves nothing behind, when `path` exists or the source's tensors are not
+ * the decoder's parameters. The digest is that of `digestOf`.
  */
 export async function writeFolder(
   path: string,

@@ -1,8 +1,8 @@
 /**
  * Writes a safetensors file a tensor at a time, in any of the three formats.
  *
- * The file is there whole or not at all: it is written under a temporary name, synced and renamed. The same tensors
- * give the same bytes. Beyond the tensor in hand, one chunk is held.
+ * The file is there whole or not at all: it is written under a temporary name, synced and renamed. The same
+ * tensors give the same bytes. Beyond the tensor in hand, one chunk is held.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
@@ -34,8 +34,8 @@ export interface Written extends WrittenFile {
 }
 
 /**
- * Write `entries` in their order; `read` gives each tensor when its turn comes. Rejects, and leaves no file behind,
- * when a tensor has another shape than its entry.
+ * Write `entries` in their order; `read` gives each tensor when its turn comes. Rejects, and leaves no file
+ * behind, when a tensor has another shape than its entry.
  */
 export async function writeTensorFile(
   path: string,
@@ -108,7 +108,9 @@ function header(
   return out;
 }
 
-/** Run `write` on a file of a temporary name, sync it and rename it to `path`; when it fails nothing is left. */
+/**
+ * Run `write` on a file of a temporary name, sync it and rename it to `path`; when it fails nothing is left.
+ */
 export async function atomically<Result>(
   path: string,
   write: (file: FileHandle) => Promise<Result>,

@@ -3,10 +3,10 @@
  *
  *     r = exp(log π - log π_old)    L = -sg[clamp(r, 1 - clipLow, 1 + clipHigh)] · A · log π
  *
- * summed over tokens with the weights of the aggregation; sg = stop-gradient. Not the update of a token is clipped, only
- * the weight that it has: every token keeps a gradient, rare ones too, on which reasoning turns. The paper sets no lower
- * bound (clipLow 1) and does not print its upper one; 1 + clipHigh = 5 is ScaleRL's (Khatri et al. 2025, ε_max as TRL's
- * documentation gives it; docs/losses.md compares others).
+ * summed over tokens with the weights of the aggregation; sg = stop-gradient. Not the update of a token is
+ * clipped, only the weight that it has: every token keeps a gradient, rare ones too, on which reasoning
+ * turns. The paper sets no lower bound (clipLow 1) and does not print its upper one; 1 + clipHigh = 5 is
+ * ScaleRL's (Khatri et al. 2025, ε_max as TRL's documentation gives it; docs/losses.md compares others).
  */
 import { z } from 'zod';
 import type { Value } from '../graph/graph.ts';

@@ -1,6 +1,6 @@
 /**
- * `clipped`: the clipped policy gradient with dual clip (Schulman et al. 2017; Ye et al. 2020; ET-Agent §8.8), and AEPO's
- * entropy-balanced clipping and advantages (AEPO §2.3, §2.4). The default of all jobs.
+ * `clipped`: the clipped policy gradient with dual clip (Schulman et al. 2017; Ye et al. 2020; ET-Agent
+ * §8.8), and AEPO's entropy-balanced clipping and advantages (AEPO §2.3, §2.4). The default of all jobs.
  *
  *     r = exp(log π - log π_old)    M = max(-A·r, -A·clamp(r, 1 - clipLow, 1 + clipHigh))    L = A < 0 ? min(M, -A·clipC) : M
  *
@@ -85,8 +85,9 @@ interface ClippedInputs extends RolloutInputs, RatioBounds {
 }
 
 /**
- * sum(weight * L) over the targets. `entropies` [M] bend the advantages when `entropyWeight` is not 0 (AEPO); no gradient
- * goes through them. The gradient that the clipping leaves is stated, so ties are decided as in the references.
+ * sum(weight * L) over the targets. `entropies` [M] bend the advantages when `entropyWeight` is not 0 (AEPO);
+ * no gradient goes through them. The gradient that the clipping leaves is stated, so ties are decided as in
+ * the references.
  */
 export function clippedLoss({ logProbs, entropies }: Judged): Value {
   const { graph, shape } = logProbs;
@@ -122,8 +123,9 @@ export function clippedLoss({ logProbs, entropies }: Judged): Value {
 }
 
 /**
- * 1 + weight * (H - mean) / deviation over the tokens of this run, with the unbiased deviation; z is 0 where all
- * entropies are equal or there is only one. As in the reference, the statistics are those of the micro-batch.
+ * 1 + weight * (H - mean) / deviation over the tokens of this run, with the unbiased deviation; z is 0 where
+ * all entropies are equal or there is only one. As in the reference, the statistics are those of the
+ * micro-batch.
  */
 function entropyFactor(entropies: Value, weight: Value): Value {
   const { graph, shape } = entropies;

@@ -3,8 +3,9 @@
  *
  *     L = -log σ(β · [(log π(w) - log π_ref(w)) - (log π(l) - log π_ref(l))]),   mean over the pairs
  *
- * w is the chosen and l the rejected response of a pair; their log-probs are sums over target tokens. A pair's log-ratio is
- * a row of a matrix of +1 (chosen) and -1 (rejected) times the token differences, so the order of the sum is fixed.
+ * w is the chosen and l the rejected response of a pair; their log-probs are sums over target tokens. A
+ * pair's log-ratio is a row of a matrix of +1 (chosen) and -1 (rejected) times the token differences, so the
+ * order of the sum is fixed.
  */
 import { z } from 'zod';
 import type { Value } from '../graph/graph.ts';
@@ -39,8 +40,8 @@ export const dpo = defineLoss({
 });
 
 /**
- * sum(w * softplus(-beta * m)) with m = pairs (logProbs - refLogProbs): with w = 1 / (number of pairs) the mean of
- * -log sigmoid(beta * m). Inputs: `pairs` [P, M], `refLogProbs` [M], `weights` [P], `beta` (scalar).
+ * sum(w * softplus(-beta * m)) with m = pairs (logProbs - refLogProbs): with w = 1 / (number of pairs) the
+ * mean of -log sigmoid(beta * m). Inputs: `pairs` [P, M], `refLogProbs` [M], `weights` [P], `beta` (scalar).
  */
 export function preferenceLoss(logProbs: Value): Value {
   const { graph } = logProbs;

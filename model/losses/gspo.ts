@@ -4,10 +4,10 @@
  *     s = (π(y) / π_old(y))^(1 / |y|) = exp(mean over the response's tokens of log π - log π_old)
  *     L = max(-A·s, -A·clamp(s, 1 - clipLow, 1 + clipHigh)),   mean over a response's tokens, then over the responses
  *
- * The ratio is that of a whole response, so it is clipped whole or not at all; |y| counts the tokens that the policy wrote.
- * The gradient of a token is that of GSPO-token, -A·s / |y|: where all tokens of a response have one advantage, as without
- * `attribution: 'hard'`, it is the slope of the value above; else each goes with its own. A geometric mean moves little:
- * the clipping ranges are the paper's, 3e-4 and 4e-4 (§5.1).
+ * The ratio is that of a whole response, so it is clipped whole or not at all; |y| counts the tokens that the
+ * policy wrote. The gradient of a token is that of GSPO-token, -A·s / |y|: where all tokens of a response
+ * have one advantage, as without `attribution: 'hard'`, it is the slope of the value above; else each goes
+ * with its own. A geometric mean moves little: the clipping ranges are the paper's, 3e-4 and 4e-4 (§5.1).
  */
 import { z } from 'zod';
 import type { Value } from '../graph/graph.ts';
@@ -55,8 +55,9 @@ export const gspo = defineLoss({
 });
 
 /**
- * sum(weight * L) over the targets [M] of S responses. Inputs beside the rollouts': `means` [S, M] (1 / |y| where the token
- * belongs to the response), `responses` [M] (whose token it is), `ratioMin` and `ratioMax` (scalars).
+ * sum(weight * L) over the targets [M] of S responses. Inputs beside the rollouts': `means` [S, M] (1 / |y|
+ * where the token belongs to the response), `responses` [M] (whose token it is), `ratioMin` and `ratioMax`
+ * (scalars).
  */
 function sequenceLoss(logProbs: Value): Value {
   const { graph, shape } = logProbs;

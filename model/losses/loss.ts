@@ -1,9 +1,11 @@
 /**
- * What a loss is: its settings, the data that it reads, its graph, what is fed to the graph, and what it reports. One
- * file of this folder holds all of it; `index.ts` gives it a name. docs/losses.md shows how to write one.
+ * What a loss is: its settings, the data that it reads, its graph, what is fed to the graph, and what it
+ * reports. One file of this folder holds all of it; `index.ts` gives it a name. docs/losses.md shows how to
+ * write one.
  *
- * The batch is computed in micro-batches whose losses and gradients are added up. So a mean is a weighted sum: feeds are
- * made for the whole batch first, which is where weights come from, and then for the rows of each micro-batch.
+ * The batch is computed in micro-batches whose losses and gradients are added up. So a mean is a weighted
+ * sum: feeds are made for the whole batch first, which is where weights come from, and then for the rows of
+ * each micro-batch.
  */
 import type { z } from 'zod';
 import type { TrainSequence } from '../engine.ts';
@@ -17,8 +19,8 @@ export interface TargetSequence extends TrainSequence {
 }
 
 /**
- * `texts`: tokens and mask alone. `rollouts`: advantages and old log-probs too. `pairs`: sequences 2i and 2i + 1 are the
- * chosen and the rejected one of pair i, and both come in one micro-batch.
+ * `texts`: tokens and mask alone. `rollouts`: advantages and old log-probs too. `pairs`: sequences 2i and 2i
+ * + 1 are the chosen and the rejected one of pair i, and both come in one micro-batch.
  */
 export type LossData = 'texts' | 'rollouts' | 'pairs';
 
@@ -42,18 +44,22 @@ export interface LossDefinition<
   /** With their defaults and a line on each, which jobs show. Settings that are not here are refused. */
   readonly settings: Settings;
   readonly data: Data;
-  /** Whether it reads `refLogProbs`, which cost a pass of the reference policy over the batch; left out = never. */
+  /**
+   * Whether it reads `refLogProbs`, which cost a pass of the reference policy over the batch; left out =
+   * never.
+   */
   reference?(settings: z.output<Settings>): boolean;
   /** What of the settings the graph depends on, as plain data; numbers that are fed do not belong here. */
   variant(settings: z.output<Settings>): Variant;
   /**
-   * The loss of a micro-batch (a scalar) over log-probs and entropies [M] of its targets. Inputs that it adds to the graph
-   * are what `feeds` feeds. Where the gradient is not that of the value, `Graph.derive` states it.
+   * The loss of a micro-batch (a scalar) over log-probs and entropies [M] of its targets. Inputs that it adds
+   * to the graph are what `feeds` feeds. Where the gradient is not that of the value, `Graph.derive` states
+   * it.
    */
   graph(judged: Judged, variant: Variant): Value;
   /**
-   * For a batch, the feeds of the micro-batch of these rows; targets come row by row. Throws when data is missing. Real
-   * numbers are float64 here; the trainer rounds them to what its graph computes in.
+   * For a batch, the feeds of the micro-batch of these rows; targets come row by row. Throws when data is
+   * missing. Real numbers are float64 here; the trainer rounds them to what its graph computes in.
    */
   feeds(
     sequences: readonly TargetSequence[],

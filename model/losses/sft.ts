@@ -22,7 +22,10 @@ export const sft = defineLoss({
   trial: {},
 });
 
-/** sum(-weight * logProb). With weight 1 / (number of targets) it is the mean cross-entropy. Input: `weights` [M]. */
+/**
+ * sum(-weight * logProb). With weight 1 / (number of targets) it is the mean cross-entropy. Input: `weights`
+ * [M].
+ */
 export function crossEntropy(logProbs: Value): Value {
   const weights = logProbs.graph.input('weights', logProbs.graph.float, ['M']);
   return subtract(logProbs.graph.scalar(0), sum(multiply(weights, logProbs)));

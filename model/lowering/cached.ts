@@ -1,10 +1,11 @@
 /**
  * The network over a cache of keys and values, for generation: the same parameters, fewer and fatter nodes.
  *
- * One graph for both uses, so that weights are packed once: with one token a row (decode) it says how probable each next
- * one is; with several given ones (prefill) it ends with the last layer's keys and values. Either way a position's
- * attention is computed in the same order (cachedAttention.ts). With the weights fixed in the session, a position's
- * result does not depend on how the context was cut up, nor on the rows beside it.
+ * One graph for both uses, so that weights are packed once: with one token a row (decode) it says how
+ * probable each next one is; with several given ones (prefill) it ends with the last layer's keys and values.
+ * Either way a position's attention is computed in the same order (cachedAttention.ts). With the weights
+ * fixed in the session, a position's result does not depend on how the context was cut up, nor on the rows
+ * beside it.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
 import { decoder, type Lowering } from '../decoder.ts';
@@ -15,11 +16,12 @@ import { attended, attentionOfOne, type CachePass, cachedAttention } from './cac
 import type { Part, WeightPlan } from './weightPlan.ts';
 
 /**
- * The graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots` int32 [S]
- * (0, 1, ...); per layer `keys.i` and `values.i` [B, KV, S, headDim]; `places` int32 [B, KV, T, 3], where in the cache a
- * new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and `newValues.i` [B, KV, T, headDim];
- * `shares` [B, V], the softmax of the logits, and `peaks` [B], the highest of them. Positions are below `positionsMax`.
- * Where T is 1 `places` is not read, and may be of other sizes; where it is not, `shares` and `peaks` say nothing.
+ * The graph, to be written once the plan is filled. Inputs: `tokens` and `positions` int32 [B, T]; `slots`
+ * int32 [S] (0, 1, ...); per layer `keys.i` and `values.i` [B, KV, S, headDim]; `places` int32 [B, KV, T, 3],
+ * where in the cache a new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and
+ * `newValues.i` [B, KV, T, headDim]; `shares` [B, V], the softmax of the logits, and `peaks` [B], the highest
+ * of them. Positions are below `positionsMax`. Where T is 1 `places` is not read, and may be of other sizes;
+ * where it is not, `shares` and `peaks` say nothing.
  */
 export function cachedGraph(config: DecoderConfig, plan: WeightPlan, positionsMax: number): Graph {
   const graph = new Graph('float32');
@@ -44,7 +46,10 @@ function cachedLowering(
   const tokens = graph.input('tokens', 'int32', ['B', 'T']);
   const positions = graph.input('positions', 'int32', ['B', 'T']);
   const cache = cachePass(graph, config, positions);
-  /** From the last layer's attention on all is for the logits alone: a branch that runs where they are asked for. */
+  /**
+   * From the last layer's attention on all is for the logits alone: a branch that runs where they are asked
+   * for.
+   */
   let closeEnd: ((yields: readonly Value[]) => Branch) | null = null;
   const whole = wide(graph, positions);
   const weight = (names: readonly string[]) =>
@@ -166,8 +171,8 @@ function cut(x: Value, sizes: readonly number[]): readonly Value[] {
 }
 
 /**
- * [positions, headDim / 2]: a function of position * frequency, times the rotation's factor. The angles are rounded as
- * the sequences' graph rounds them: float32 position times float32 frequency.
+ * [positions, headDim / 2]: a function of position * frequency, times the rotation's factor. The angles are
+ * rounded as the sequences' graph rounds them: float32 position times float32 frequency.
  */
 function rotary(config: DecoderConfig, positions: number, of: (angle: number) => number): Tensor {
   const { frequencies, factor } = rotation(config);

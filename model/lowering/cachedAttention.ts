@@ -1,9 +1,9 @@
 /**
  * Attention over a cache: softmax over the position itself and the places before it, always in that order.
  *
- * The order is the same for one token a row and for several: the position itself first, then every earlier one at its
- * place in the cache. (Several are therefore put into their places before they attend.) Places beyond the context are
- * worth exactly 0, so the cache's capacity cannot be seen in a result.
+ * The order is the same for one token a row and for several: the position itself first, then every earlier
+ * one at its place in the cache. (Several are therefore put into their places before they attend.) Places
+ * beyond the context are worth exactly 0, so the cache's capacity cannot be seen in a result.
  */
 import type { Graph, Shape, Value } from '../graph/graph.ts';
 import { reshape } from '../graph/ops.ts';
@@ -35,8 +35,8 @@ export interface Attended {
 }
 
 /**
- * Queries [B, T, heads * D], keys and values [B, T, KV * D] by head. Adds the inputs `keys.i` and `values.i` and the
- * outputs `newKeys.i` and `newValues.i` of the layer.
+ * Queries [B, T, heads * D], keys and values [B, T, KV * D] by head. Adds the inputs `keys.i` and `values.i`
+ * and the outputs `newKeys.i` and `newValues.i` of the layer.
  */
 export function attended(pass: CachePass, layer: number, q: Value, k: Value, v: Value): Attended {
   const { graph, heads, kvHeads, headDim } = pass;
@@ -63,7 +63,8 @@ export function cachedAttention(pass: CachePass, inputs: Attended): Value {
 
 /** Of one token a row: the cache is read where it is. */
 export function attentionOfOne(pass: CachePass, inputs: Attended): Value {
-  // a product with a matrix of one row is summed in another order than with several, so a single query is doubled
+  // a product with a matrix of one row is summed in another order than with several, so a single query is
+  // doubled
   const doubled = pass.heads === pass.kvHeads;
   return attention(pass, inputs, doubled);
 }
@@ -143,7 +144,10 @@ function oneAndRest(graph: Graph): Value {
   );
 }
 
-/** [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]; with every row twice where it is to be doubled. */
+/**
+ * [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]; with every row twice where it is to be
+ * doubled.
+ */
 function perHead({ graph, kvHeads }: CachePass, x: Value, doubled: boolean): Value {
   const shape: Shape = ['B', kvHeads, 'TG', x.shape.at(-1) ?? 'S'];
   const flat = reshape(x, shape);

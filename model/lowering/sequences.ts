@@ -1,8 +1,8 @@
 /**
  * The network over whole sequences, as it is differentiated: right-padded tokens [B, T], nothing cached.
  *
- * Activations are flattened to [N, width] with N = B * T; heads are [B, heads, T, headDim]. The query heads that
- * share a key head are folded into the rows of one matrix, so keys and values are never repeated.
+ * Activations are flattened to [N, width] with N = B * T; heads are [B, heads, T, headDim]. The query heads
+ * that share a key head are folded into the rows of one matrix, so keys and values are never repeated.
  */
 import { type DecoderConfig, headDim } from '../config.ts';
 import type { Lowering, Residual } from '../decoder.ts';
@@ -17,7 +17,9 @@ export interface SequenceOptions {
   readonly recompute?: boolean;
   /** Low-rank adapters by the module they change; their factors are parameters (`adapterNames`). */
   readonly adapters?: ReadonlyMap<string, { readonly scale: number }>;
-  /** Rows hold several sequences, which do not see each other: inputs say where each token stands in its own. */
+  /**
+   * Rows hold several sequences, which do not see each other: inputs say where each token stands in its own.
+   */
   readonly packed?: boolean;
 }
 
@@ -26,18 +28,20 @@ export function adapterNames(module: string): readonly [string, string] {
   return [`${module}.lora_A.weight`, `${module}.lora_B.weight`];
 }
 
-/** The lowering, and the rows of the embedding that it read: their gradient is the embedding's, row by row. */
+/**
+ * The lowering, and the rows of the embedding that it read: their gradient is the embedding's, row by row.
+ */
 export interface SequenceLowering extends Lowering<Value> {
   readonly embedded: Value;
 }
 
 /**
- * Adds the inputs `tokens` int32 [B, T] and `rows` int32 [M]: the places in the flattened [B * T] that are asked
- * for, without repeats. `parameters` holds every name of `parameterShapes`; the embedding counts as a constant to
- * differentiation, and so is reached through `embedded` alone. `head` gives logits [M, V].
+ * Adds the inputs `tokens` int32 [B, T] and `rows` int32 [M]: the places in the flattened [B * T] that are
+ * asked for, without repeats. `parameters` holds every name of `parameterShapes`; the embedding counts as a
+ * constant to differentiation, and so is reached through `embedded` alone. `head` gives logits [M, V].
  *
- * `packed` adds `places` int32 [B, T], the place of each token in its sequence, and `segments` int32 [B, T], the number of that
- * sequence in its row.
+ * `packed` adds `places` int32 [B, T], the place of each token in its sequence, and `segments` int32 [B, T],
+ * the number of that sequence in its row.
  */
 export function sequenceLowering(
   graph: Graph,
@@ -148,7 +152,9 @@ function turned(graph: Graph, config: DecoderConfig, column: Value): [Value, Val
   return [of('Cos', 'cosines'), of('Sin', 'sines')];
 }
 
-/** 0 where a query may see a key, -Infinity where the key comes later, once for each folded head: [G * T, T]. */
+/**
+ * 0 where a query may see a key, -Infinity where the key comes later, once for each folded head: [G * T, T].
+ */
 function causalMask(graph: Graph, folds: number, places: Value): Value {
   const column = graph.node('Unsqueeze', [places, graph.integers([1])], ['T', 1]);
   const later = graph.node('Greater', [places, column], ['T', 'T'], { type: 'bool' });

@@ -1,12 +1,15 @@
 /**
- * Where the bytes of a graph's fixed tensors are: in the policy's own file, or in memory that is filled from it.
+ * Where the bytes of a graph's fixed tensors are: in the policy's own file, or in memory that is filled from
+ * it.
  *
- * A lowering asks for a tensor by the parameters that it is made of: one, or several of equal width joined along
- * their first axis (q, k and v as one matrix). The same request gets the same bytes, so graphs can share a plan.
+ * A lowering asks for a tensor by the parameters that it is made of: one, or several of equal width joined
+ * along their first axis (q, k and v as one matrix). The same request gets the same bytes, so graphs can
+ * share a plan.
  *
- * With a file of float32 tensors, what lies in it side by side is used where it is: the runtime maps the file, and
- * nothing is read or copied here; the little that is left goes into the graph. Without one all goes into a block,
- * which is given to the session. (The runtime takes tensors outside the graph from files or from memory, not from both.)
+ * With a file of float32 tensors, what lies in it side by side is used where it is: the runtime maps the
+ * file, and nothing is read or copied here; the little that is left goes into the graph. Without one all goes
+ * into a block, which is given to the session. (The runtime takes tensors outside the graph from files or
+ * from memory, not from both.)
  */
 import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import type { Initialiser } from '../graph/onnx.ts';

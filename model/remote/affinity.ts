@@ -1,6 +1,6 @@
 /**
- * Which server a session goes to. A session keeps its server, so that what its requests share is in that server's
- * prefix cache; new sessions go round. Remembers the sessions used last.
+ * Which server a session goes to. A session keeps its server, so that what its requests share is in that
+ * server's prefix cache; new sessions go round. Remembers the sessions used last.
  */
 const SESSIONS_MAX = 10_000;
 

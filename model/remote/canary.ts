@@ -1,9 +1,10 @@
 /**
- * Whether servers answer with the weights that they were given: fixed sequences of tokens are scored by each of them after
- * every publish, and compared with what the trainer says of them under these weights.
+ * Whether servers answer with the weights that they were given: fixed sequences of tokens are scored by each
+ * of them after every publish, and compared with what the trainer says of them under these weights.
  *
- * A label only says what a server believes. Found this way: an adapter that was loaded with another scale or not at all, an old
- * version behind a new name, a base model other than the trainer's, versions that move while others are loaded.
+ * A label only says what a server believes. Found this way: an adapter that was loaded with another scale or
+ * not at all, an old version behind a new name, a base model other than the trainer's, versions that move
+ * while others are loaded.
  */
 import { MillraceError } from '../../base/index.ts';
 import { Agreement, type Precision } from '../agreement.ts';
@@ -16,13 +17,16 @@ import type { Serving } from './serverWire.ts';
 export interface CanaryOptions {
   /** What is scored; a few hundred ordinary tokens in all. */
   readonly sequences: readonly Int32Array[];
-  /** Largest mean difference from the trainer's (nats a token); null = what the servers' arithmetic allows (agreement.ts). */
+  /**
+   * Largest mean difference from the trainer's (nats a token); null = what the servers' arithmetic allows
+   * (agreement.ts).
+   */
   readonly meanMax: number | null;
 }
 
 /**
- * What the trainer says of sequences under these weights: per sequence log-probs (nats) as `Scorer.score` gives them.
- * Null = it cannot say: it has other weights now.
+ * What the trainer says of sequences under these weights: per sequence log-probs (nats) as `Scorer.score`
+ * gives them. Null = it cannot say: it has other weights now.
  */
 export type Expected = (
   weights: Checkpoint,
@@ -32,7 +36,9 @@ export type Expected = (
 /** Log-probs of all places that count, of all sequences, one after the other. */
 type Scores = Float64Array;
 
-/** Numbers of what was scored twice may differ by this much (nats, mean) where the batch decides the rounding. */
+/**
+ * Numbers of what was scored twice may differ by this much (nats, mean) where the batch decides the rounding.
+ */
 const REPEAT_NOISE = 0.02;
 /** What the trainer's numbers have to move by before a server that did not move is found out (nats, mean). */
 const MOVED = 1e-3;
@@ -84,7 +90,10 @@ export class Canary {
     return { gaps: expected === null ? null : gaps };
   }
 
-  /** Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers beside newer ones give other numbers than before. */
+  /**
+   * Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers beside newer ones give other
+   * numbers than before.
+   */
   async unmoved(serving: Serving): Promise<void> {
     const before = this.#known.get(serving.label);
     if (before === undefined) return;

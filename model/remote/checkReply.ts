@@ -1,5 +1,6 @@
 /**
- * A server's reply before it is data: what a trainer could not learn from, or would learn wrongly from, is refused.
+ * A server's reply before it is data: what a trainer could not learn from, or would learn wrongly from, is
+ * refused.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { GenerateRequest, Generation } from '../engine.ts';
@@ -10,7 +11,10 @@ import type { Generated, Serving } from './serverWire.ts';
 
 /** What SGLang calls the weights that it was started with. */
 const AT_START = 'default';
-/** Where the vocabulary is not known: what is no id of any, and has no place among tokens as they are kept (32 bits). */
+/**
+ * Where the vocabulary is not known: what is no id of any, and has no place among tokens as they are kept (32
+ * bits).
+ */
 const ANY_VOCABULARY = 2 ** 31;
 /** A log-prob of 0 may come out of half precision as a little more than that. */
 const ROUNDING = 1e-3;
@@ -24,9 +28,9 @@ export interface Expected {
 }
 
 /**
- * What was generated, its log-probs at most 0. Throws when tokens are not ids of the vocabulary or more than were asked
- * for, and when log-probs are missing, not finite or positive; the server is then asked another time. Fails with
- * `WEIGHTS_LOST` (the weights of its start answered) and `WEIGHTS_UNKNOWN` (others did).
+ * What was generated, its log-probs at most 0. Throws when tokens are not ids of the vocabulary or more than
+ * were asked for, and when log-probs are missing, not finite or positive; the server is then asked another
+ * time. Fails with `WEIGHTS_LOST` (the weights of its start answered) and `WEIGHTS_UNKNOWN` (others did).
  */
 export function checked(made: Generated, expected: Expected): Generated {
   const { tokens, logProbs, topLogProbs } = made;
@@ -91,9 +95,9 @@ export interface MadeBy {
 }
 
 /**
- * The reply as a generation. Where it ends is decided here, by the tokens: a server that looks for stop texts in what it has decoded may go
- * on a few tokens behind one, and what comes after is dropped. Fails with code `MODEL_REPLY` when the server ended, or
- * went on, where the request does not say so.
+ * The reply as a generation. Where it ends is decided here, by the tokens: a server that looks for stop texts
+ * in what it has decoded may go on a few tokens behind one, and what comes after is dropped. Fails with code
+ * `MODEL_REPLY` when the server ended, or went on, where the request does not say so.
  */
 export function generationOf(
   made: Generated,
@@ -127,7 +131,10 @@ export function generationOf(
   };
 }
 
-/** Whether a server ended where the request does not say so: before the most tokens, at no stop token, with no stop text completed. */
+/**
+ * Whether a server ended where the request does not say so: before the most tokens, at no stop token, with no
+ * stop text completed.
+ */
 export function endedUnasked(
   { tokens }: Generated,
   request: GenerateRequest,
@@ -136,7 +143,10 @@ export function endedUnasked(
   return tokens.length < request.maxTokens && endOf(tokens, request, tokenBytes) === null;
 }
 
-/** How many tokens there are up to the first that ends the generation, and the stop text that it completes; null = none does. */
+/**
+ * How many tokens there are up to the first that ends the generation, and the stop text that it completes;
+ * null = none does.
+ */
 function endOf(
   tokens: readonly number[],
   { tokens: context, stopTokens, stopTexts = [], stopTextsFrom = context.length }: GenerateRequest,

@@ -1,10 +1,11 @@
 /**
- * Which weights the servers hold, and which are asked for: publishing, replacing, retiring, and the way back where a server lost them.
+ * Which weights the servers hold, and which are asked for: publishing, replacing, retiring, and the way back
+ * where a server lost them.
  *
  * Holds true:
- * - a request that has entered is answered by the weights that it was given: they are asked for by name, or nothing is under way
- *   while weights are replaced; a server that says it answered with others is an error, and what was published is compared with
- *   the trainer (canary.ts);
+ * - a request that has entered is answered by the weights that it was given: they are asked for by name, or
+ *   nothing is under way while weights are replaced; a server that says it answered with others is an error,
+ *   and what was published is compared with the trainer (canary.ts);
  * - loads are made one after the other;
  * - an adapter that nobody asks for any more is unloaded, the last one when the engine is closed.
  */
@@ -117,7 +118,10 @@ export class HeldWeights {
     return loaded;
   }
 
-  /** The weights to ask for, the request counted among theirs in the same moment: none slips past a replacement. */
+  /**
+   * The weights to ask for, the request counted among theirs in the same moment: none slips past a
+   * replacement.
+   */
   async enter(signal: AbortSignal | undefined): Promise<HeldTarget> {
     while (this.#replacing !== null) await this.#replacing;
     signal?.throwIfAborted();
@@ -205,8 +209,8 @@ export class HeldWeights {
   }
 
   /**
-   * Requests for the base model end before a second adapter is loaded: a vLLM (0.32) that has two of them computes the base
-   * model's log-probs wrongly in a batch with the second.
+   * Requests for the base model end before a second adapter is loaded: a vLLM (0.32) that has two of them
+   * computes the base model's log-probs wrongly in a batch with the second.
    */
   async #baseIdle(): Promise<void> {
     const base = this.#target;
@@ -237,8 +241,9 @@ export class HeldWeights {
   }
 
   /**
-   * Weights that are not what they should be are published once more, in case a server has mixed something up; those that a server
-   * does not have when they are looked at (it was restarted since it took them), a few times.
+   * Weights that are not what they should be are published once more, in case a server has mixed something
+   * up; those that a server does not have when they are looked at (it was restarted since it took them), a
+   * few times.
    */
   async #publish(publishing: Publishing, weights: Checkpoint): Promise<HeldTarget> {
     for (let wrong = 0, lost = 0; ; ) {

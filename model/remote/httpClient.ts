@@ -1,8 +1,9 @@
 /**
  * One JSON request to one model server, and what came of it.
  *
- * Holds true: the key stands in the Authorization header and nowhere else, and no kept secret is in a reply that is handed on. Failures
- * that another try may cure are data; a wrong key, model name or path is an error. What bounds a request is in base/http/exchange.ts.
+ * Holds true: the key stands in the Authorization header and nowhere else, and no kept secret is in a reply
+ * that is handed on. Failures that another try may cure are data; a wrong key, model name or path is an
+ * error. What bounds a request is in base/http/exchange.ts.
  */
 
 import {
@@ -75,7 +76,10 @@ export class HttpClient {
     this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
-  /** Rejects with the signal's reason, or with code `MODEL_ACCESS`, or `MODEL_REPLY` where it answers NaN; everything else is an outcome. */
+  /**
+   * Rejects with the signal's reason, or with code `MODEL_ACCESS`, or `MODEL_REPLY` where it answers NaN;
+   * everything else is an outcome.
+   */
   async ask({ url, body, plain = false }: JsonRequest, signal: AbortSignal): Promise<Outcome> {
     const content = body === undefined ? undefined : JSON.stringify(body);
     try {

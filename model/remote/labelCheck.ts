@@ -1,8 +1,8 @@
 /**
  * Which weights a server has, where it does not say so with each answer: it is asked after each answer.
  *
- * A label that is still there afterwards was there all the time, for a server that is restarted forgets it. Answers that
- * come meanwhile share the next question.
+ * A label that is still there afterwards was there all the time, for a server that is restarted forgets it.
+ * Answers that come meanwhile share the next question.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { ServerPool } from './serverPool.ts';

@@ -1,6 +1,6 @@
 /**
- * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may have been
- * started differently.
+ * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may
+ * have been started differently.
  */
 import { draws, hasCode, MillraceError } from '../../base/index.ts';
 import type { Precision } from '../agreement.ts';
@@ -9,14 +9,19 @@ import { isLabel } from './publish.ts';
 import type { PoolResult } from './serverPool.ts';
 import type { ServerFacts, Serving } from './serverWire.ts';
 
-/** Log-probs of the same token may differ by this much between two calls, for the rounding of half precision. */
+/**
+ * Log-probs of the same token may differ by this much between two calls, for the rounding of half precision.
+ */
 const PROBE_TOLERANCE = 0.05;
 /** Highest log-probs that differ by less than this show no temperature. */
 const FLAT = 0.3;
 /** Tokens that have to come out alike where a seed decides them. */
 const SEEDED_TOKENS = 16;
 
-/** Contexts to try servers out with when nobody gives better ones: ids that are ordinary tokens of most vocabularies. */
+/**
+ * Contexts to try servers out with when nobody gives better ones: ids that are ordinary tokens of most
+ * vocabularies.
+ */
 export function ordinaryContexts(vocabSize = 32): readonly Int32Array[] {
   const [low, high] = [Math.floor(vocabSize / 20), Math.max(2, Math.floor(vocabSize / 2))];
   return Array.from({ length: 4 }, (_, context) => {
@@ -49,8 +54,8 @@ export async function contextMaxOf({ pool, wire }: TokenServers): Promise<number
 }
 
 /**
- * Fails with code `MODEL_OTHER` when a server does not serve the model. Gives, by server, the adapters that runs left behind
- * on it (by their names).
+ * Fails with code `MODEL_OTHER` when a server does not serve the model. Gives, by server, the adapters that
+ * runs left behind on it (by their names).
  */
 export async function checkModels(
   servers: TokenServers,
@@ -93,7 +98,9 @@ export function precisionOf(facts: readonly ServerFacts[]): Precision {
   return dtypes.some((dtype) => dtype !== null && dtype !== 'float32') ? 'lower' : 'unknown';
 }
 
-/** Fails with code `WEIGHTS_REFUSED` where a server would not have all of the weights that replace its own. */
+/**
+ * Fails with code `WEIGHTS_REFUSED` where a server would not have all of the weights that replace its own.
+ */
 export function checkReplaceable(
   { pool, wire }: TokenServers,
   model: { readonly tied: boolean },
@@ -108,8 +115,9 @@ export function checkReplaceable(
 }
 
 /**
- * Fails with code `MODEL_OTHER` when the weights that a server was started with were replaced by a run (its label says so): what lies
- * over a base model, adapters or nothing, would lie over another one. A server that has no labels, or hides them, passes.
+ * Fails with code `MODEL_OTHER` when the weights that a server was started with were replaced by a run (its
+ * label says so): what lies over a base model, adapters or nothing, would lie over another one. A server that
+ * has no labels, or hides them, passes.
  */
 export async function checkUnreplaced(servers: TokenServers): Promise<void> {
   const { pool, wire } = servers;
@@ -129,12 +137,15 @@ export async function checkUnreplaced(servers: TokenServers): Promise<void> {
   });
 }
 
-/** What is known of the temperature in reported log-probs. `unknown`: the distributions that were tried are flat. */
+/**
+ * What is known of the temperature in reported log-probs. `unknown`: the distributions that were tried are
+ * flat.
+ */
 export type Tempered = 'yes' | 'no' | 'unknown';
 
 /**
- * Whether the highest log-probs after several contexts change with the temperature: then they are not those of
- * temperature 1. One server that does so is enough.
+ * Whether the highest log-probs after several contexts change with the temperature: then they are not those
+ * of temperature 1. One server that does so is enough.
  */
 export async function temperedOf(
   servers: TokenServers,
@@ -212,7 +223,8 @@ export async function seedsHold(
 }
 
 /**
- * Fails with code `MODEL_OTHER` when a server refuses the last token of the policy's vocabulary: its model has a smaller one.
+ * Fails with code `MODEL_OTHER` when a server refuses the last token of the policy's vocabulary: its model
+ * has a smaller one.
  */
 export async function checkVocabulary(servers: TokenServers, serving: Serving): Promise<void> {
   const { vocabSize, pool } = servers;
@@ -246,8 +258,9 @@ export interface EncodedText {
 }
 
 /**
- * Whether each server encodes the texts as here; a line for one that does not. It is no error: requests are tokens, so the server's own
- * tokenizer is not used, and some servers read tokenizer.json otherwise than it says. One without such a route is not judged.
+ * Whether each server encodes the texts as here; a line for one that does not. It is no error: requests are
+ * tokens, so the server's own tokenizer is not used, and some servers read tokenizer.json otherwise than it
+ * says. One without such a route is not judged.
  */
 export async function compareTokenizers(
   { pool, wire }: TokenServers,

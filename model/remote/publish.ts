@@ -1,12 +1,13 @@
 /**
  * How new weights reach the servers: by adapter, from disk, or by a route of one's own.
  *
- * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's layout
- * (servedFolders.ts writes them). A server is told only when the folder is there and whole: a bad one ends some servers.
+ * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's
+ * layout (servedFolders.ts writes them). A server is told only when the folder is there and whole: a bad one
+ * ends some servers.
  *
- * A server that is away while others take the weights does without them: it shows that it lacks them when it is back, and is
- * given them then. Where it would not show, publishing is all or nothing. A server that answers and does not take them fails the whole
- * with code `WEIGHTS_REFUSED`.
+ * A server that is away while others take the weights does without them: it shows that it lacks them when it
+ * is back, and is given them then. Where it would not show, publishing is all or nothing. A server that
+ * answers and does not take them fails the whole with code `WEIGHTS_REFUSED`.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
@@ -24,18 +25,21 @@ export interface Servers {
 export type Published = Omit<Serving, 'model'>;
 
 /**
- * A way to bring weights to servers. `publish` fails with code `WEIGHTS_REFUSED` when one of them does not take the
- * weights.
+ * A way to bring weights to servers. `publish` fails with code `WEIGHTS_REFUSED` when one of them does not
+ * take the weights.
  */
 export interface Publishing {
   /**
-   * True = weights are replaced in place: nothing may be under way meanwhile, and a failure half way leaves servers with
-   * different weights. False = the new weights stand beside the old ones.
+   * True = weights are replaced in place: nothing may be under way meanwhile, and a failure half way leaves
+   * servers with different weights. False = the new weights stand beside the old ones.
    */
   readonly replaces: boolean;
   /** Where servers say which weights they have, if not with each answer. */
   readonly label?: LabelWire;
-  /** Weights that replace others on servers: told all of them. Those that stand beside others: told those that are there. */
+  /**
+   * Weights that replace others on servers: told all of them. Those that stand beside others: told those that
+   * are there.
+   */
   publish(weights: Checkpoint, servers: Servers): Promise<Published>;
   /** Nobody asks for these any more. */
   retire(published: Published, servers: Servers, options?: AskOptions): Promise<void>;
@@ -45,8 +49,8 @@ export interface Publishing {
 export type Publisher = (wire: ServerWire) => Publishing;
 
 /**
- * Path of the folder of these weights, as the servers see it; it is there and whole. For `publishAdapter` null = they are the base
- * model itself, which the servers were started with.
+ * Path of the folder of these weights, as the servers see it; it is there and whole. For `publishAdapter`
+ * null = they are the base model itself, which the servers were started with.
  */
 export type FolderOf = (weights: Checkpoint) => string | null | Promise<string | null>;
 
@@ -83,7 +87,8 @@ export function publishAdapter(folder: FolderOf): Publisher {
         const request = adapters.load(label, path);
         const load = async (at: number, options?: AskOptions) => {
           const result = await servers.ask(at, request, options);
-          // A name that carries the digest stands for these very weights: an earlier try, or an earlier start, loaded them.
+          // A name that carries the digest stands for these very weights: an earlier try, or an earlier
+          // start, loaded them.
           const isThere =
             result.kind === 'refused' &&
             weights.digest !== null &&

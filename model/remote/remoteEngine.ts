@@ -1,15 +1,16 @@
 /**
- * The policy on inference servers: token ids to vLLM, SGLang or another server (its wire), token ids and log-probs back.
+ * The policy on inference servers: token ids to vLLM, SGLang or another server (its wire), token ids and
+ * log-probs back.
  *
- * Keeps the contract of `PolicyEngine` as the embedded engine does, with two differences that lie in the servers: the same
- * request gives the same tokens only as far as the server's arithmetic does not depend on what else it computes, and
- * `load` asks all servers to take weights from a folder that they can read.
+ * Keeps the contract of `PolicyEngine` as the embedded engine does, with two differences that lie in the
+ * servers: the same request gives the same tokens only as far as the server's arithmetic does not depend on
+ * what else it computes, and `load` asks all servers to take weights from a folder that they can read.
  *
  * Holds true:
  * - a generation is made by the weights whose version it says (heldWeights.ts);
  * - a restarted server is given its weights again, where it shows that it has lost them;
- * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were started, so it
- *   is tried out at the beginning, and sampling for which they would be wrong is refused.
+ * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were
+ *   started, so it is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { AgreementRule, Precision } from '../agreement.ts';
@@ -61,13 +62,21 @@ export interface RemoteEngineOptions extends PoolOptions {
   readonly version?: number;
   /** Longest context in tokens; asked from the servers when left out. */
   readonly contextMax?: number;
-  /** Whether the policy's output head is its embeddings (default: no): some servers cannot replace such weights. */
+  /**
+   * Whether the policy's output head is its embeddings (default: no): some servers cannot replace such
+   * weights.
+   */
   readonly tied?: boolean;
-  /** Tokens of the vocabulary: a reply with an id that is not below it is refused. Left out = any id is taken. */
+  /**
+   * Tokens of the vocabulary: a reply with an id that is not below it is refused. Left out = any id is taken.
+   */
   readonly vocabSize?: number;
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
   readonly tokenBytes?: TokenBytes;
-  /** Texts as they are encoded here: a server that encodes them otherwise is told of. None are compared when left out. */
+  /**
+   * Texts as they are encoded here: a server that encodes them otherwise is told of. None are compared when
+   * left out.
+   */
   readonly texts?: readonly EncodedText[];
   /** Contexts of ordinary tokens to try the servers out with; drawn from the vocabulary when left out. */
   readonly probes?: readonly Int32Array[];
@@ -93,9 +102,10 @@ interface Found {
 /**
  * A `PolicyEngine` on one or more inference servers.
  *
- * `generate` fails with `MODEL_DOWN` when no server answers, `MODEL_REFUSED` or `MODEL_ACCESS` when one refuses,
- * `MODEL_UNSUPPORTED` for what servers cannot do (entropies), `MODEL_LOG_PROBS` where the log-probs would
- * not be the policy's, `WEIGHTS_UNKNOWN` before the first `load`; `load` with `WEIGHTS_REFUSED`, `WEIGHTS_WRONG` or `DIGEST`.
+ * `generate` fails with `MODEL_DOWN` when no server answers, `MODEL_REFUSED` or `MODEL_ACCESS` when one
+ * refuses, `MODEL_UNSUPPORTED` for what servers cannot do (entropies), `MODEL_LOG_PROBS` where the log-probs
+ * would not be the policy's, `WEIGHTS_UNKNOWN` before the first `load`; `load` with `WEIGHTS_REFUSED`,
+ * `WEIGHTS_WRONG` or `DIGEST`.
  */
 export class RemoteEngine implements PolicyEngine {
   readonly contextMax: number;
@@ -131,7 +141,8 @@ export class RemoteEngine implements PolicyEngine {
 
   /**
    * Asks every server what it serves, and tries it out. Rejects when one of them does not answer, with code
-   * `MODEL_OTHER` when it has another model, `WEIGHTS_REFUSED` when it could not take all of a new version's weights, and with `USAGE` where servers of this wire cannot be published to as asked.
+   * `MODEL_OTHER` when it has another model, `WEIGHTS_REFUSED` when it could not take all of a new version's
+   * weights, and with `USAGE` where servers of this wire cannot be published to as asked.
    */
   static async create(options: RemoteEngineOptions): Promise<RemoteEngine> {
     const { wire, vocabSize, report = () => undefined } = options;
@@ -180,9 +191,9 @@ export class RemoteEngine implements PolicyEngine {
   }
 
   /**
-   * All servers serve these weights when it resolves; those that are away take them when they are back. Refuses (and goes on with
-   * what it has, where weights stand beside each other) when a server does not take them or does not answer as they would,
-   * or when the file here has another digest.
+   * All servers serve these weights when it resolves; those that are away take them when they are back.
+   * Refuses (and goes on with what it has, where weights stand beside each other) when a server does not take
+   * them or does not answer as they would, or when the file here has another digest.
    */
   load(weights: Checkpoint): Promise<void> {
     return this.#held.load(weights);
@@ -283,7 +294,8 @@ export class RemoteEngine implements PolicyEngine {
       const asked = { ...request, maxTokens };
       const { tokenBytes } = this.#options;
       const first = await this.#ask(asked, serving, signal);
-      // vLLM finds stop texts in a prompt that ends within a character: its decoder then repeats the prompt. We need not be told.
+      // vLLM finds stop texts in a prompt that ends within a character: its decoder then repeats the prompt.
+      // We need not be told.
       const misled = (asked.stopTexts ?? []).length > 0 && endedUnasked(first, asked, tokenBytes);
       const made = misled ? await this.#ask({ ...asked, stopTexts: [] }, serving, signal) : first;
       this.#generatedTokens += made.tokens.length;

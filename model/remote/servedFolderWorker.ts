@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that writes what servers load (servedFolders.ts): tensors are read, narrowed and hashed here, away
- * from the event loop.
+ * Entry of the thread that writes what servers load (servedFolders.ts): tensors are read, narrowed and hashed
+ * here, away from the event loop.
  */
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -93,7 +93,10 @@ async function writeServedPolicy(
   }
 }
 
-/** What `writeFolder` takes from the first policy's folder: everything, or of one without a configuration the tokenizer. */
+/**
+ * What `writeFolder` takes from the first policy's folder: everything, or of one without a configuration the
+ * tokenizer.
+ */
 async function carriedFrom(like: string | null): Promise<{ like?: string; tokenizer?: string }> {
   if (like === null) return {};
   const names = await readdir(like).catch((): string[] => []);

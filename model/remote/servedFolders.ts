@@ -1,10 +1,11 @@
 /**
- * What servers load: for each version a folder on a disk that they share, in the layout of Hugging Face (a whole policy) or of
- * PEFT (an adapter).
+ * What servers load: for each version a folder on a disk that they share, in the layout of Hugging Face (a
+ * whole policy) or of PEFT (an adapter).
  *
- * Holds true: a folder is written beside its place, read back, and renamed, so that a path that a server is told is always
- * whole; writing and reading happen in another thread; a folder that is there already is used only when it was made of the
- * same weights and nothing in it has changed. Folders of versions long gone are deleted.
+ * Holds true: a folder is written beside its place, read back, and renamed, so that a path that a server is
+ * told is always whole; writing and reading happen in another thread; a folder that is there already is used
+ * only when it was made of the same weights and nothing in it has changed. Folders of versions long gone are
+ * deleted.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -31,7 +32,10 @@ export interface ServedFoldersOptions {
   readonly share: string;
   /** The same folder as the servers see it; `share` when left out. */
   readonly seenAs?: string;
-  /** Hugging Face folder of the first policy: its tokenizer, template and settings are carried along, if it is one. */
+  /**
+   * Hugging Face folder of the first policy: its tokenizer, template and settings are carried along, if it is
+   * one.
+   */
   readonly like?: string;
   /** The first policy as the servers know it, for the adapter's `base_model_name_or_path`. */
   readonly base?: string;
@@ -44,9 +48,10 @@ export interface ServedFoldersOptions {
 /** Folders of versions, written when they are asked for. */
 export interface ServedFolders {
   /**
-   * The folder of these weights as the servers see it, written where it is not there; null when a whole policy is asked for as an
-   * adapter and it is the first version: the one that the servers were started with. Rejects with `WEIGHTS_REFUSED` when they
-   * cannot be written as that, `CHECKPOINT` or `DIGEST` when they cannot be read.
+   * The folder of these weights as the servers see it, written where it is not there; null when a whole
+   * policy is asked for as an adapter and it is the first version: the one that the servers were started
+   * with. Rejects with `WEIGHTS_REFUSED` when they cannot be written as that, `CHECKPOINT` or `DIGEST` when
+   * they cannot be read.
    */
   of(weights: Checkpoint): Promise<string | null>;
   close(): Promise<void>;

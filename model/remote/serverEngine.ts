@@ -1,5 +1,6 @@
 /**
- * The policy on inference servers by settings: `engine.server=vllm engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
+ * The policy on inference servers by settings: `engine.server=vllm
+ * engine.urls=http://gpu1:8000,http://gpu2:8000 engine.publish=adapter`.
  */
 
 import { join, resolve } from 'node:path';
@@ -100,8 +101,8 @@ export interface ServerPlace {
 }
 
 /**
- * The engine, its servers tried out. With `publish: 'none'` it serves what they have, as version 0; else nothing is generated
- * before the first `load`. Rejects like `RemoteEngine.create`.
+ * The engine, its servers tried out. With `publish: 'none'` it serves what they have, as version 0; else
+ * nothing is generated before the first `load`. Rejects like `RemoteEngine.create`.
  */
 export async function serverEngine(
   server: ServerName,
@@ -128,7 +129,8 @@ export async function serverEngine(
     report: print,
     tokenBytes: tokenBytes(tokenizer),
     probes,
-    // Who has the policy compares its log-probs; who has a tokenizer alone sees here whether it is the right one.
+    // Who has the policy compares its log-probs; who has a tokenizer alone sees here whether it is the right
+    // one.
     ...(policy === null
       ? { texts: TEXTS.map((text) => ({ text, tokens: tokenizer.encode(text, { tags: false }) })) }
       : {}),

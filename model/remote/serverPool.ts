@@ -1,10 +1,11 @@
 /**
- * Several equal model servers behind one `ask`: sticky sessions, tries, back-off, a bound on what is under way.
+ * Several equal model servers behind one `ask`: sticky sessions, tries, back-off, a bound on what is under
+ * way.
  *
  * A request tries its session's server up to four times, waiting longer each time (and at least as long as
- * `Retry-After` says), then each other server once; the one that answers is the session's from then on. This is the
- * client pool of ET-Agent §3. Where none is there and `awayMaxMs` is set, the request goes round until one is, or for
- * that long: a server takes minutes to start.
+ * `Retry-After` says), then each other server once; the one that answers is the session's from then on. This
+ * is the client pool of ET-Agent §3. Where none is there and `awayMaxMs` is set, the request goes round until
+ * one is, or for that long: a server takes minutes to start.
  */
 import { setMaxListeners } from 'node:events';
 import { Absence, MODEL_SERVER, serverAddress, wholeSeconds } from '../../base/http/index.ts';
@@ -38,7 +39,10 @@ export interface PoolOptions {
   readonly triesMax?: number;
   /** Wait after the first failed try; doubles each time (default 500). */
   readonly backoffMs?: number;
-  /** How long a request waits for a server when none is there or has time (default 0: it fails after its tries). */
+  /**
+   * How long a request waits for a server when none is there or has time (default 0: it fails after its
+   * tries).
+   */
   readonly awayMaxMs?: number;
   /** A line for the person who watches, while no server is there. */
   readonly report?: Report;

@@ -1,8 +1,9 @@
 /**
- * A server's wire: what a kind of inference server is asked and what it answers, as a value. Those that settings choose are in
- * `wires/`; `RemoteEngine` takes any other.
+ * A server's wire: what a kind of inference server is asked and what it answers, as a value. Those that
+ * settings choose are in `wires/`; `RemoteEngine` takes any other.
  *
- * A wire is pure: it makes bodies and reads replies. Who is asked how often, and what is believed, is not its business.
+ * A wire is pure: it makes bodies and reads replies. Who is asked how often, and what is believed, is not its
+ * business.
  */
 import type { GenerateRequest } from '../engine.ts';
 import { type Sampling, samplingIn } from '../sampling.ts';
@@ -14,7 +15,10 @@ export interface Serving {
   readonly model: string;
   /** Name of the adapter over it; null = the base model itself, whatever its weights are now. */
   readonly adapter: string | null;
-  /** Unlike any other weights': keeps caches of different weights apart. Empty for those that the servers began with. */
+  /**
+   * Unlike any other weights': keeps caches of different weights apart. Empty for those that the servers
+   * began with.
+   */
   readonly label: string;
   /** The servers were told this label, and their wire reads it from each answer. */
   readonly reported?: boolean;
@@ -26,7 +30,10 @@ export interface Generated {
   readonly tokens: readonly number[];
   /** In nats. */
   readonly logProbs: readonly number[];
-  /** Per token the highest log-probs in falling order and the sampled one's where it is not among them; or empty. */
+  /**
+   * Per token the highest log-probs in falling order and the sampled one's where it is not among them; or
+   * empty.
+   */
   readonly topLogProbs: readonly (readonly number[])[];
   /** Prompt tokens that were computed, not found in a cache. */
   readonly prefillTokens: number;
@@ -41,7 +48,9 @@ export interface WireRequest {
   readonly body: unknown;
 }
 
-/** Requests to one kind of server and its replies. Write one to use another server (docs/extending/wire.md). */
+/**
+ * Requests to one kind of server and its replies. Write one to use another server (docs/extending/wire.md).
+ */
 export interface ServerWire {
   /** As people call the server, for messages. */
   readonly name: string;
@@ -57,11 +66,18 @@ export interface ServerWire {
   readonly text?: TextExtensions;
   /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
   readonly contextMax?: ContextMaxWire;
-  /** How given tokens are scored; left out = what is published cannot be compared with the trainer's (canary.ts). */
+  /**
+   * How given tokens are scored; left out = what is published cannot be compared with the trainer's
+   * (canary.ts).
+   */
   readonly score?: ScoreWire;
-  /** How a server encodes a text; left out = that it has another tokenizer than the policy's shows nowhere. */
+  /**
+   * How a server encodes a text; left out = that it has another tokenizer than the policy's shows nowhere.
+   */
   readonly tokenize?: TokenizeWire;
-  /** Where a server says which models and adapters it has; left out = a wrong name shows at the first request. */
+  /**
+   * Where a server says which models and adapters it has; left out = a wrong name shows at the first request.
+   */
   readonly models?: ModelsWire;
   /** Where a server says how it computes; left out = its arithmetic is not known. */
   readonly facts?: FactsWire;
@@ -101,7 +117,10 @@ export interface FactsWire {
 /** A request for the log-probs of given tokens, and how its reply is read. */
 export interface ScoreWire {
   request(tokens: readonly number[], serving: Serving): WireRequest;
-  /** Per token its log-prob (nats) at temperature 1 after those before it; place 0 is not read. Throws on another shape. */
+  /**
+   * Per token its log-prob (nats) at temperature 1 after those before it; place 0 is not read. Throws on
+   * another shape.
+   */
   read(body: unknown, tokens: readonly number[]): readonly number[];
 }
 
@@ -140,14 +159,17 @@ export interface AdapterWire {
   isLoaded(reason: string): boolean;
 }
 
-/** The requests that replace all weights by those in `folder`, a path that the server can read; one after the other. */
+/**
+ * The requests that replace all weights by those in `folder`, a path that the server can read; one after the
+ * other.
+ */
 export interface ReplacementWire {
   load(label: string, folder: string): WireRequest | readonly WireRequest[];
   /** The server remembers the label and says it with each answer. */
   readonly reported: boolean;
   /**
-   * Where a server that does not say it with each answer says the label; a server that was restarted says another. Left out
-   * = whether it was cannot be told.
+   * Where a server that does not say it with each answer says the label; a server that was restarted says
+   * another. Left out = whether it was cannot be told.
    */
   readonly label?: LabelWire;
   /** What a server has to be started with for these routes; for messages. */

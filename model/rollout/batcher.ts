@@ -1,10 +1,10 @@
 /**
  * Continuous batching: every step draws one token for each active row; a row that ends makes room at once.
  *
- * Active rows are rows [0, n) of the cache, without gaps. A new row copies the longest prefix that another row
- * or a kept context already has, the rest of its context is prefilled, and it joins the next step. Which rows
- * share a step, and what was copied, cannot be seen in a row's tokens or log-probs (the promise of `Forward`
- * plus draws that are keyed by place).
+ * Active rows are rows [0, n) of the cache, without gaps. A new row copies the longest prefix that another
+ * row or a kept context already has, the rest of its context is prefilled, and it joins the next step. Which
+ * rows share a step, and what was copied, cannot be seen in a row's tokens or log-probs (the promise of
+ * `Forward` plus draws that are keyed by place).
  */
 import { messageOf } from '../../base/index.ts';
 import type { GenerateRequest } from '../engine.ts';
@@ -89,9 +89,9 @@ export class Batcher {
   }
 
   /**
-   * Go on with another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep their tokens
-   * and enter again, before those that wait: their contexts are computed from scratch, so that what follows is what the new
-   * model says.
+   * Go on with another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep
+   * their tokens and enter again, before those that wait: their contexts are computed from scratch, so that
+   * what follows is what the new model says.
    */
   replace(forward: Forward, version: number): void {
     const active = this.#rows.splice(0);
@@ -109,7 +109,10 @@ export class Batcher {
     this.#version = version;
   }
 
-  /** Put a request in line, behind those of its priority. Throws when a token is not in the vocabulary: it would fail its whole batch. */
+  /**
+   * Put a request in line, behind those of its priority. Throws when a token is not in the vocabulary: it
+   * would fail its whole batch.
+   */
   submit(id: number, request: GenerateRequest): void {
     const { vocabSize } = this.#forward;
     const alien = request.tokens.find((token) => !(token >= 0 && token < vocabSize));
@@ -224,7 +227,9 @@ export class Batcher {
     return best;
   }
 
-  /** Copy prefixes into the next free rows, then compute the rest: longest first, so that widths are alike. */
+  /**
+   * Copy prefixes into the next free rows, then compute the rest: longest first, so that widths are alike.
+   */
   async #enter(newcomers: { row: Row; source: Source }[]): Promise<void> {
     const first = this.#rows.length;
     const missing = (each: { row: Row; source: Source }) =>

@@ -1,5 +1,6 @@
 /**
- * Entry of the thread that computes digests: weights are checked here while the rollout worker makes a model of them.
+ * Entry of the thread that computes digests: weights are checked here while the rollout worker makes a model
+ * of them.
  */
 
 import { serve } from '../../base/index.ts';

@@ -23,7 +23,10 @@ import type { OpenArgument } from './rolloutWorker.ts';
 import type { TokenBytes } from './tokenBytes.ts';
 
 export interface EmbeddedEngineOptions {
-  /** Path of the first weights (a policy file or a Hugging Face folder), or a checkpoint with version and digest. */
+  /**
+   * Path of the first weights (a policy file or a Hugging Face folder), or a checkpoint with version and
+   * digest.
+   */
   readonly weights: string | Checkpoint;
   /** What computes; the CPU by default, and only its bits are promised. Tried out first. */
   readonly provider?: Provider;
@@ -56,8 +59,8 @@ export interface EmbeddedEngineStats extends EngineStats {
 const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 0, steps: 0 };
 
 /**
- * A `PolicyEngine` on ONNX Runtime in a worker thread. On the CPU the same request gives the same bits, whatever else
- * is generated beside it.
+ * A `PolicyEngine` on ONNX Runtime in a worker thread. On the CPU the same request gives the same bits,
+ * whatever else is generated beside it.
  */
 export class EmbeddedEngine implements PolicyEngine {
   readonly contextMax: number;
@@ -84,8 +87,8 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   /**
-   * Start the worker and load the first weights. Rejects when they cannot be read, and with code `PROVIDER` when the
-   * provider is not there or does not compute what the CPU does.
+   * Start the worker and load the first weights. Rejects when they cannot be read, and with code `PROVIDER`
+   * when the provider is not there or does not compute what the CPU does.
    */
   static async create(options: EmbeddedEngineOptions): Promise<EmbeddedEngine> {
     const { weights, threads, rowsMax = 128, waitingMax = 4096, contextMax = 512 } = options;
@@ -153,8 +156,8 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   /**
-   * Refuses (and keeps the policy it has) when the file is missing or damaged (code `CHECKPOINT`), has another digest
-   * (`DIGEST`) or does not fit.
+   * Refuses (and keeps the policy it has) when the file is missing or damaged (code `CHECKPOINT`), has
+   * another digest (`DIGEST`) or does not fit.
    */
   async load(weights: Checkpoint): Promise<void> {
     if (this.#closed) throw new Error('the engine is closed: create another one');

@@ -1,5 +1,6 @@
 /**
- * Keys and values of many contexts, one row each, in one Float32Array a layer: [row, kvHead, position, headDim].
+ * Keys and values of many contexts, one row each, in one Float32Array a layer: [row, kvHead, position,
+ * headDim].
  *
  * The stride over positions (`capacity`) can grow and shrink in place, so that the arrays handed to the model
  * are a contiguous view with no unused tail; the arrays themselves are allocated once, at the largest
@@ -69,7 +70,9 @@ export class KvCache {
     return { keys: this.#keys.map(cut), values: this.#values.map(cut) };
   }
 
-  /** Store the first `count` new positions of batch row `source` (of `width`) in `row`, from `position` on. */
+  /**
+   * Store the first `count` new positions of batch row `source` (of `width`) in `row`, from `position` on.
+   */
   write(
     row: number,
     position: number,

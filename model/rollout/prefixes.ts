@@ -1,5 +1,6 @@
 /**
- * Contexts that are no longer active but whose keys and values are kept, in case a later request begins alike.
+ * Contexts that are no longer active but whose keys and values are kept, in case a later request begins
+ * alike.
  *
  * The next turn of a conversation, the other members of a group and a branch are all the same thing here: a
  * request with a long common prefix. A full store gives up the slot that was used longest ago.

@@ -1,5 +1,6 @@
 /**
- * One request while it is generated: its tokens so far, and how many of them have keys and values in the cache.
+ * One request while it is generated: its tokens so far, and how many of them have keys and values in the
+ * cache.
  *
  * Between steps every active row has all tokens but the last one cached; a step pushes that last token and
  * draws the next.
@@ -66,7 +67,10 @@ export class Row {
     return this.#length - 1 - this.cached;
   }
 
-  /** How the next token is drawn; the draw belongs to the token's place in the context. `peak` = the highest logit. */
+  /**
+   * How the next token is drawn; the draw belongs to the token's place in the context. `peak` = the highest
+   * logit.
+   */
   sampling(peak: number): SampleOptions {
     const drawn = this.#shaping.temperature > 0;
     return {

@@ -1,9 +1,9 @@
 /**
  * Choose a token from the probabilities that the model gives at temperature 1, and say how probable it was.
  *
- * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, whatever the draw was shaped by: they
- * are what the trainer will compute.
- * Sums run over the vocabulary in order in float64, so equal probabilities and an equal draw give equal bits.
+ * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, whatever the draw was shaped
+ * by: they are what the trainer will compute. Sums run over the vocabulary in order in float64, so equal
+ * probabilities and an equal draw give equal bits.
  */
 import { isShaped, type Repeated, type Shaping, shaped } from './shaping.ts';
 
@@ -18,7 +18,9 @@ export interface Sampled {
 }
 
 export const TOP_LOG_PROBS = 10;
-/** The least positive float32 with full precision: what is below it counts as this, so that logs are finite. */
+/**
+ * The least positive float32 with full precision: what is below it counts as this, so that logs are finite.
+ */
 const SHARE_MIN = 2 ** -126;
 
 export interface SampleOptions {

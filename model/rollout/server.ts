@@ -1,10 +1,12 @@
 /**
- * Runs the decode loop for as long as there are requests, and swaps the weights between tokens or between rollouts.
+ * Runs the decode loop for as long as there are requests, and swaps the weights between tokens or between
+ * rollouts.
  *
- * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` nobody is admitted meanwhile,
- * the active rows run to their end, then the model is replaced. With `'token'` it is replaced as soon as it is open, at
- * a token boundary: active rows go on with the new model, their contexts computed by it from scratch, and their spans say which
- * version made which token. Everything cached is dropped. The loop sleeps when there is nothing to do.
+ * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` nobody is admitted
+ * meanwhile, the active rows run to their end, then the model is replaced. With `'token'` it is replaced as
+ * soon as it is open, at a token boundary: active rows go on with the new model, their contexts computed by
+ * it from scratch, and their spans say which version made which token. Everything cached is dropped. The loop
+ * sleeps when there is nothing to do.
  */
 import { messageOf } from '../../base/index.ts';
 import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';

@@ -1,9 +1,9 @@
 /**
- * What a request does to the probabilities before a token is drawn: repetition penalty, temperature, min-p, top-k,
- * top-p, in this order, as in vLLM.
+ * What a request does to the probabilities before a token is drawn: repetition penalty, temperature, min-p,
+ * top-k, top-p, in this order, as in vLLM.
  *
- * Weights are relative: the highest is 1 and they do not add up to 1. Where weights are equal the lower id counts as
- * the more probable, so that what is kept does not depend on how a sort treats equals.
+ * Weights are relative: the highest is 1 and they do not add up to 1. Where weights are equal the lower id
+ * counts as the more probable, so that what is kept does not depend on how a sort treats equals.
  */
 
 export interface Shaping {
@@ -14,7 +14,10 @@ export interface Shaping {
   readonly topP: number;
   /** Keep tokens with at least this part of the highest probability; 0 = all. */
   readonly minP: number;
-  /** Logits of tokens of the context are divided by this where positive, multiplied where negative; 1 = left alone. */
+  /**
+   * Logits of tokens of the context are divided by this where positive, multiplied where negative; 1 = left
+   * alone.
+   */
   readonly repetitionPenalty: number;
 }
 
@@ -40,7 +43,10 @@ export function shaped(shares: Float32Array, shaping: Shaping, repeated: Repeate
   return weights;
 }
 
-/** exp of the penalised logits over the temperature, scaled so that the highest is 1. At 0 only the highest is left. */
+/**
+ * exp of the penalised logits over the temperature, scaled so that the highest is 1. At 0 only the highest is
+ * left.
+ */
 function tempered(
   shares: Float32Array,
   { temperature, repetitionPenalty }: Shaping,

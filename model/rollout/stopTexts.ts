@@ -1,7 +1,9 @@
 /**
- * Finds stop texts in what a row generates, token by token, by their bytes: a tag may be cut anywhere, a character too.
+ * Finds stop texts in what a row generates, token by token, by their bytes: a tag may be cut anywhere, a
+ * character too.
  *
- * What the prompt ends with does not count, but for what the caller says was generated before (`GenerateRequest.stopTextsFrom`).
+ * What the prompt ends with does not count, but for what the caller says was generated before
+ * (`GenerateRequest.stopTextsFrom`).
  */
 import { byteText, type TokenBytes, utf8 } from './tokenBytes.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The trial of generation: a small network of the policy's kind reads a prompt and says how probable next tokens are,
- * by the graphs that the engine runs.
+ * The trial of generation: a small network of the policy's kind reads a prompt and says how probable next
+ * tokens are, by the graphs that the engine runs.
  */
 import type { DecoderConfig, Tensor } from '../config.ts';
 import { miniature, someTokens, spreadWeights } from '../miniature.ts';

@@ -1,8 +1,9 @@
 /**
  * Where graphs run: a device opens sessions on one provider, and keeps tensors there for several runs.
  *
- * The binding can leave tensors on the device for WebGPU alone; elsewhere what is kept are the feeds themselves. A
- * tensor on the device is never read back (the binding aborts the process), and is given back by `release`.
+ * The binding can leave tensors on the device for WebGPU alone; elsewhere what is kept are the feeds
+ * themselves. A tensor on the device is never read back (the binding aborts the process), and is given back
+ * by `release`.
  */
 import { Graph } from '../graph/graph.ts';
 import type { Place } from './place.ts';

@@ -1,9 +1,9 @@
 /**
  * The longest time for which this thread's event loop answered nothing.
  *
- * Whatever blocks the loop (a native call, a long loop) holds up every topic, tool and timer of the process; the
- * model's work is in worker threads so that it does not. Measured by a timer of 10 ms that says how late it is.
- * (`monitorEventLoopDelay` of Node loses the gap in which it is reset, which is where a step begins.)
+ * Whatever blocks the loop (a native call, a long loop) holds up every topic, tool and timer of the process;
+ * the model's work is in worker threads so that it does not. Measured by a timer of 10 ms that says how late
+ * it is. (`monitorEventLoopDelay` of Node loses the gap in which it is reset, which is where a step begins.)
  */
 const INTERVAL_MS = 10;
 

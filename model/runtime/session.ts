@@ -2,8 +2,8 @@
  * One ONNX Runtime session, for use inside a worker: `run` blocks the thread that calls it.
  *
  * Feeds are read in place, so an array must not change while a run is under way (the native call is
- * synchronous, so inside one worker it cannot). Outputs are fresh arrays that the caller may keep. On another provider
- * than the CPU, nodes that it does not know run on the CPU all the same.
+ * synchronous, so inside one worker it cannot). Outputs are fresh arrays that the caller may keep. On another
+ * provider than the CPU, nodes that it does not know run on the CPU all the same.
  */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';
@@ -38,11 +38,14 @@ export interface SessionOptions {
   readonly threads: number;
   /** Data of the initialisers that lie outside the model's bytes, by location. Copied at creation. */
   readonly external?: readonly { readonly location: string; readonly data: Uint8Array }[];
-  /** Folder of the files that other such initialisers lie in. Mapped: they must not be written to, but may be removed. */
+  /**
+   * Folder of the files that other such initialisers lie in. Mapped: they must not be written to, but may be
+   * removed.
+   */
   readonly folder?: string;
   /**
-   * Threads wait for one another in a busy loop: about 10 % faster on idle cores, several times slower when other
-   * work wants the same cores. Off by default.
+   * Threads wait for one another in a busy loop: about 10 % faster on idle cores, several times slower when
+   * other work wants the same cores. Off by default.
    */
   readonly spin?: boolean;
   /** Whether the runtime may rewrite the graph; true by default. Its fused nodes know no float64. */
@@ -57,8 +60,8 @@ export interface Session {
 }
 
 /**
- * Nodes that stay on the CPU. Shaders may take sines and cosines of large angles as roughly as they like, and rotary
- * positions are large angles: log-probs would be off by a thousandth.
+ * Nodes that stay on the CPU. Shaders may take sines and cosines of large angles as roughly as they like, and
+ * rotary positions are large angles: log-probs would be off by a thousandth.
  */
 const ANGLES = ['cosines', 'sines'];
 
@@ -91,7 +94,8 @@ export async function openSession(
     // errors are thrown; they need not be printed as well
     logSeverityLevel: 4,
     extra: {
-      // a graph that turns a factor before a product means it (weightGradient); the sums are the same either way
+      // a graph that turns a factor before a product means it (weightGradient); the sums are the same either
+      // way
       optimization: { disable_specified_optimizers: 'GemmTransposeFusion' },
       session: {
         intra_op: { allow_spinning: options.spin ? '1' : '0' },
@@ -121,7 +125,10 @@ export interface Keeper {
   release(): Promise<void>;
 }
 
-/** A keeper for feeds like these. The binding has no upload: it is a graph that does nothing, whose outputs stay. */
+/**
+ * A keeper for feeds like these. The binding has no upload: it is a graph that does nothing, whose outputs
+ * stay.
+ */
 export async function openKeeper(like: Feeds, provider: Provider): Promise<Keeper> {
   const graph = new Graph();
   const names = Object.keys(like);

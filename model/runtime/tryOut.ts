@@ -1,8 +1,8 @@
 /**
  * Tries a device out before anything rests on it: the same work there and on the CPU, number by number.
  *
- * Kernels of a provider can be wrong without a word. What is tried are the graphs themselves, on a small network, so
- * whatever a graph needs is tried with it.
+ * Kernels of a provider can be wrong without a word. What is tried are the graphs themselves, on a small
+ * network, so whatever a graph needs is tried with it.
  */
 import { cpuDevice, type Device } from './device.ts';
 import { notOpened, notTrusted } from './provider.ts';
@@ -18,12 +18,16 @@ export interface Trial {
 }
 
 /**
- * The largest difference that is let pass, as a share of the largest number of its tensor. Float32 sums in another order
- * differ by some millionths. A wrong kernel differs by far more, and so do products rounded to fewer bits (TF32).
+ * The largest difference that is let pass, as a share of the largest number of its tensor. Float32 sums in
+ * another order differ by some millionths. A wrong kernel differs by far more, and so do products rounded to
+ * fewer bits (TF32).
  */
 export const DIFFERENCE_MAX = 1e-4;
 
-/** Fails with code `PROVIDER` when a trial cannot be done on the device, or comes out otherwise than on the CPU. */
+/**
+ * Fails with code `PROVIDER` when a trial cannot be done on the device, or comes out otherwise than on the
+ * CPU.
+ */
 export async function tryOut(
   device: Device,
   trials: readonly Trial[],
@@ -44,7 +48,9 @@ export async function tryOut(
   }
 }
 
-/** The output that differs most, and by what share of its largest number; NaN where something is not a number. */
+/**
+ * The output that differs most, and by what share of its largest number; NaN where something is not a number.
+ */
 export function furthest(want: Outcome, got: Outcome): { output: string; difference: number } {
   let worst = { output: '', difference: 0 };
   for (const [output, numbers] of want) {

@@ -1,8 +1,9 @@
 /**
  * Turns: of all threads of the process, one at a time works.
  *
- * ONNX Runtime's WebGPU provider has one command encoder for the process: two sessions that run at the same time, in
- * whichever threads, crash it. Within a thread turns are taken in the order in which they were asked for.
+ * ONNX Runtime's WebGPU provider has one command encoder for the process: two sessions that run at the same
+ * time, in whichever threads, crash it. Within a thread turns are taken in the order in which they were asked
+ * for.
  */
 const FREE = 0;
 const TAKEN = 1;

@@ -1,9 +1,9 @@
 /**
- * A text model that asks nothing twice: its replies are kept by what was asked, so that a resumed or replayed run gets
- * the same text at no cost.
+ * A text model that asks nothing twice: its replies are kept by what was asked, so that a resumed or replayed
+ * run gets the same text at no cost.
  *
- * A reply is found again only for the very same request to the very same model: draws, texts, stops and sampling. The
- * session is left out, since it says where to ask, not what. That a model gave up is not kept.
+ * A reply is found again only for the very same request to the very same model: draws, texts, stops and
+ * sampling. The session is left out, since it says where to ask, not what. That a model gave up is not kept.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../base/index.ts';
@@ -16,7 +16,9 @@ export interface CachedOptions {
   readonly id: string;
   /** Stays its owner's: closing the model leaves it open. */
   readonly replies: ReplyStore;
-  /** What a request does that is not there (default `ask`); `fail` = code `MODEL_UNRECORDED`, for a replay. */
+  /**
+   * What a request does that is not there (default `ask`); `fail` = code `MODEL_UNRECORDED`, for a replay.
+   */
   readonly missing?: 'ask' | 'fail';
 }
 

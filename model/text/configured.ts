@@ -1,7 +1,8 @@
 /**
  * A text model from settings: `--set critic.url=http://host:8000 --set critic.model=Qwen2.5-72B-Instruct`.
  *
- * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is given.
+ * A job puts `textModelSettings` under the name of the role and says which model the role has when no URL is
+ * given.
  */
 
 import { z } from 'zod';
@@ -53,7 +54,9 @@ export interface TextModelParts {
   readonly clock: SleepClock;
   /** The chat template as text, for `api: 'completions'`. */
   readonly template?: (system: string | undefined, prompt: string) => string;
-  /** Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes. */
+  /**
+   * Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes.
+   */
   readonly replies?: ReplyStore;
   /** A line for each request that gave nothing. */
   readonly report?: Report;

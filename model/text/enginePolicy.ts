@@ -1,9 +1,9 @@
 /**
  * A text model over a policy engine: text in, token ids to the engine, text out.
  *
- * The continuation is encoded by itself and stands behind the prompt's tokens. Text does not always give back the tokens
- * that it came from, so this is for text that is trained on as text (demonstrations, judgements), not for on-policy
- * rollouts, which keep their tokens.
+ * The continuation is encoded by itself and stands behind the prompt's tokens. Text does not always give back
+ * the tokens that it came from, so this is for text that is trained on as text (demonstrations, judgements),
+ * not for on-policy rollouts, which keep their tokens.
  */
 import type { PolicyEngine, Tokenizer } from '../engine.ts';
 import { samplingIn } from '../sampling.ts';
@@ -13,11 +13,19 @@ import { cutAfterStop, type TextModel } from './textModel.ts';
 export interface EnginePolicyOptions {
   readonly engine: PolicyEngine;
   readonly tokenizer: Tokenizer;
-  /** The chat template with its generation prompt. A template without a place for `system` may leave it out. */
+  /**
+   * The chat template with its generation prompt. A template without a place for `system` may leave it out.
+   */
   readonly prompt: (prompt: string, system?: string) => Int32Array;
-  /** Tokens of a continuation; by default those of its text, tags and all. A trajectory's are its dialect's (`policyModel`). */
+  /**
+   * Tokens of a continuation; by default those of its text, tags and all. A trajectory's are its dialect's
+   * (`policyModel`).
+   */
   readonly encode?: (continuation: string) => Int32Array;
-  /** The engine finds stop strings that are several tokens (it was started with `tokenBytes`); else they are cut afterwards. */
+  /**
+   * The engine finds stop strings that are several tokens (it was started with `tokenBytes`); else they are
+   * cut afterwards.
+   */
   readonly stopTexts?: boolean;
 }
 

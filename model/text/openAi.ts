@@ -1,9 +1,9 @@
 /**
  * A text model behind OpenAI-compatible servers: vLLM, SGLang, and others with the same protocol.
  *
- * Several servers of the same model form a pool (`model/remote/serverPool.ts`). A request that no server answers, or that
- * is refused, gives null and a line in `report`; many of those in a row are an error, since a run whose every judgement is
- * missing is worse than one that stops.
+ * Several servers of the same model form a pool (`model/remote/serverPool.ts`). A request that no server
+ * answers, or that is refused, gives null and a line in `report`; many of those in a row are an error, since
+ * a run whose every judgement is missing is worse than one that stops.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,8 +19,8 @@ export interface OpenAiOptions extends PoolOptions {
   /** Whose extensions of the protocol may be used. */
   readonly server: TextServer;
   /**
-   * `completions` sends text made by `template`, `chat` messages that the server templates. A continuation is exact with
-   * `completions` only.
+   * `completions` sends text made by `template`, `chat` messages that the server templates. A continuation is
+   * exact with `completions` only.
    */
   readonly api: 'completions' | 'chat';
   /** Needed for `completions`: the chat template with its generation prompt, as text. */

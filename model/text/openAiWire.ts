@@ -2,17 +2,20 @@
  * Requests and replies of OpenAI-compatible servers, as plain data.
  *
  * What the servers do differently, and what is done about it:
- * - *Defaults.* vLLM and SGLang fill in what a request leaves out from the model's `generation_config.json` (top-p, top-k,
- *   a repetition penalty). Every sampling parameter is sent, neutral ones too.
- * - *Stop strings.* They are kept on request only: `include_stop_str_in_output` (vLLM), `no_stop_trim` (SGLang). A server
- *   that trims them all the same names the one it met (`stop_reason`, `matched_stop`); it is put back. Other servers do
- *   neither, so they are sent no stop strings and the text is cut here, which costs tokens and nothing else.
+ * - *Defaults.* vLLM and SGLang fill in what a request leaves out from the model's `generation_config.json`
+ *   (top-p, top-k, a repetition penalty). Every sampling parameter is sent, neutral ones too.
+ * - *Stop strings.* They are kept on request only: `include_stop_str_in_output` (vLLM), `no_stop_trim`
+ *   (SGLang). A server that trims them all the same names the one it met (`stop_reason`, `matched_stop`); it
+ *   is put back. Other servers do neither, so they are sent no stop strings and the text is cut here, which
+ *   costs tokens and nothing else.
  * - *BOS.* vLLM puts special tokens before a text prompt, in which a chat template has put them already:
- *   `add_special_tokens: false`. SGLang has no such field: its template must leave BOS out where its tokenizer adds it.
- * - *Continuing a message.* `continue_final_message` in chat; vLLM then wants `add_generation_prompt: false`. The template of
- *   the server may still trim the message or drop its thinking (Qwen3's does): `completions` is exact. Other servers get the
- *   message and a request to go on, and what they repeat of it is cut off.
- * - *Aborted.* A server that is paused or restarted may answer 200 with `finish_reason: 'abort'` and half a text.
+ *   `add_special_tokens: false`. SGLang has no such field: its template must leave BOS out where its
+ *   tokenizer adds it.
+ * - *Continuing a message.* `continue_final_message` in chat; vLLM then wants `add_generation_prompt: false`.
+ *   The template of the server may still trim the message or drop its thinking (Qwen3's does): `completions`
+ *   is exact. Other servers get the message and a request to go on, and what they repeat of it is cut off.
+ * - *Aborted.* A server that is paused or restarted may answer 200 with `finish_reason: 'abort'` and half a
+ *   text.
  */
 import { MillraceError } from '../../base/index.ts';
 import { type ServerName, serverWires, textServers } from '../remote/wires/wires.ts';
@@ -117,7 +120,10 @@ interface Choice {
   readonly matched_stop?: unknown;
 }
 
-/** The text of a reply, its stop string put back where the server took it away. Throws on a reply of another shape. */
+/**
+ * The text of a reply, its stop string put back where the server took it away. Throws on a reply of another
+ * shape.
+ */
 export function replyText(body: unknown, request: TextRequest, wire: Wire): string {
   const choice = (body as { choices?: readonly Choice[] } | null)?.choices?.[0];
   if (typeof choice !== 'object' || choice === null) throw new Error('the reply has no choices');

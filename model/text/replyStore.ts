@@ -12,7 +12,10 @@ export interface ReplyStore {
   close(): Promise<void>;
 }
 
-/** Opens the file at `path`, or makes it. Fails with code `DAMAGED` when it was cut short or changed, and so does `get`. */
+/**
+ * Opens the file at `path`, or makes it. Fails with code `DAMAGED` when it was cut short or changed, and so
+ * does `get`.
+ */
 export function openReplies(path: string): ReplyStore {
   const file = openCheckedFile(path, 'a reply');
   return {

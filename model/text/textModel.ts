@@ -1,15 +1,17 @@
 /**
  * A model that completes text: what the roles of the flywheel, judges and summarisers are used through.
  *
- * Any engine can stand behind it: the job's own policy (`enginePolicy`), a server (`openAi`), a script (`scripted`).
- * Holds true of all of them:
- * - the text ends at `maxTokens`, at the model's own end, or right after the first of the `stop` strings, which is kept;
- * - null means that there is no text for this request and that the caller may go on without: a server gave up after its
- *   tries or refused the request, or the context leaves no room. What no request could get by is an error;
+ * Any engine can stand behind it: the job's own policy (`enginePolicy`), a server (`openAi`), a script
+ * (`scripted`). Holds true of all of them:
+ * - the text ends at `maxTokens`, at the model's own end, or right after the first of the `stop` strings,
+ *   which is kept;
+ * - null means that there is no text for this request and that the caller may go on without: a server gave up
+ *   after its tries or refused the request, or the context leaves no room. What no request could get by is an
+ *   error;
  * - the same request draws alike, in a resumed run too.
  *
- * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of operators/metrics/jury.ts) is
- * made of it in one line:
+ * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of
+ * operators/metrics/jury.ts) is made of it in one line:
  *
  *     const critic: Complete = (request, signal) => model.complete({ ...sampling, ...request }, signal);
  */
@@ -24,9 +26,15 @@ export interface TextSampling extends Sampling {
 
 /** One text to complete: `system` and `prompt` as chat messages, then what the reply already begins with. */
 export interface TextRequest extends TextSampling {
-  /** Names the stream of draws, the run's seed first. Pieces of one text may share it: they differ in `continuation`. */
+  /**
+   * Names the stream of draws, the run's seed first. Pieces of one text may share it: they differ in
+   * `continuation`.
+   */
   readonly draws: readonly DrawKey[];
-  /** Requests of one session go to one server (its prefix cache); by default those of one system text and prompt. */
+  /**
+   * Requests of one session go to one server (its prefix cache); by default those of one system text and
+   * prompt.
+   */
   readonly session?: string;
   readonly system?: string;
   readonly prompt: string;

@@ -1,11 +1,13 @@
 /**
- * Batches on a model of the service: a step by one pass or two (passes.ts) and the optimiser, and log-probs of sequences.
+ * Batches on a model of the service: a step by one pass or two (passes.ts) and the optimiser, and log-probs
+ * of sequences.
  *
  * Holds true:
- * - the service is never without work for us: it has up to three requests, and the next one is written meanwhile;
+ * - the service is never without work for us: it has up to three requests, and the next one is written
+ *   meanwhile;
  * - memory does not grow with the batch: as many replies as that wait to be read, and no more;
- * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at): nobody else
- *   has changed it.
+ * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at):
+ *   nobody else has changed it.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Loss, StepReport, TrainBatch } from '../engine.ts';
@@ -26,7 +28,10 @@ export interface BatchStepsOptions {
 export interface StepLooks {
   /** What the model said of the probe's tokens after its last step; null = it is not known. */
   readonly said: Float32Array | null;
-  /** Notified, before anything is trained, how far the log-probs of the rollouts are from the service's (nats a token; NaN where nobody sampled). */
+  /**
+   * Notified, before anything is trained, how far the log-probs of the rollouts are from the service's (nats
+   * a token; NaN where nobody sampled).
+   */
   readonly drifted: (drift: number) => void;
 }
 
@@ -149,8 +154,8 @@ export class BatchSteps {
   }
 
   /**
-   * So many requests, in order, the next one written while the service has those before it. Gives what `take` makes of each reply,
-   * the last ones still to come; null = `write` had nothing more to send.
+   * So many requests, in order, the next one written while the service has those before it. Gives what `take`
+   * makes of each reply, the last ones still to come; null = `write` had nothing more to send.
    */
   async #send(
     model: RemoteModel,

@@ -1,10 +1,10 @@
 /**
- * Requests to a training service and their results: what is worth another try is tried until the service has been away for
- * too long, what may not be done twice is never sent twice.
+ * Requests to a training service and their results: what is worth another try is tried until the service has
+ * been away for too long, what may not be done twice is never sent twice.
  *
- * Most requests answer with a *future*, whose result is asked for until it is there. Services say "not yet" in three ways
- * (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status 400 with a detail, status
- * 200 with an `error`); some give a result once and never more.
+ * Most requests answer with a *future*, whose result is asked for until it is there. Services say "not yet"
+ * in three ways (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status
+ * 400 with a detail, status 200 with an `error`); some give a result once and never more.
  */
 
 import {
@@ -42,7 +42,10 @@ export class Refused extends Error {
   }
 }
 
-/** What the model on the service holds is no longer known: a reply was lost, or the service has lost the model. */
+/**
+ * What the model on the service holds is no longer known: a reply was lost, or the service has lost the
+ * model.
+ */
 export class StateLost extends Error {}
 
 export interface ClientOptions {
@@ -72,7 +75,10 @@ export interface Result {
 const LOOKED_AT_MAX = 65_536;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
-/** Times in a row that a result is asked for when the service answers that something went wrong in it: some seconds. */
+/**
+ * Times in a row that a result is asked for when the service answers that something went wrong in it: some
+ * seconds.
+ */
 const BROKEN_MAX = 5;
 const CANNOT_WRITE =
   'it answers but cannot write this result, as happens when its numbers have become NaN: see its log';
@@ -100,7 +106,9 @@ export class Client {
     return this.#options.transport.url;
   }
 
-  /** The reply, parsed. Rejects with `Refused`, `StateLost`, or one of ours: `TRAINER_DOWN`, `TRAINER_ACCESS`. */
+  /**
+   * The reply, parsed. Rejects with `Refused`, `StateLost`, or one of ours: `TRAINER_DOWN`, `TRAINER_ACCESS`.
+   */
   async call(ask: Ask, repeat: Repeat = 'harmless'): Promise<Readonly<Record<string, unknown>>> {
     return this.#parsed(ask.route, await this.bytes(ask, repeat));
   }
@@ -132,7 +140,9 @@ export class Client {
     );
   }
 
-  /** Waits for the result of a future. Rejects as `call` does; a failed future is a `Refused` of status 400. */
+  /**
+   * Waits for the result of a future. Rejects as `call` does; a failed future is a `Refused` of status 400.
+   */
   async result({ id, route }: Future, repeat: Repeat = 'harmless'): Promise<Result> {
     const patience = this.#patience(`${route} (its result)`);
     const pauses = new Pauses(this.#options.clock);
@@ -172,7 +182,10 @@ export class Client {
     return this.#parsed(ask.route, bytes);
   }
 
-  /** Fails with code `TRAINER_REPLY` where an answer says that numbers are not finite: asking again does not help. */
+  /**
+   * Fails with code `TRAINER_REPLY` where an answer says that numbers are not finite: asking again does not
+   * help.
+   */
   #checkNaN(route: string, { reason, status = 0 }: Away): void {
     if (complainsOfNaN(status, reason)) throw this.#nan(route, reason);
   }
@@ -283,7 +296,10 @@ class Pauses {
   }
 }
 
-/** A result, as far as it says that there is none yet, or why there is none: NaN among its numbers is for its reader. */
+/**
+ * A result, as far as it says that there is none yet, or why there is none: NaN among its numbers is for its
+ * reader.
+ */
 function looked(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     return parsed(bytes);

@@ -1,9 +1,10 @@
 /**
  * Sequences as the wire has them, in bytes.
  *
- * A sequence of n tokens is one datum of n - 1 places: place j holds token j, and what is said of token j + 1. What follows the
- * last target is left out. Numbers are written here and not by `JSON.stringify`: a float32 in at most nine digits that count,
- * which is all of it, where a double of the same value takes twice as many.
+ * A sequence of n tokens is one datum of n - 1 places: place j holds token j, and what is said of token j +
+ * 1. What follows the last target is left out. Numbers are written here and not by `JSON.stringify`: a
+ * float32 in at most nine digits that count, which is all of it, where a double of the same value takes twice
+ * as many.
  */
 
 /** A number for each target of a datum: token places, and what stands there. */

@@ -2,14 +2,16 @@
  * `PolicyEngine` on a training service: token ids to `asample`, token ids and log-probs back.
  *
  * Holds true:
- * - versions are sampled from models of this engine's own. Some services (SkyRL's JAX backend) sample from the very memory that is
- *   trained, and an old snapshot would be put back under the trainer; what is sampled here nobody trains;
+ * - versions are sampled from models of this engine's own. Some services (SkyRL's JAX backend) sample from
+ *   the very memory that is trained, and an old snapshot would be put back under the trainer; what is sampled
+ *   here nobody trains;
  * - a snapshot has a name of its own and is sampled only while its model holds it;
- * - after every load log-probs of a few tokens are compared: what the trainer said when it saved the version, what the model that it was
- *   loaded into says, and what the service samples with; at most 0.05 apart;
+ * - after every load log-probs of a few tokens are compared: what the trainer said when it saved the version,
+ *   what the model that it was loaded into says, and what the service samples with; at most 0.05 apart;
  * - log-probs are those of temperature 1, as services give them.
  *
- * Services sample from the whole context of a request and know no priorities, no top log-probs and no entropies.
+ * Services sample from the whole context of a request and know no priorities, no top log-probs and no
+ * entropies.
  */
 import { draws, MillraceError, raceAbort } from '../../base/index.ts';
 import { BusyTime } from '../busyTime.ts';
@@ -49,8 +51,9 @@ interface Sampled {
 
 const SEEDS = 2 ** 31;
 /**
- * Tokens of the first request for a text that the service does not stop at; each further one asks for twice as many. Little is
- * thrown away, and a service that compiles for every length (SkyRL's JAX backend) meets few.
+ * Tokens of the first request for a text that the service does not stop at; each further one asks for twice
+ * as many. Little is thrown away, and a service that compiles for every length (SkyRL's JAX backend) meets
+ * few.
  */
 const STRETCH = 64;
 const LOSSES_MAX = 5;
@@ -60,9 +63,9 @@ const TOLERANCE = 0.05;
 const ROUNDING = 1e-2;
 
 /**
- * An engine whose weights are states of the service (`trainer.publish=state`), or the policy as it is. `generate` fails with
- * `MODEL_UNSUPPORTED`, `WEIGHTS_UNKNOWN` before the first `load`, and `MODEL_REPLY`; `load` with `CHECKPOINT_KIND`,
- * `CHECKPOINT`, `WEIGHTS_REFUSED` and `WEIGHTS_WRONG`.
+ * An engine whose weights are states of the service (`trainer.publish=state`), or the policy as it is.
+ * `generate` fails with `MODEL_UNSUPPORTED`, `WEIGHTS_UNKNOWN` before the first `load`, and `MODEL_REPLY`;
+ * `load` with `CHECKPOINT_KIND`, `CHECKPOINT`, `WEIGHTS_REFUSED` and `WEIGHTS_WRONG`.
  */
 export class TinkerEngine implements PolicyEngine {
   readonly contextMax: number;
@@ -221,7 +224,10 @@ export class TinkerEngine implements PolicyEngine {
     }
   }
 
-  /** The trainer that saved the version, the model that holds it now and the service's sampler say the same of the probe's tokens. */
+  /**
+   * The trainer that saved the version, the model that holds it now and the service's sampler say the same of
+   * the probe's tokens.
+   */
   async #compare(
     model: RemoteModel,
     snapshot: string,
@@ -259,7 +265,10 @@ export class TinkerEngine implements PolicyEngine {
     );
   }
 
-  /** Up to the first stop, asked for in stretches where the service does not see it. Fails with code `MODEL_REPLY`. */
+  /**
+   * Up to the first stop, asked for in stretches where the service does not see it. Fails with code
+   * `MODEL_REPLY`.
+   */
   async #generation(request: GenerateRequest, sampled: Sampled): Promise<Generation> {
     const { tokens: context, stopTokens, stopTexts = [], stopTextsFrom, maxTokens } = request;
     const most = Math.min(maxTokens, this.contextMax - context.length);

@@ -1,6 +1,6 @@
 /**
- * Entry of the worker that writes requests to a training service and reads its replies (passes.ts). It holds one batch at a
- * time: `open`, then `forward`, `took`, `backward`, `finished` by request, then `report`.
+ * Entry of the worker that writes requests to a training service and reads its replies (passes.ts). It holds
+ * one batch at a time: `open`, then `forward`, `took`, `backward`, `finished` by request, then `report`.
  */
 
 import { Moved, serve } from '../../base/index.ts';

@@ -1,15 +1,15 @@
 /**
- * A batch on its way through a training service: request by request, what is sent, and what is made of the replies. Lives in
- * a worker thread, since millions of numbers are written and read.
+ * A batch on its way through a training service: request by request, what is sent, and what is made of the
+ * replies. Lives in a worker thread, since millions of numbers are written and read.
  *
- * A loss whose gradient in the log-probs is known beforehand (fine-tuning) needs one pass: where the service adds losses up,
- * `cross_entropy` with the gradient as weights; where it divides by weights, `cispo` with its ratio held at 1 and the gradient
- * as advantages. All else takes two: `forward` says the log-probs, the loss's own graph
- * says c = dLoss/dlogProb, and `importance_sampling` with these very log-probs and the advantage -c has the same gradient,
- * whatever the loss: its ratio is 1, so its slope is c.
+ * A loss whose gradient in the log-probs is known beforehand (fine-tuning) needs one pass: where the service
+ * adds losses up, `cross_entropy` with the gradient as weights; where it divides by weights, `cispo` with its
+ * ratio held at 1 and the gradient as advantages. All else takes two: `forward` says the log-probs, the
+ * loss's own graph says c = dLoss/dlogProb, and `importance_sampling` with these very log-probs and the
+ * advantage -c has the same gradient, whatever the loss: its ratio is 1, so its slope is c.
  *
- * Services add up losses in their own ways, and the gradient has to be that of *our* loss: what they divide by is multiplied
- * in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
+ * Services add up losses in their own ways, and the gradient has to be that of *our* loss: what they divide
+ * by is multiplied in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
  */
 
 import { holdsNaN } from '../../base/http/index.ts';
@@ -25,8 +25,8 @@ import { pieces, type RequestLimits } from './pieces.ts';
 import { type LossGraph, lossGraph } from './slopes.ts';
 
 /**
- * How a service adds up the losses of the tokens of a step: `sum` = all of them; `sequence-mean` = the mean over all sequences of
- * (their sum / the sum of their weights).
+ * How a service adds up the losses of the tokens of a step: `sum` = all of them; `sequence-mean` = the mean
+ * over all sequences of (their sum / the sum of their weights).
  */
 export type Reduction = 'sum' | 'sequence-mean';
 
@@ -47,7 +47,9 @@ export interface PassReport {
   readonly drift: number;
 }
 
-/** Targets whose loss is computed at once: their feeds grow with the square of the sequences for some losses. */
+/**
+ * Targets whose loss is computed at once: their feeds grow with the square of the sequences for some losses.
+ */
 const TARGETS_AT_ONCE = 16_384;
 const CROSS_ENTROPY = { lossFn: 'cross_entropy' } as const;
 const RATIO = { lossFn: 'importance_sampling' } as const;
@@ -288,7 +290,10 @@ export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> 
   await graph.checkEntropies(feeds, logProbs);
 }
 
-/** Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` where a reply is none to learn from. */
+/**
+ * Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` where a reply is none to learn
+ * from.
+ */
 export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): readonly Float32Array[] {
   const outputs = listsIn(reply);
   if (outputs.length !== lengths.length) {
@@ -312,8 +317,8 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
 const FIELD = /"logprobs"\s*:\s*\{\s*"data"\s*:\s*\[/g;
 
 /**
- * The list of each output's log-probs. The lists beside them are as long and are not read, where log-probs are written as all
- * known services write them; any other form is read whole.
+ * The list of each output's log-probs. The lists beside them are as long and are not read, where log-probs
+ * are written as all known services write them; any other form is read whole.
  */
 function listsIn(reply: Uint8Array): readonly unknown[] {
   const text = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('latin1');

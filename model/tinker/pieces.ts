@@ -1,6 +1,6 @@
 /**
- * Cuts a batch into requests: in order, each within what a service takes at once; what belongs together (a pair) stays
- * together.
+ * Cuts a batch into requests: in order, each within what a service takes at once; what belongs together (a
+ * pair) stays together.
  */
 import { MillraceError } from '../../base/index.ts';
 import { datumBytes } from './encode.ts';
@@ -14,8 +14,8 @@ export interface RequestLimits {
 export const requestLimits: RequestLimits = { datums: 1024, bytes: 5_000_000 };
 
 /**
- * `lengths` = places of each row's datum; rows of length 0 are left out. `unit` rows in a row (2 for pairs) share a
- * request. Fails with code `TRAINER_LIMIT` where such a unit is too large for any.
+ * `lengths` = places of each row's datum; rows of length 0 are left out. `unit` rows in a row (2 for pairs)
+ * share a request. Fails with code `TRAINER_LIMIT` where such a unit is too large for any.
  */
 export function pieces(
   lengths: readonly number[],

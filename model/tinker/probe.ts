@@ -1,9 +1,10 @@
 /**
- * What a training service is found to do, on a model of its own that is given back, before anything is trained in earnest.
+ * What a training service is found to do, on a model of its own that is given back, before anything is
+ * trained in earnest.
  *
- * Services differ where their documents do not say so: how losses add up, whether a repeated request is known by its number,
- * and which of the optimiser's settings they take. A rate of 0 changes no weights, so the first three steps leave the
- * model as it was.
+ * Services differ where their documents do not say so: how losses add up, whether a repeated request is known
+ * by its number, and which of the optimiser's settings they take. A rate of 0 changes no weights, so the
+ * first three steps leave the model as it was.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Future } from './client.ts';
@@ -15,7 +16,9 @@ export interface Found {
   readonly reduction: Reduction;
   /** A request that is sent once more under its number is the same request. */
   readonly deduplicates: boolean;
-  /** Whether beta1, beta2, epsilon and the decay are taken, or are those that the service was started with. */
+  /**
+   * Whether beta1, beta2, epsilon and the decay are taken, or are those that the service was started with.
+   */
   readonly adam: boolean;
   /** Whether gradients are scaled down to the norm that is asked for; null = it cannot be told. */
   readonly clips: boolean | null;
@@ -62,8 +65,8 @@ export async function probe(
 }
 
 /**
- * With an epsilon far above the gradient a step is as large as the gradient is, so scaling it down shows; without betas
- * earlier steps play no part.
+ * With an epsilon far above the gradient a step is as large as the gradient is, so scaling it down shows;
+ * without betas earlier steps play no part.
  */
 async function clipsGradients(model: RemoteModel, send: Passes): Promise<boolean> {
   const before = await send.logProbs();
@@ -91,7 +94,9 @@ function reductionOf(one: number, twice: number, half: number): Reduction {
   );
 }
 
-/** Two equal requests under one number: a service that knows repetitions answers with the first one's future. */
+/**
+ * Two equal requests under one number: a service that knows repetitions answers with the first one's future.
+ */
 async function sameFuture(model: RemoteModel): Promise<boolean> {
   const body = bodyOf(model, 'forward', 'cross_entropy', { logProbs: null, weight: 1 });
   const [first, second] = [

@@ -1,13 +1,15 @@
 /**
  * One model on a training service: its requests, numbered in the order in which they are made.
  *
- * Requests are sent one after the other and computed in that order; results may be waited for later, so that the service
- * always has the next one.
+ * Requests are sent one after the other and computed in that order; results may be waited for later, so that
+ * the service always has the next one.
  */
 import { MillraceError } from '../../base/index.ts';
 import { type Client, type Future, Refused, type Result } from './client.ts';
 
-/** AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that. */
+/**
+ * AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that.
+ */
 export interface AdamParams {
   readonly lr: number;
   readonly beta1: number;
@@ -107,7 +109,10 @@ export class RemoteModel {
     return this.#client.run({ route: 'asample', body });
   }
 
-  /** Gives its place in the service back. A service that is away is not waited for: it takes the place back itself. */
+  /**
+   * Gives its place in the service back. A service that is away is not waited for: it takes the place back
+   * itself.
+   */
   async unload(): Promise<void> {
     const body = { model_id: this.id, type: 'unload_model' };
     await this.#client.run({ route: 'unload_model', body }, 'once');
@@ -140,7 +145,10 @@ export class RemoteModel {
   }
 }
 
-/** Services name it in their own ways (`skyrl.ai/grad_norm`). It may stand there as NaN or Infinity, which is no JSON. */
+/**
+ * Services name it in their own ways (`skyrl.ai/grad_norm`). It may stand there as NaN or Infinity, which is
+ * no JSON.
+ */
 function gradNormIn(text: string): number {
   const found = /"[^"]*grad_norm[^"]*"\s*:\s*"?(-?[\w.+-]+)/.exec(text)?.[1];
   return found === undefined ? Number.NaN : Number(found);

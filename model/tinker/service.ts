@@ -1,7 +1,8 @@
 /**
  * A training service as this process sees it: its session, kept alive by heartbeats, and the models in it.
  *
- * A session that the service has forgotten (it was restarted without its database) is opened once more with the next model.
+ * A session that the service has forgotten (it was restarted without its database) is opened once more with
+ * the next model.
  */
 
 import {
@@ -23,7 +24,9 @@ export interface ServiceOptions {
   readonly clock: SleepClock;
   /** How long the service may be away before that is an error; ten minutes by default. */
   readonly awayMs?: number;
-  /** For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s. */
+  /**
+   * For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s.
+   */
   readonly timeoutMs?: number;
   /** Notified while the service is away, and what it was found not to do. */
   readonly print?: Report;
@@ -63,8 +66,9 @@ export class TinkerService {
   }
 
   /**
-   * Waits for the service, and takes the first of the names that it knows. Rejects with code `TRAINER_DOWN` when it does not come, `TRAINER_ACCESS` when the key is
-   * wrong, `TRAINER_BASE` when it has no model of these names.
+   * Waits for the service, and takes the first of the names that it knows. Rejects with code `TRAINER_DOWN`
+   * when it does not come, `TRAINER_ACCESS` when the key is wrong, `TRAINER_BASE` when it has no model of
+   * these names.
    */
   static async connect(
     options: ServiceOptions,
@@ -91,7 +95,10 @@ export class TinkerService {
     return this.#baseModel;
   }
 
-  /** A new model, its adapter as the seed makes it. Waits, for as long as a service may be away, for a free slot. */
+  /**
+   * A new model, its adapter as the seed makes it. Waits, for as long as a service may be away, for a free
+   * slot.
+   */
   async create(spec: ModelSpec): Promise<RemoteModel> {
     const untilMs = this.clock.now() + this.#awayMs;
     for (;;) {

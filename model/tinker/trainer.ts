@@ -1,5 +1,6 @@
 /**
- * `TrainerEngine` on a training service of the Tinker API: SkyRL, verl's or Twinkle's server, or the hosted one.
+ * `TrainerEngine` on a training service of the Tinker API: SkyRL, verl's or Twinkle's server, or the hosted
+ * one.
  *
  * ```ts
  * const trainer = await TinkerTrainer.create({
@@ -11,12 +12,14 @@
  * ```
  *
  * Holds true:
- * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it adds them up;
- * - a batch is never trained twice. Where a reply is lost, or the service loses the model, what the model holds is not known:
- *   the last saved state is loaded into a new model, the steps since are made once more, and then this one;
+ * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it
+ *   adds them up;
+ * - a batch is never trained twice. Where a reply is lost, or the service loses the model, what the model
+ *   holds is not known: the last saved state is loaded into a new model, the steps since are made once more,
+ *   and then this one;
  * - a model that somebody else has changed is given up in the same way (batchSteps.ts);
- * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the service, which
- *   training goes on from.
+ * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the
+ *   service, which training goes on from.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -61,8 +64,8 @@ export interface TinkerTrainerOptions extends ServiceOptions {
   /** How the service adds losses up; null (default) = it is tried out. */
   readonly reduction?: Reduction | null;
   /**
-   * What a save leaves for engines: the `adapter` in a file of the run (default), or the `state` in the service alone, which
-   * `TinkerEngine` samples.
+   * What a save leaves for engines: the `adapter` in a file of the run (default), or the `state` in the
+   * service alone, which `TinkerEngine` samples.
    */
   readonly publish?: 'adapter' | 'state';
   readonly limits?: RequestLimits;
@@ -86,12 +89,16 @@ interface Origin {
 const LOSSES_MAX = 5;
 /** States that an engine is compared with the trainer in. */
 const STATES_REMEMBERED = 32;
-/** Mean distance (nats a token) between the log-probs of rollouts and the service's, before anything was trained. */
+/**
+ * Mean distance (nats a token) between the log-probs of rollouts and the service's, before anything was
+ * trained.
+ */
 const DRIFT_MAX = 0.5;
 
 /**
- * Trains on a service. `create` fails with `TRAINER_DOWN`, `TRAINER_ACCESS`, `TRAINER_BASE`, `TRAINER_REDUCTION` and
- * `TRAINER_SETTING`; `step` with `NO_LOSS`, `LOSS_UNSUPPORTED`, `TRAINER_REFUSED`, `TRAINER_LOST` and `TRAINER_BASE`.
+ * Trains on a service. `create` fails with `TRAINER_DOWN`, `TRAINER_ACCESS`, `TRAINER_BASE`,
+ * `TRAINER_REDUCTION` and `TRAINER_SETTING`; `step` with `NO_LOSS`, `LOSS_UNSUPPORTED`, `TRAINER_REFUSED`,
+ * `TRAINER_LOST` and `TRAINER_BASE`.
  */
 export class TinkerTrainer implements TrainerEngine {
   readonly #options: TinkerTrainerOptions;
@@ -170,7 +177,9 @@ export class TinkerTrainer implements TrainerEngine {
     return this.#inTurn(() => this.#surviving(() => this.#step(batch)));
   }
 
-  /** Log-prob (nats) of every token under the current weights, or those of the version restored to score with. */
+  /**
+   * Log-prob (nats) of every token under the current weights, or those of the version restored to score with.
+   */
   score(sequences: readonly Int32Array[]): Promise<readonly { readonly logProbs: Float32Array }[]> {
     return this.#inTurn(() => this.#surviving(() => this.#score(sequences)));
   }

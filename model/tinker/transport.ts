@@ -1,8 +1,9 @@
 /**
  * One request to a training service of the Tinker API, and what came of it.
  *
- * Holds true: the key stands in the header `X-API-Key` of requests to the service and nowhere else. Whether a request that failed may
- * have reached the service is told apart, since what trains must not be sent twice. What bounds a request is in base/http/exchange.ts.
+ * Holds true: the key stands in the header `X-API-Key` of requests to the service and nowhere else. Whether a
+ * request that failed may have reached the service is told apart, since what trains must not be sent twice.
+ * What bounds a request is in base/http/exchange.ts.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -82,7 +83,9 @@ export class Transport {
     this.#exchange.close();
   }
 
-  /** Archives lie behind a redirect, which may lead to a storage of somebody else's: it is not told the key. */
+  /**
+   * Archives lie behind a redirect, which may lead to a storage of somebody else's: it is not told the key.
+   */
   async #follow(url: string, body: string | Buffer | undefined): Promise<HttpReply> {
     let at = url;
     for (let left = REDIRECTS_MAX; ; left--) {

@@ -1,6 +1,6 @@
 /**
- * A service tried out at the start (probe.ts): on a model that is given back, once more where that is lost meanwhile. What the service
- * does not do is an error where it was asked for, and said where it is a default.
+ * A service tried out at the start (probe.ts): on a model that is given back, once more where that is lost
+ * meanwhile. What the service does not do is an error where it was asked for, and said where it is a default.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { StateLost } from './client.ts';

@@ -1,8 +1,8 @@
 /**
  * AdamW with decoupled weight decay, and clipping by the joint norm of all gradients.
  *
- * Loshchilov and Hutter (2019), in the form of torch.optim.AdamW: the parameter decays, and moves by
- * lr * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps). Every tensor decays. In float32; norms in float64.
+ * Loshchilov and Hutter (2019), in the form of torch.optim.AdamW: the parameter decays, and moves by lr * m /
+ * (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps). Every tensor decays. In float32; norms in float64.
  */
 import { sumOfSquares, updateBy } from './passes.ts';
 
@@ -50,7 +50,9 @@ export function jointNorm(gradients: Iterable<Float32Array>): number {
   return Math.sqrt(squares);
 }
 
-/** The factor that brings a joint norm down to `normMax`; 1 when it is below (torch's epsilon of 1e-6 kept). */
+/**
+ * The factor that brings a joint norm down to `normMax`; 1 when it is below (torch's epsilon of 1e-6 kept).
+ */
 export function clipFactor(norm: number, normMax: number): number {
   return Math.min(1, normMax / (norm + 1e-6));
 }

@@ -1,6 +1,6 @@
 /**
- * Balanced partitions of sequence lengths by largest differencing (Karmarkar and Karp, 1982), in the form that
- * verl uses for load balance (ARPO reference §7.6).
+ * Balanced partitions of sequence lengths by largest differencing (Karmarkar and Karp, 1982), in the form
+ * that verl uses for load balance (ARPO reference §7.6).
  *
  * Every length starts as a partition of its own; the two partitions with the largest spread are merged,
  * largest set with smallest, until one is left. All ties are broken by length, count and index, so the result

@@ -1,8 +1,9 @@
 /**
  * The learner: parameters, optimiser state and the sessions that compute gradients; lives in a worker thread.
  *
- * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order, one
- * joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is reproducible.
+ * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order,
+ * one joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is
+ * reproducible.
  */
 
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';
@@ -35,7 +36,10 @@ export interface LearnerSettings extends AdamWSettings {
   readonly decay: 'all' | 'matrices';
   /** Most tokens (padding included) in one run of the graph; null = by the network's width. Bounds memory. */
   readonly microBatchTokensMax: number | null;
-  /** What shares a micro-batch: rows of like length, parts of nearly equal numbers of tokens, or rows of several sequences. */
+  /**
+   * What shares a micro-batch: rows of like length, parts of nearly equal numbers of tokens, or rows of
+   * several sequences.
+   */
   readonly packing: Packing;
   /** Compute the inside of a layer again for its gradient instead of keeping it: about a third more time. */
   readonly recompute: boolean;
@@ -184,7 +188,9 @@ export class Learner {
     return sequenceFeeds(targets, part, this.#settings.packing === 'packed');
   }
 
-  /** `run` is given the parameters as they are now, put where the sessions compute for as long as it takes. */
+  /**
+   * `run` is given the parameters as they are now, put where the sessions compute for as long as it takes.
+   */
   async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
     const { tensors, adapter } = this.#trainee;
     if (adapter !== null) this.#fixed ??= await this.#device.keep(Object.fromEntries(tensors));

@@ -1,8 +1,9 @@
 /**
  * The loops over a step's numbers in WebAssembly, four numbers at a time: sum, squares, AdamW.
  *
- * They work on pieces of up to four arrays, which lie in a memory of their own that fits into the processor's cache. All
- * operations round to float32 (squares and their sum to float64), in an order that depends on the number of numbers alone.
+ * They work on pieces of up to four arrays, which lie in a memory of their own that fits into the processor's
+ * cache. All operations round to float32 (squares and their sum to float64), in an order that depends on the
+ * number of numbers alone.
  */
 import {
   type Code,
@@ -69,8 +70,8 @@ export const FACTORS = [
 export type Factor = (typeof FACTORS)[number];
 
 /**
- * g *= scale; m = beta1 m + rest1 g; v = beta2 v + rest2 g g; p -= decay p + rate m / (sqrt(v) correction + eps), with
- * p, m, v and g in this order.
+ * g *= scale; m = beta1 m + rest1 g; v = beta2 v + rest2 g g; p -= decay p + rate m / (sqrt(v) correction +
+ * eps), with p, m, v and g in this order.
  */
 const update = loop('update', {
   stride: 4,

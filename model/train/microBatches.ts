@@ -1,9 +1,10 @@
 /**
  * Cuts a batch into micro-batches of bounded size, each of rows that are padded to the longest of them.
  *
- * By length: rows of like length together, so that little is padding. By Karmarkar and Karp: parts with nearly equal
- * numbers of tokens. Packed: by length, and short sequences one behind the other in a row, which a graph for packed rows keeps
- * apart. A pure function of the lengths: the same batch is cut the same way on every machine.
+ * By length: rows of like length together, so that little is padding. By Karmarkar and Karp: parts with
+ * nearly equal numbers of tokens. Packed: by length, and short sequences one behind the other in a row, which
+ * a graph for packed rows keeps apart. A pure function of the lengths: the same batch is cut the same way on
+ * every machine.
  */
 import type { DecoderConfig } from '../config.ts';
 import { balance } from './balance.ts';
@@ -12,8 +13,9 @@ import { balance } from './balance.ts';
 const LENGTH_STEP = 8;
 
 /**
- * `length` is the faster one where micro-batches are computed one after the other, as here. `packed` is faster still for short
- * sequences of unequal lengths; its sums are taken in another order, so weights differ in their last bits.
+ * `length` is the faster one where micro-batches are computed one after the other, as here. `packed` is
+ * faster still for short sequences of unequal lengths; its sums are taken in another order, so weights differ
+ * in their last bits.
  */
 export type Packing = 'length' | 'karmarkar-karp' | 'packed';
 
@@ -26,12 +28,15 @@ export interface MicroBatch {
   readonly packs?: readonly (readonly number[])[];
 }
 
-/** Numbers in the widest matrix of activations of one layer, at most: 8 MiB, which a processor's cache holds. */
+/**
+ * Numbers in the widest matrix of activations of one layer, at most: 8 MiB, which a processor's cache holds.
+ */
 const ACTIVATIONS_MAX = 2 ** 21;
 
 /**
- * Tokens of a micro-batch unless a trainer is told: 1,920, or as many as the network is narrow for. Matrices of 1,024 or
- * 2,048 columns, as turned ones would have, fall into the same few places of the processor's first cache: so a little less.
+ * Tokens of a micro-batch unless a trainer is told: 1,920, or as many as the network is narrow for. Matrices
+ * of 1,024 or 2,048 columns, as turned ones would have, fall into the same few places of the processor's
+ * first cache: so a little less.
  */
 export function microBatchTokens({
   intermediateSize,
@@ -42,7 +47,8 @@ export function microBatchTokens({
 }
 
 /**
- * rows * padded length stays within `tokensMax` (a longer single row goes alone). Rows of length 0 are left out.
+ * rows * padded length stays within `tokensMax` (a longer single row goes alone). Rows of length 0 are left
+ * out.
  */
 export function microBatches(
   lengths: readonly number[],
@@ -62,7 +68,10 @@ export function microBatches(
   }
 }
 
-/** The same for a batch of pairs (rows 2i and 2i + 1): both rows of a pair go into one micro-batch; they are not packed. */
+/**
+ * The same for a batch of pairs (rows 2i and 2i + 1): both rows of a pair go into one micro-batch; they are
+ * not packed.
+ */
 export function pairedMicroBatches(
   lengths: readonly number[],
   tokensMax: number,

@@ -1,7 +1,7 @@
 /**
- * The optimiser's state in a safetensors file: `mean.<parameter>`, `square.<parameter>`, and the step as metadata;
- * beside them, as `factor.<parameter>`, what is trained but does not lie in the weights (an adapter's factors where
- * the merged policy is published).
+ * The optimiser's state in a safetensors file: `mean.<parameter>`, `square.<parameter>`, and the step as
+ * metadata; beside them, as `factor.<parameter>`, what is trained but does not lie in the weights (an
+ * adapter's factors where the merged policy is published).
  */
 import { createHash } from 'node:crypto';
 import type { Tensor, Tensors } from '../config.ts';
@@ -29,8 +29,9 @@ export async function saveOptimiser(
 }
 
 /**
- * Read a state for these parameters, and the factors. A `digest` that is not null must be the file's (code `DIGEST`). Fails
- * with code `CHECKPOINT` when the file is missing, a number is missing or a parameter has another size.
+ * Read a state for these parameters, and the factors. A `digest` that is not null must be the file's (code
+ * `DIGEST`). Fails with code `CHECKPOINT` when the file is missing, a number is missing or a parameter has
+ * another size.
  */
 export async function loadOptimiser(
   path: string,

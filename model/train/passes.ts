@@ -1,8 +1,8 @@
 /**
  * Passes over whole arrays of numbers, for a step's gradients and parameters: sum, squares, AdamW.
  *
- * Arrays stay where they are: one piece of each after the other is copied to where the loops work, and back. Sums are taken
- * in an order that depends on lengths alone.
+ * Arrays stay where they are: one piece of each after the other is copied to where the loops work, and back.
+ * Sums are taken in an order that depends on lengths alone.
  */
 import { FACTORS, type Factor, type Loops, openLoops, PIECE, STRIDE } from './loops.ts';
 

@@ -1,7 +1,8 @@
 /**
  * The feeds of a decoder graph: padded tokens, and the rows whose next-token logits are wanted.
  *
- * A target at place t of its sequence is predicted by row t - 1; what follows the last target never enters the model.
+ * A target at place t of its sequence is predicted by row t - 1; what follows the last target never enters
+ * the model.
  */
 import type { Feeds } from '../runtime/session.ts';
 import type { MicroBatch } from './microBatches.ts';
@@ -18,8 +19,9 @@ export function inputLength({ places }: Targets): number {
 }
 
 /**
- * `tokens`, `rows` and `targets` of a micro-batch; targets come row by row in its order. For a graph of packed rows also the
- * `places` of tokens in their sequences and the number of their sequence in its row (`segments`; -1 = padding).
+ * `tokens`, `rows` and `targets` of a micro-batch; targets come row by row in its order. For a graph of
+ * packed rows also the `places` of tokens in their sequences and the number of their sequence in its row
+ * (`segments`; -1 = padding).
  */
 export function sequenceFeeds(
   sequences: readonly Targets[],

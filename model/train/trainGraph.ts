@@ -1,10 +1,12 @@
 /**
- * The training and scoring graphs: decoder, token log-probs, loss and the gradient of every trained parameter.
+ * The training and scoring graphs: decoder, token log-probs, loss and the gradient of every trained
+ * parameter.
  *
- * Outputs: `logProbs` [M] and `entropies` [M] of the targets; a training graph adds `loss` (scalar), `gradient:<name>`
- * for each trained parameter, and `embeddedGradient` [N, hidden]: what each place of the batch adds to its token's
- * row of the embedding. (Added up outside: a vocabulary is large, and the places that read it are few.) A gradient
- * of the embedding under its own name is that of the tied head. Parameters are fed under their own names.
+ * Outputs: `logProbs` [M] and `entropies` [M] of the targets; a training graph adds `loss` (scalar),
+ * `gradient:<name>` for each trained parameter, and `embeddedGradient` [N, hidden]: what each place of the
+ * batch adds to its token's row of the embedding. (Added up outside: a vocabulary is large, and the places
+ * that read it are few.) A gradient of the embedding under its own name is that of the tied head. Parameters
+ * are fed under their own names.
  */
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { decoder } from '../decoder.ts';

@@ -1,5 +1,6 @@
 /**
- * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `write`, `restore`, `close`.
+ * Entry of the trainer's worker: holds one learner, and answers `create`, `step`, `score`, `save`, `write`,
+ * `restore`, `close`.
  */
 
 import { serve } from '../../base/index.ts';

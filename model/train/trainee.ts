@@ -1,9 +1,11 @@
 /**
- * What a trainer trains, and how it comes out of files and goes back: a policy, or an adapter over a fixed policy.
+ * What a trainer trains, and how it comes out of files and goes back: a policy, or an adapter over a fixed
+ * policy.
  *
- * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged policy (anything can read it; the factors then lie in the
- * optimiser's file, and a restore without that file begins a new adapter on the merged weights) or the adapter alone
- * (adapterFile.ts), from which everything is restored.
+ * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged
+ * policy (anything can read it; the factors then lie in the optimiser's file, and a restore without that file
+ * begins a new adapter on the merged weights) or the adapter alone (adapterFile.ts), from which everything is
+ * restored.
  */
 import { mkdir } from 'node:fs/promises';
 import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts';
@@ -101,7 +103,10 @@ export class TraineeFiles {
     return savePolicy(path, withAdapter({ config, tensors }, adapter));
   }
 
-  /** Read what `save` wrote, or any policy of the same network; without `state` no optimiser state comes of it. */
+  /**
+   * Read what `save` wrote, or any policy of the same network; without `state` no optimiser state comes of
+   * it.
+   */
   async restore({
     weights,
     state,

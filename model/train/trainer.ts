@@ -13,8 +13,8 @@
  * await trainer.close();
  * ```
  *
- * Calls are answered one after the other, in the order in which they were made. The same batches give the same
- * weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
+ * Calls are answered one after the other, in the order in which they were made. The same batches give the
+ * same weights bit for bit on any number of threads (DECISIONS.md, D-069), and after `restore` as without it.
  */
 
 import { startWorker, type WorkerHandle, workerEntry } from '../../base/index.ts';
@@ -63,8 +63,8 @@ export const trainerDefaults: LearnerSettings = {
 };
 
 /**
- * A `TrainerEngine` on ONNX Runtime in a worker thread. `step` fails with code `NO_LOSS` when the loss is not known or
- * its settings are wrong; `restore` with `DIGEST`.
+ * A `TrainerEngine` on ONNX Runtime in a worker thread. `step` fails with code `NO_LOSS` when the loss is not
+ * known or its settings are wrong; `restore` with `DIGEST`.
  */
 export class EmbeddedTrainer implements TrainerEngine {
   readonly config: DecoderConfig;
@@ -82,8 +82,8 @@ export class EmbeddedTrainer implements TrainerEngine {
   }
 
   /**
-   * Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration, and with code
-   * `PROVIDER` when the provider is not there or does not compute what the CPU does.
+   * Start a trainer. Fails when the policy file cannot be read or does not fit its own configuration, and
+   * with code `PROVIDER` when the provider is not there or does not compute what the CPU does.
    */
   static async create({
     policy,
@@ -121,7 +121,10 @@ export class EmbeddedTrainer implements TrainerEngine {
     return this.#call('score', sequences);
   }
 
-  /** Writes two files into the target's folder (model/checkpoints/local.ts): weights, and the optimiser's state. */
+  /**
+   * Writes two files into the target's folder (model/checkpoints/local.ts): weights, and the optimiser's
+   * state.
+   */
   save(target: SaveTarget): Promise<SavedCheckpoint> {
     return this.#call('save', target);
   }

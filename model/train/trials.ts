@@ -1,8 +1,9 @@
 /**
- * The trials of training: a learner on a small network of the policy's kind scores sequences, and takes a step of every
- * loss. What is compared are log-probs, losses and gradients.
+ * The trials of training: a learner on a small network of the policy's kind scores sequences, and takes a
+ * step of every loss. What is compared are log-probs, losses and gradients.
  *
- * (Gradients as the optimiser's first moments hold them: after one step they are that, times one factor for all.)
+ * (Gradients as the optimiser's first moments hold them: after one step they are that, times one factor for
+ * all.)
  */
 
 import { draws } from '../../base/index.ts';
@@ -81,7 +82,9 @@ async function stepped(learner: Learner, loss: Loss): Promise<Outcome> {
   ]);
 }
 
-/** Log-probs to compare with are about those of the policy, so that some tokens are clipped and others not. */
+/**
+ * Log-probs to compare with are about those of the policy, so that some tokens are clipped and others not.
+ */
 function asExample(tokens: Int32Array, row: number): TrainSequence {
   const per = (value: (place: number) => number) =>
     Float32Array.from(tokens, (_, place) => value(place));

@@ -1,8 +1,9 @@
 /**
- * WebAssembly's binary format, as far as loops over arrays need it: functions that work on 128 bits of numbers at a time.
+ * WebAssembly's binary format, as far as loops over arrays need it: functions that work on 128 bits of
+ * numbers at a time.
  *
- * Code is a list of bytes; an instruction is written as a function of its operands' code, so that it reads as an
- * expression. Each operation rounds as IEEE 754 says, so results are the same on every machine.
+ * Code is a list of bytes; an instruction is written as a function of its operands' code, so that it reads as
+ * an expression. Each operation rounds as IEEE 754 says, so results are the same on every machine.
  */
 export type Code = readonly number[];
 

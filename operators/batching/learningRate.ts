@@ -1,5 +1,6 @@
 /**
- * Learning-rate schedules as a factor on the configured rate (ARPO reference §7.7), and rates that follow a round.
+ * Learning-rate schedules as a factor on the configured rate (ARPO reference §7.7), and rates that follow a
+ * round.
  */
 import type { Batch } from '../../topics/index.ts';
 
@@ -46,13 +47,15 @@ export interface RoundRateOptions {
   /** Of `cosine`: the factor that it falls to; 0 by default. */
   readonly minRatio?: number;
   /**
-   * `repaired` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on torch do, so that
-   * after a warm-up's beginning the first step has rate 0 and teaches nothing.
+   * `repaired` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on
+   * torch do, so that after a warm-up's beginning the first step has rate 0 and teaches nothing.
    */
   readonly mode?: 'repaired' | 'reference';
 }
 
-/** The rate of a batch by its place in its round. A batch whose round has no known length gets `lr` itself. */
+/**
+ * The rate of a batch by its place in its round. A batch whose round has no known length gets `lr` itself.
+ */
 export function roundRate(options: RoundRateOptions): (batch: Batch) => number {
   const { lr, schedule: kind, warmupRatio, minRatio = 0, mode = 'repaired' } = options;
   return ({ index, of: totalSteps }) => {

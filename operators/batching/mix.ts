@@ -1,10 +1,11 @@
 /**
- * Mixes classes of examples in given proportions: the largest mixture that keeps them exactly, as far as whole examples go.
+ * Mixes classes of examples in given proportions: the largest mixture that keeps them exactly, as far as
+ * whole examples go.
  *
- * The scarcest class sets the measure: it is taken whole, the others in proportion to it, rounded down. So that a class of
- * which there is next to nothing does not starve the rest, one that holds less than `scarce` of its part of all examples is
- * set aside: what there is of it is taken, and the others keep their proportions among themselves. An empty class is the
- * extreme of that.
+ * The scarcest class sets the measure: it is taken whole, the others in proportion to it, rounded down. So
+ * that a class of which there is next to nothing does not starve the rest, one that holds less than `scarce`
+ * of its part of all examples is set aside: what there is of it is taken, and the others keep their
+ * proportions among themselves. An empty class is the extreme of that.
  */
 
 /** The proportions in which classes of examples are trained on. */

@@ -1,14 +1,14 @@
 /**
- * What Tool-Star's cold start finds in a pool (§4.1): how hard the question is, and what is not worth imitating. For
- * `demonstrations({ find: coldStartFindings })`, whose `callsMax` is the method's β = 5.
+ * What Tool-Star's cold start finds in a pool (§4.1): how hard the question is, and what is not worth
+ * imitating. For `demonstrations({ find: coldStartFindings })`, whose `callsMax` is the method's β = 5.
  *
  *     answered without tools   with tools   difficulty   kept
  *     right                    any          easy         the direct answer: restraint
  *     wrong                    right        medium       tool-integrated answers
  *     wrong                    wrong        hard         nothing; the question goes on to RL (curriculum.ts)
  *
- * Several direct answers must all be right. An answer counts as tool-integrated when it calls a tool: one that did without
- * and is right where the direct one is wrong was lucky.
+ * Several direct answers must all be right. An answer counts as tool-integrated when it calls a tool: one
+ * that did without and is right where the direct one is wrong was lucky.
  */
 import type { Evolved } from '../../topics/index.ts';
 import type { PoolFindings } from '../demonstrations.ts';
@@ -19,8 +19,8 @@ import { strip } from '../text/characters.ts';
 export type Difficulty = 'easy' | 'medium' | 'hard';
 
 /**
- * What the cold start keeps of a question's pool: an easy question without tools, a medium one with them, nothing of a
- * hard one.
+ * What the cold start keeps of a question's pool: an easy question without tools, a medium one with them,
+ * nothing of a hard one.
  */
 export function coldStartFindings(
   pool: readonly Evolved[],

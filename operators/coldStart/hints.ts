@@ -1,6 +1,6 @@
 /**
- * The hints of Tool-Star's cold start (§4.1) and where they are put: a chain in plain language is cut there and goes on with
- * tools. Pure: text in, text out; null where a chain has no such place.
+ * The hints of Tool-Star's cold start (§4.1) and where they are put: a chain in plain language is cut there
+ * and goes on with tools. Pure: text in, text out; null where a chain has no such place.
  */
 import type { Hints } from '../evolve/hints.ts';
 import { reopenedWithHint } from '../evolve/replies.ts';

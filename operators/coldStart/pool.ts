@@ -1,13 +1,16 @@
 /**
- * Tool-Star's cold start (§4.1) as a pool of trajectories of one question: `evolve({ grow: coldStartPool() })`.
+ * Tool-Star's cold start (§4.1) as a pool of trajectories of one question: `evolve({ grow: coldStartPool()
+ * })`.
  *
- * - `direct`: answers without tools. A policy that calls one all the same is stopped before the call and made to answer.
+ * - `direct`: answers without tools. A policy that calls one all the same is stopped before the call and made
+ *   to answer.
  * - `tools`: tool-integrated answers (TIR prompting).
- * - `verify-hint`, `reflect-hint`: each direct chain, cut at a hint and continued with tools (hints.ts). Their parent is
- *   that chain.
+ * - `verify-hint`, `reflect-hint`: each direct chain, cut at a hint and continued with tools (hints.ts).
+ *   Their parent is that chain.
  *
- * Whether an answer is right is found by rule, the one that RL is rewarded by; no model judges. Every request is keyed by
- * its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the others stay.
+ * Whether an answer is right is found by rule, the one that RL is rewarded by; no model judges. Every request
+ * is keyed by its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the
+ * others stay.
  */
 import type { Question } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
@@ -36,7 +39,10 @@ export interface ColdStartOptions {
   readonly tools?: number;
   /** Null = no hint-based sampling (default `coldStartHints`). */
   readonly hints?: ColdStartHints | null;
-  /** What the policy is asked, where answering without tools and with them takes other words than the question alone. */
+  /**
+   * What the policy is asked, where answering without tools and with them takes other words than the question
+   * alone.
+   */
   readonly ask?: {
     readonly direct?: (question: string) => string;
     readonly tools?: (question: string) => string;
@@ -54,8 +60,8 @@ interface Attempt {
 }
 
 /**
- * The pool of Tool-Star's cold start (§4.1), for `evolve`: direct answers, tool-integrated answers, and hinted
- * continuations.
+ * The pool of Tool-Star's cold start (§4.1), for `evolve`: direct answers, tool-integrated answers, and
+ * hinted continuations.
  */
 export function coldStartPool(options: ColdStartOptions = {}): Grow {
   const { direct = 1, tools = 3, hints = coldStartHints, ask = {} } = options;
@@ -105,8 +111,8 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
 }
 
 /**
- * Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and punctuation. Results do
- * not answer.
+ * Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and
+ * punctuation. Results do not answer.
  */
 export function rightByRule(question: Question, text: string): boolean {
   return correctness(question, withEmptyResults(text)).raw >= RIGHT_FROM;

@@ -1,6 +1,6 @@
 /**
- * What the auxiliary model is asked (DeepAgent §1.5, §1.6, §2.3): to say what a search or call was for, to pick from a long result,
- * and to write the three memories.
+ * What the auxiliary model is asked (DeepAgent §1.5, §1.6, §2.3): to say what a search or call was for, to
+ * pick from a long result, and to write the three memories.
  */
 
 import type { MemoryKind } from './memories.ts';

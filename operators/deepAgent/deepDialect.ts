@@ -1,9 +1,10 @@
 /**
- * How a policy of one continued thought writes (DeepAgent §1.2, §1.3): the third dialect. The prompt opens a thought that nothing
- * closes; searches and calls stand in it between their tags, and what they give in blocks of its own.
+ * How a policy of one continued thought writes (DeepAgent §1.2, §1.3): the third dialect. The prompt opens a
+ * thought that nothing closes; searches and calls stand in it between their tags, and what they give in
+ * blocks of its own.
  *
- * `read` gives a trajectory in the papers' tags: thinking between `<think>` and `</think>`, the tags of actions as they are, a block's
- * text as a result, and the line with the last `\boxed{}` as the answer.
+ * `read` gives a trajectory in the papers' tags: thinking between `<think>` and `</think>`, the tags of
+ * actions as they are, a block's text as a result, and the line with the last `\boxed{}` as the answer.
  */
 import type { Tokenizer } from '../../model/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
@@ -22,12 +23,18 @@ import type { ToolDoc } from './tools/toolDoc.ts';
 /** What the dialect is made of. */
 export interface DeepDialectOptions {
   readonly tokenizer: Tokenizer;
-  /** The chat template: a message to prompt tokens. The message is text from outside and makes no special token. */
+  /**
+   * The chat template: a message to prompt tokens. The message is text from outside and makes no special
+   * token.
+   */
   readonly prompt: (message: string) => Int32Array;
   /** Which first message; of `closed` the tools that every question has are listed by the rollout. */
   readonly form: PromptForm;
   readonly mode: EpisodeMode;
-  /** Another first message than the form's, where memories belong in it; for policies that need no instructions. */
+  /**
+   * Another first message than the form's, where memories belong in it; for policies that need no
+   * instructions.
+   */
   readonly first?: FirstMessageOf;
 }
 

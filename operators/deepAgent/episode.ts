@@ -1,10 +1,11 @@
 /**
  * An episode: a rollout of one continued thought (DeepAgent), as whoever rewards it or trains on it sees it.
  *
- * A fold replaces the context, so an episode is a list of rounds, each a sequence of its own: the context that the round
- * begins with, and the tokens that follow it. Memories stand in the contexts and are never trained on. An action lies within one
- * round: a fold's marker is the last thing of its round. Holds true:
- * - `tokens`, `logProbs` and `mask` of a round are parallel; `mask` is 1 on the policy's own tokens, and on no other;
+ * A fold replaces the context, so an episode is a list of rounds, each a sequence of its own: the context
+ * that the round begins with, and the tokens that follow it. Memories stand in the contexts and are never
+ * trained on. An action lies within one round: a fold's marker is the last thing of its round. Holds true:
+ * - `tokens`, `logProbs` and `mask` of a round are parallel; `mask` is 1 on the policy's own tokens, and on
+ *   no other;
  * - every token of an action is one of these.
  */
 import type { Action, ActionKind, EpisodeRecord, Fold, Rollout } from '../../topics/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Whether an episode of one continued thought is well-formed. It need not think aloud: the prompt has opened the thought. Each action is
- * written between its tags, a call can be read, and the end has an answer in a box.
+ * Whether an episode of one continued thought is well-formed. It need not think aloud: the prompt has opened
+ * the thought. Each action is written between its tags, a call can be read, and the end has an answer in a
+ * box.
  */
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
@@ -9,7 +10,9 @@ import type { Variant } from '../text/variant.ts';
 import { CALL, SEARCH } from './tags.ts';
 import { writtenCall } from './tools/readCall.ts';
 
-/** The closing mark of an action that nothing opened: `read` left it among the words, with its mark broken. */
+/**
+ * The closing mark of an action that nothing opened: `read` left it among the words, with its mark broken.
+ */
 const UNOPENED = new RegExp(`< /(?:${SEARCH}|${CALL})>`);
 
 /** The first fault of a trajectory; null = it is well-formed. */

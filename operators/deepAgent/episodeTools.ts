@@ -1,10 +1,10 @@
 /**
- * What an episode asks of the world, as tools of a job: a search for tools, a call of one, a text made shorter, and a fold. Each
- * question and its answer is a record of `tool-calls` like any other call, so a replay answers all of them from the record, and a
- * run that is resumed knows them again.
+ * What an episode asks of the world, as tools of a job: a search for tools, a call of one, a text made
+ * shorter, and a fold. Each question and its answer is a record of `tool-calls` like any other call, so a
+ * replay answers all of them from the record, and a run that is resumed knows them again.
  *
- * All of them are texts in, texts out, and a text that came out before comes out again: draws of the auxiliary model are keyed by
- * the request's own name.
+ * All of them are texts in, texts out, and a text that came out before comes out again: draws of the
+ * auxiliary model are keyed by the request's own name.
  */
 
 import { type DrawKey, messageOf, Semaphore } from '../../base/index.ts';
@@ -29,7 +29,9 @@ export const CONDENSE = 'condense';
 /** The tool that writes memories. */
 export const REMEMBER = 'remember';
 
-/** Asks the auxiliary model; null where it gave up. `purpose` says what for, `draws` name the request's draws. */
+/**
+ * Asks the auxiliary model; null where it gave up. `purpose` says what for, `draws` name the request's draws.
+ */
 export type AskAuxiliary = (
   request: {
     readonly purpose: string;
@@ -45,7 +47,10 @@ export interface EpisodeToolsOptions {
   readonly seed: number;
   /** The functions that can be called, by name; each takes its arguments as JSON. */
   readonly library: ReadonlyMap<string, Tool>;
-  /** Finds functions by what they do: passages whose ids are names. Null = they are listed, and none is looked for. */
+  /**
+   * Finds functions by what they do: passages whose ids are names. Null = they are listed, and none is looked
+   * for.
+   */
   readonly retriever: Pick<Retriever, 'retrieve'> | null;
   /** Most functions that a search gives. */
   readonly top: number;
@@ -186,7 +191,8 @@ async function condense(
     return short === null ? { output: text, ok: false } : { output: short, ok: true };
   }
   const reply = (await ask('select', selectPrompt(asked, intent, text))) ?? '';
-  // Without a fence the whole list is shown; the names in it are checked against what was found by whoever asked.
+  // Without a fence the whole list is shown; the names in it are checked against what was found by whoever
+  // asked.
   if (!hasJsonFence(reply)) return { output: text, ok: false };
   const chosen = fencedJson(reply);
   if (mode === 'repaired' && !Array.isArray(lenientJson(chosen)))

@@ -1,6 +1,7 @@
 /**
- * What an episode asks of the world: a search for tools, a call, a text made shorter, the memories of a fold. Each goes
- * through the job's tools and is a record of its own; what comes back is fenced before the policy reads it.
+ * What an episode asks of the world: a search for tools, a call, a text made shorter, the memories of a fold.
+ * Each goes through the job's tools and is a record of its own; what comes back is fenced before the policy
+ * reads it.
  */
 import { canonicalJson } from '../../base/text/index.ts';
 import { type Action, type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
@@ -29,7 +30,9 @@ export interface WorldOptions {
   readonly docs: ReadonlyMap<string, ToolDoc>;
   /** The functions that a question lists; null = they have to be found. */
   readonly listed: (question: Question) => readonly ToolDoc[] | null;
-  /** Longer results of a search are picked from by the auxiliary model, longer answers of a call condensed. */
+  /**
+   * Longer results of a search are picked from by the auxiliary model, longer answers of a call condensed.
+   */
   readonly searchCharacters: number;
   readonly callCharacters: number;
 }

@@ -1,9 +1,9 @@
 /**
- * The message that a policy begins again with after a fold: the first one with its memories before the line that the task's
- * instructions end in (DeepAgent §2.4). Memories replace each other; they never add up.
+ * The message that a policy begins again with after a fold: the first one with its memories before the line
+ * that the task's instructions end in (DeepAgent §2.4). Memories replace each other; they never add up.
  *
- * `reference` puts them before every place where the anchor phrase stands, in the question too. Repaired, they stand where the
- * template has its own anchor.
+ * `reference` puts them before every place where the anchor phrase stands, in the question too. Repaired,
+ * they stand where the template has its own anchor.
  */
 import type { EpisodeMode } from './episode.ts';
 import type { Memories } from './memories.ts';

@@ -1,4 +1,6 @@
-/** The folds of a rollout as records of their own, to be tapped. Nothing in them but what the rollout says. */
+/**
+ * The folds of a rollout as records of their own, to be tapped. Nothing in them but what the rollout says.
+ */
 import { createHash } from 'node:crypto';
 import type { FoldRecord, Rollout } from '../../topics/index.ts';
 

@@ -1,6 +1,6 @@
 /**
- * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts) and the world
- * (episodeWorld.ts), and keeps what came of it.
+ * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts)
+ * and the world (episodeWorld.ts), and keeps what came of it.
  *
  * Holds true:
  * - whatever is asked of the world goes through `tools` and is a record of its own;
@@ -241,7 +241,10 @@ class Growth {
     return nextState(state, { type: 'folded', size: this.#size(message) }, this.#limits);
   }
 
-  /** The memories as they will stand in the context; those that the model did not give in their form are made from the calls. */
+  /**
+   * The memories as they will stand in the context; those that the model did not give in their form are made
+   * from the calls.
+   */
   #memories(replies: Remembering | undefined): {
     readonly memories: Memories;
     readonly madeUp: string[];

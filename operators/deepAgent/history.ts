@@ -1,7 +1,13 @@
-/** All that was written so far as numbered steps: what an auxiliary model reads when it condenses or remembers (DeepAgent §2.2). */
+/**
+ * All that was written so far as numbered steps: what an auxiliary model reads when it condenses or remembers
+ * (DeepAgent §2.2).
+ */
 import { isBlank, strip } from '../text/characters.ts';
 
-/** The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = so many of them, numbered from 1 again. */
+/**
+ * The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = so many of them, numbered from 1
+ * again.
+ */
 export function historySteps(output: string, last = Number.POSITIVE_INFINITY): string {
   const steps = output.split('\n\n').filter((paragraph) => !isBlank(paragraph));
   const from = Math.max(0, steps.length - last);

@@ -1,5 +1,6 @@
 /**
- * JSON as models write it: line breaks and tabs may stand in its strings as they are, as in a program that is an argument.
+ * JSON as models write it: line breaks and tabs may stand in its strings as they are, as in a program that is
+ * an argument.
  */
 import { jsonIn } from '../../base/text/index.ts';
 

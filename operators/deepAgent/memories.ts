@@ -1,8 +1,9 @@
 /**
- * The three memories of a fold (DeepAgent §2.3): what happened, what is being done, and what was learnt about tools.
+ * The three memories of a fold (DeepAgent §2.3): what happened, what is being done, and what was learnt about
+ * tools.
  *
- * `reference` takes what the model's reply has in its fence, whatever it is. Repaired, a memory is JSON of its form and no longer
- * than is allowed; fields that nobody asked for are left out.
+ * `reference` takes what the model's reply has in its fence, whatever it is. Repaired, a memory is JSON of
+ * its form and no longer than is allowed; fields that nobody asked for are left out.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -59,8 +60,8 @@ export const memorySchemas = {
 export type MemoryOf<K extends MemoryKind> = z.infer<(typeof memorySchemas)[K]>;
 
 /**
- * The memory in a reply. Fails with code `MEMORY_FORM` where it has none of the form; never in the reference, where a reply that did
- * not come is an empty memory.
+ * The memory in a reply. Fails with code `MEMORY_FORM` where it has none of the form; never in the reference,
+ * where a reply that did not come is an empty memory.
  */
 export function memoryIn(
   reply: string | null,

@@ -1,6 +1,6 @@
 /**
- * What the harness says when an action is not carried out, and the words that the policy then goes on from: a clause that is left
- * open, so that the thought continues instead of beginning again.
+ * What the harness says when an action is not carried out, and the words that the policy then goes on from: a
+ * clause that is left open, so that the thought continues instead of beginning again.
  */
 import { renderObservation } from './tags.ts';
 

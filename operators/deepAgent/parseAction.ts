@@ -1,8 +1,9 @@
 /**
  * Which action a reply ends in (DeepAgent §1.4, steps 1 and 2).
  *
- * `reference` looks at the end of everything that was ever written, so an empty reply repeats the action before it, and takes the
- * line breaks out of a body, within the strings of a program too. Repaired, a reply stands for itself and a body keeps its lines.
+ * `reference` looks at the end of everything that was ever written, so an empty reply repeats the action
+ * before it, and takes the line breaks out of a body, within the strings of a program too. Repaired, a reply
+ * stands for itself and a body keeps its lines.
  */
 import type { ActionKind } from '../../topics/index.ts';
 import { strip, stripEnd } from '../text/characters.ts';
@@ -28,7 +29,10 @@ export function parseAction(
   return { kind, body: actionBody(reply, kind === 'search' ? SEARCH : CALL, mode) };
 }
 
-/** What stands between the last closing of a tag and the nearest opening before it; null where there is no such pair. */
+/**
+ * What stands between the last closing of a tag and the nearest opening before it; null where there is no
+ * such pair.
+ */
 export function actionBody(reply: string, tag: string, mode: EpisodeMode): string | null {
   const close = reply.lastIndexOf(`</${tag}>`);
   if (close < 0) return null;

@@ -1,13 +1,16 @@
 /**
- * How a policy of one continued thought is asked: the first message of each kind of task, with a line that opens with the anchor,
- * before which memories stand after a fold (DeepAgent §1.7, §2.4).
+ * How a policy of one continued thought is asked: the first message of each kind of task, with a line that
+ * opens with the anchor, before which memories stand after a fold (DeepAgent §1.7, §2.4).
  */
 import type { FirstMessage } from './foldPrompt.ts';
 import { pythonJson } from './pythonJson.ts';
 import { CALL, FOLD, SEARCH } from './tags.ts';
 import type { ToolDoc } from './tools/toolDoc.ts';
 
-/** `open` = tools have to be found; `closed` = they are listed; `embodied` and `shopping` = a world that is acted in. */
+/**
+ * `open` = tools have to be found; `closed` = they are listed; `embodied` and `shopping` = a world that is
+ * acted in.
+ */
 export const promptForms = ['open', 'closed', 'embodied', 'shopping'] as const;
 /** One of `promptForms`. */
 export type PromptForm = (typeof promptForms)[number];

@@ -1,6 +1,6 @@
 /**
- * JSON as Python's `json.dumps` writes it: `", "` and `": "` between, or lines with an indent, and everything outside of ASCII
- * escaped. Limits of the method count the characters of this form.
+ * JSON as Python's `json.dumps` writes it: `", "` and `": "` between, or lines with an indent, and everything
+ * outside of ASCII escaped. Limits of the method count the characters of this form.
  *
  * A number has no kind in JavaScript: 1.0 is written 1.
  */

@@ -1,6 +1,6 @@
 /**
- * The marks of one continued thought (DeepAgent §1.2): how a policy searches for tools, calls one and folds its memory, and what is
- * put into its thought in return.
+ * The marks of one continued thought (DeepAgent §1.2): how a policy searches for tools, calls one and folds
+ * its memory, and what is put into its thought in return.
  */
 import type { ActionKind } from '../../topics/index.ts';
 

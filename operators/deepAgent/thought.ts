@@ -1,11 +1,12 @@
 /**
- * The policy's one continued thought as tokens: the context that it goes on from, turn by turn, and the action marks that it writes.
+ * The policy's one continued thought as tokens: the context that it goes on from, turn by turn, and the
+ * action marks that it writes.
  *
  * Holds true:
- * - the context grows by the policy's own tokens and by what is put between them, never by text that is tokenised a second time; a
- *   fold begins a new one;
- * - every draw is keyed by (seed, question, phase, round, rollout, round): a draw is tied to its place in the context, and a round is
- *   a context of its own.
+ * - the context grows by the policy's own tokens and by what is put between them, never by text that is
+ *   tokenised a second time; a fold begins a new one;
+ * - every draw is keyed by (seed, question, phase, round, rollout, round): a draw is tied to its place in the
+ *   context, and a round is a context of its own.
  */
 import type { DrawKey } from '../../base/index.ts';
 import { type Generation, samplingIn } from '../../model/index.ts';
@@ -91,7 +92,10 @@ export class Thought {
     return stopText === undefined ? null : this.#turnText(stopText);
   }
 
-  /** Where in the response the mark of an action in this turn lies, `end` behind it; null where it has no tokens. */
+  /**
+   * Where in the response the mark of an action in this turn lies, `end` behind it; null where it has no
+   * tokens.
+   */
   spanOf(kind: Action['kind']): Pick<Action, 'start' | 'end'> | null {
     const [close] = stops.find(([, one]) => one === kind)!;
     const open = kind === 'fold' ? null : `<${kind === 'search' ? SEARCH : CALL}>`;

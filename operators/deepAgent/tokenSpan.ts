@@ -1,9 +1,12 @@
-/** Which tokens an action lies in: stop texts and tags may be cut anywhere over tokens, so it is found by bytes. */
+/**
+ * Which tokens an action lies in: stop texts and tags may be cut anywhere over tokens, so it is found by
+ * bytes.
+ */
 import type { Tokenizer } from '../../model/index.ts';
 
 /**
- * The first and last of `tokens` that overlap what `open` begins and the last `close` ends; without an opening, or where there is
- * none before, the closing alone. Null where the closing is not there.
+ * The first and last of `tokens` that overlap what `open` begins and the last `close` ends; without an
+ * opening, or where there is none before, the closing alone. Null where the closing is not there.
  */
 export function tokenSpan(
   tokens: readonly number[],

@@ -1,15 +1,17 @@
 /**
- * A dialect: how a policy writes tool calls, thinking and answers. Everything that depends on it goes through this
- * interface, so that rollouts, rewards, demonstrations and training are the same for all of them.
+ * A dialect: how a policy writes tool calls, thinking and answers. Everything that depends on it goes through
+ * this interface, so that rollouts, rewards, demonstrations and training are the same for all of them.
  *
- * Two come with the package: the papers' tags (tagsDialect.ts) and the model's own function calling through its chat
- * template (native/nativeDialect.ts). docs/dialects.md shows a third.
+ * Two come with the package: the papers' tags (tagsDialect.ts) and the model's own function calling through
+ * its chat template (native/nativeDialect.ts). docs/dialects.md shows a third.
  *
  * Holds true of each:
- * - the policy's own tokens are never tokenised a second time: a rollout's context grows by what the policy sampled and by
- *   `results`, nothing else;
- * - text from outside (a question, a tool's output) opens and closes nothing: it makes no special token and no tag;
- * - rewards, metrics, judges, the flywheel and views read a *trajectory*: the papers' tag form, which `read` gives.
+ * - the policy's own tokens are never tokenised a second time: a rollout's context grows by what the policy
+ *   sampled and by `results`, nothing else;
+ * - text from outside (a question, a tool's output) opens and closes nothing: it makes no special token and
+ *   no tag;
+ * - rewards, metrics, judges, the flywheel and views read a *trajectory*: the papers' tag form, which `read`
+ *   gives.
  */
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import type { Variant } from '../text/variant.ts';
@@ -18,7 +20,10 @@ import type { CallFaults } from './callFaults.ts';
 import type { ResultTokens } from './encodeExample.ts';
 import type { FormatFault } from './format.ts';
 
-/** A stretch of a response as text, and who wrote it. What the policy wrote without a result between is one part. */
+/**
+ * A stretch of a response as text, and who wrote it. What the policy wrote without a result between is one
+ * part.
+ */
 export interface Part {
   readonly author: 'policy' | 'tool';
   /** Decoded from its tokens; of the policy's, end tokens left out. */
@@ -66,32 +71,50 @@ export interface Dialect {
   readonly tokenizer: Tokenizer;
   /** What a person who starts a run should know, a line each; left out = nothing. */
   readonly notes?: readonly string[];
-  /** What a run writes down of its prompt, so that whatever starts from the run asks the same way; left out = what `prompt` gives. */
+  /**
+   * What a run writes down of its prompt, so that whatever starts from the run asks the same way; left out =
+   * what `prompt` gives.
+   */
   readonly asked?: AskedBy;
   /** What can be called, by the tags of trajectories, in order. */
   readonly tools: readonly string[];
   /** A generation ends after one of these tokens. */
   readonly stopTokens: readonly number[];
-  /** Or with the token that completes one of these texts; that token is kept whole, whatever follows the text in it. */
+  /**
+   * Or with the token that completes one of these texts; that token is kept whole, whatever follows the text
+   * in it.
+   */
   readonly stopTexts: readonly string[];
   /** A question to the tokens that the policy goes on from. */
   prompt(question: string): Int32Array;
-  /** What the policy's last turn comes to. `turns` = what it wrote between one result and the next; the last has just ended. */
+  /**
+   * What the policy's last turn comes to. `turns` = what it wrote between one result and the next; the last
+   * has just ended.
+   */
   turn(turns: readonly string[], stop: Stop): Turn;
-  /** The tokens that stand for the results of a turn's calls, one output a call, up to where the policy goes on. */
+  /**
+   * The tokens that stand for the results of a turn's calls, one output a call, up to where the policy goes
+   * on.
+   */
   results(outputs: readonly string[]): Int32Array;
-  /** A response as a trajectory: the policy's words as it wrote them, results such that they cannot pass for its own. */
+  /**
+   * A response as a trajectory: the policy's words as it wrote them, results such that they cannot pass for
+   * its own.
+   */
   read(parts: readonly Part[]): string;
   /** The first fault of a trajectory; null = it is well-formed. */
   formatFault(trajectory: string, variant: Variant): FormatFault | null;
   /** A trajectory so far as response tokens, such that the policy goes on from there. */
   continuation(trajectory: string): Int32Array;
   /**
-   * What a policy went on with, in the form of trajectories. `before` = what stood in its turn already. Left out = as it wrote
-   * it.
+   * What a policy went on with, in the form of trajectories. `before` = what stood in its turn already. Left
+   * out = as it wrote it.
    */
   piece?(before: string, own: string, ended: boolean): string;
-  /** A whole trajectory as a training sequence: what the policy wrote is the target, results as `results` says. */
+  /**
+   * A whole trajectory as a training sequence: what the policy wrote is the target, results as `results`
+   * says.
+   */
   encodeExample(question: string, trajectory: string, results: ResultTokens): TrainSequence;
 }
 

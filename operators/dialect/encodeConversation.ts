@@ -1,13 +1,16 @@
 /**
- * A given conversation as sequences to train on: the model's own chat template writes it, the answers are the targets.
+ * A given conversation as sequences to train on: the model's own chat template writes it, the answers are the
+ * targets.
  *
- * What an answer's tokens are is what the policy would have generated: the text from where the template opens an answer (its
- * generation prompt) to the token that ends it, encoded by itself. What users and tools say gives no tags and is never a
- * target, unless the setting says so; of an answer that has `<result>` blocks in its text, the blocks are not either.
+ * What an answer's tokens are is what the policy would have generated: the text from where the template opens
+ * an answer (its generation prompt) to the token that ends it, encoded by itself. What users and tools say
+ * gives no tags and is never a target, unless the setting says so; of an answer that has `<result>` blocks in
+ * its text, the blocks are not either.
  *
- * Some templates write an old answer otherwise than a new one (Qwen3 leaves out its thinking). Such an answer is never
- * trained on as a part of the history: it gets a sequence of its own, which ends with it. So there are as few sequences as the
- * template allows, one for most, and every answer is learnt once, after what the policy would have been given.
+ * Some templates write an old answer otherwise than a new one (Qwen3 leaves out its thinking). Such an answer
+ * is never trained on as a part of the history: it gets a sequence of its own, which ends with it. So there
+ * are as few sequences as the template allows, one for most, and every answer is learnt once, after what the
+ * policy would have been given.
  */
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import type { ChatTurn } from '../../topics/index.ts';
@@ -46,19 +49,23 @@ export interface ChatTokenizer extends Tokenizer {
 
 export interface ConversationOptions {
   readonly tokenizer: ChatTokenizer;
-  /** `masked`: result blocks in answers are read, in the form that rollouts give them; `trained`: answers stay as they are. */
+  /**
+   * `masked`: result blocks in answers are read, in the form that rollouts give them; `trained`: answers stay
+   * as they are.
+   */
   readonly results: ResultTokens;
   readonly learn: Learnt;
   /**
-   * Whether white space that the template writes after the end of an answer is learnt with it: the policy is never asked for
-   * it, LLaMA-Factory trains on it.
+   * Whether white space that the template writes after the end of an answer is learnt with it: the policy is
+   * never asked for it, LLaMA-Factory trains on it.
    */
   readonly afterEnd: 'masked' | 'trained';
 }
 
 /**
- * `functions` = JSON list of function schemas, or ''. At least one sequence, each with a target. Throws `CHAT_TEMPLATE`
- * where the template refuses the conversation, has no place for an answer, or rewrites what users and tools say.
+ * `functions` = JSON list of function schemas, or ''. At least one sequence, each with a target. Throws
+ * `CHAT_TEMPLATE` where the template refuses the conversation, has no place for an answer, or rewrites what
+ * users and tools say.
  */
 export function encodeConversation(
   turns: readonly ChatTurn[],

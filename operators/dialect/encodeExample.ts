@@ -1,20 +1,23 @@
 /**
  * Text to learn from as a training sequence, tokenised as a rollout of the same text would be.
  *
- * The policy's own text is encoded with its tags, piece by piece between results; a result is the block that a rollout
- * appends, its content without tags (text from outside never speaks for the policy). After a closed answer comes the
- * end token; a text that was cut off gets none, for it did not end there. An unclosed result block at the end, and
- * what follows it, is left out: nothing of the policy's comes after it.
+ * The policy's own text is encoded with its tags, piece by piece between results; a result is the block that
+ * a rollout appends, its content without tags (text from outside never speaks for the policy). After a closed
+ * answer comes the end token; a text that was cut off gets none, for it did not end there. An unclosed result
+ * block at the end, and what follows it, is left out: nothing of the policy's comes after it.
  *
- * A text does not say who wrote it: whatever stands between result tags counts as a result, and a result that holds a
- * closing tag ends there.
+ * A text does not say who wrote it: whatever stands between result tags counts as a result, and a result that
+ * holds a closing tag ends there.
  */
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';
 import { type Piece, trainSequence } from './trainSequence.ts';
 
-/** Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the references. */
+/**
+ * Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the
+ * references.
+ */
 export type ResultTokens = 'masked' | 'trained';
 
 export interface EncodeOptions {
@@ -24,7 +27,9 @@ export interface EncodeOptions {
   readonly results: ResultTokens;
 }
 
-/** Prompt and response; the response is the target, result blocks by choice. Advantages and log-probs are 0. */
+/**
+ * Prompt and response; the response is the target, result blocks by choice. Advantages and log-probs are 0.
+ */
 export function encodeExample(
   question: string,
   text: string,
@@ -51,7 +56,10 @@ interface TextPiece {
   readonly text: string;
 }
 
-/** Results may be in any of their written forms, with or without the separators that a rollout puts around them. */
+/**
+ * Results may be in any of their written forms, with or without the separators that a rollout puts around
+ * them.
+ */
 function piecesOf(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   const addOwn = (own: string): void => {

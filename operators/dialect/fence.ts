@@ -1,29 +1,33 @@
 /**
- * The fence: text from outside (a tool's output, a page, a server's reply) so written that it cannot open or close a tag of
- * a trajectory, or a message of a chat.
+ * The fence: text from outside (a tool's output, a page, a server's reply) so written that it cannot open or
+ * close a tag of a trajectory, or a message of a chat.
  *
- * A mark is a text that some reader gives a meaning: the tags of a trajectory and of the job's tools, the special tokens of
- * a tokenizer, the markers by which well-known chat templates tell who speaks. A space behind its first character breaks a
- * mark: `</result>` becomes `< /result>`. Holds true of every text:
+ * A mark is a text that some reader gives a meaning: the tags of a trajectory and of the job's tools, the
+ * special tokens of a tokenizer, the markers by which well-known chat templates tell who speaks. A space
+ * behind its first character breaks a mark: `</result>` becomes `< /result>`. Holds true of every text:
  * - fenced, it has no mark in it;
- * - without a mark in it, it comes back as it is (HTML, generics, comparisons), so fencing twice is fencing once;
+ * - without a mark in it, it comes back as it is (HTML, generics, comparisons), so fencing twice is fencing
+ *   once;
  * - between the tags of a result it makes no mark with them.
  *
- * Marks are told by their exact characters, as all readers here tell them: `<Result>` and `<result >` are none. What a text
- * says in plain words is not changed: it can still persuade its reader.
+ * Marks are told by their exact characters, as all readers here tell them: `<Result>` and `<result >` are
+ * none. What a text says in plain words is not changed: it can still persuade its reader.
  */
 import { literal } from '../../base/text/index.ts';
 
 /** Breaks every mark in a text. */
 export type Fence = (text: string) => string;
 
-/** What a fence breaks besides the tags `think`, `result` and `answer` and the markers of well-known chat templates. */
+/**
+ * What a fence breaks besides the tags `think`, `result` and `answer` and the markers of well-known chat
+ * templates.
+ */
 export interface FenceMarks {
   /** The tags of the job's tools. */
   readonly tools: readonly string[];
   /**
-   * More marks, such as the special tokens of a tokenizer. Of one character alone there is nothing to break: such marks,
-   * and blank ones, are left out.
+   * More marks, such as the special tokens of a tokenizer. Of one character alone there is nothing to break:
+   * such marks, and blank ones, are left out.
    */
   readonly markers?: readonly string[];
 }
@@ -64,12 +68,16 @@ export const chatFence: Fence = breaking(CHAT);
 export const judgeFence: Fence = breaking(['</?judgment>', ...CHAT], 'i');
 
 /**
- * The policy's own words in a trajectory: only a tool's result opens with `<result>`, so the policy's is broken. What it
- * made up is thinking, whatever reads it; a `</result>` of its own closes nothing, for results hold none.
+ * The policy's own words in a trajectory: only a tool's result opens with `<result>`, so the policy's is
+ * broken. What it made up is thinking, whatever reads it; a `</result>` of its own closes nothing, for
+ * results hold none.
  */
 export const ownWords: Fence = breaking(['<result>']);
 
-/** What another model writes into a trajectory: it may have the tags of a step, not those of a result or of a chat. */
+/**
+ * What another model writes into a trajectory: it may have the tags of a step, not those of a result or of a
+ * chat.
+ */
 export const stepFence: Fence = breaking(['</?result>', ...CHAT]);
 
 /** Puts a space behind the first character of every match, until there is none. */

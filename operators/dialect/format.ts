@@ -1,10 +1,10 @@
 /**
  * The trajectory grammar: is this text a well-formed trajectory, and if not, what is the first fault?
  *
- * A trajectory thinks in `<think>…</think>`, calls tools in their tags (`<search>…</search>`), reads `<result>…</result>`
- * after each call and ends with `<answer>… \boxed{…} …</answer>`. The checks are those of the published validators
- * (ET-Agent §1.10), in their order, with each of the job's tools in the place of search and Python; no variant checks that
- * the text between tags is empty or that blocks do not interleave.
+ * A trajectory thinks in `<think>…</think>`, calls tools in their tags (`<search>…</search>`), reads
+ * `<result>…</result>` after each call and ends with `<answer>… \boxed{…} …</answer>`. The checks are those
+ * of the published validators (ET-Agent §1.10), in their order, with each of the job's tools in the place of
+ * search and Python; no variant checks that the text between tags is empty or that blocks do not interleave.
  */
 import { strip } from '../text/characters.ts';
 import type { Variant } from '../text/variant.ts';
@@ -26,8 +26,8 @@ export type FormatFault =
   | 'tag-in-answer';
 
 /**
- * The first fault of a trajectory; null when it is well-formed. `tools` are the tags that call a tool, in the order in
- * which they are checked; `selection` is the strict variant.
+ * The first fault of a trajectory; null when it is well-formed. `tools` are the tags that call a tool, in the
+ * order in which they are checked; `selection` is the strict variant.
  */
 export function formatFault(
   text: string,

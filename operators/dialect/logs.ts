@@ -1,4 +1,7 @@
-/** A trajectory as the pieces in which it came to be (ET-Agent §1.4): each step up to its call, then the result. */
+/**
+ * A trajectory as the pieces in which it came to be (ET-Agent §1.4): each step up to its call, then the
+ * result.
+ */
 import { strip } from '../text/characters.ts';
 
 const RESULT_CLOSE = '</result>';

@@ -1,12 +1,14 @@
 /**
- * The strict format that Tool-Light asks of trajectories in preference pairs (§4.6): that of the reward, and every
- * call follows its thinking, every result is followed by thinking or the answer.
+ * The strict format that Tool-Light asks of trajectories in preference pairs (§4.6): that of the reward, and
+ * every call follows its thinking, every result is followed by thinking or the answer.
  */
 import { stripEnd, stripStart } from '../text/characters.ts';
 import { isWellFormed } from './format.ts';
 import { hasTag } from './tags.ts';
 
-/** Tool-Light's strict format (§4.6). A text whose results may hold anything is given with nothing in them. */
+/**
+ * Tool-Light's strict format (§4.6). A text whose results may hold anything is given with nothing in them.
+ */
 export function isPreferenceFormat(text: string, tools: readonly string[]): boolean {
   return (
     isWellFormed(text, 'reward', tools) &&

@@ -1,6 +1,6 @@
 /**
- * The result block: how a tool's output enters a trajectory (ET-Agent §1.1). A rollout's form is that of RL: a space, the
- * tag, a newline, the text, a newline, the closing tag.
+ * The result block: how a tool's output enters a trajectory (ET-Agent §1.1). A rollout's form is that of RL:
+ * a space, the tag, a newline, the text, a newline, the closing tag.
  */
 import type { Tokenizer } from '../../model/index.ts';
 

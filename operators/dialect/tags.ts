@@ -24,8 +24,8 @@ export function nextBlock(text: string, tag: string, from = 0): Block | null {
 }
 
 /**
- * Looks for parts of a text from left to right. What was found, or is nowhere, is remembered, so a reader that goes through
- * a text once takes time in proportion to its length.
+ * Looks for parts of a text from left to right. What was found, or is nowhere, is remembered, so a reader
+ * that goes through a text once takes time in proportion to its length.
  */
 export class Finder {
   readonly text: string;

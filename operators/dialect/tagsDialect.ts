@@ -2,9 +2,10 @@
  * The papers' dialect: `<think>…</think>`, a call in its tool's tag, ` <result>\n…\n</result>` after it, and
  * `<answer>… \boxed{…} …</answer>` at the end. A response is its own trajectory.
  *
- * A tag may be one token or many. Where the closing tag of a tool is a token of its own (one that ordinary text never
- * makes), the call ends at that token; where it is not, at the token that completes its text. What stands behind the tag in
- * that token is the policy's, and is kept and learnt like all that it sampled; the call is what stands before.
+ * A tag may be one token or many. Where the closing tag of a tool is a token of its own (one that ordinary
+ * text never makes), the call ends at that token; where it is not, at the token that completes its text. What
+ * stands behind the tag in that token is the policy's, and is kept and learnt like all that it sampled; the
+ * call is what stands before.
  */
 import type { Tokenizer } from '../../model/index.ts';
 import { lastCallInput } from './calls.ts';
@@ -67,8 +68,8 @@ function closeTag(tool: string): string {
 }
 
 /**
- * The tags of a result block are ours, what stands between them is not, and the policy can write none. The block may be cut
- * off.
+ * The tags of a result block are ours, what stands between them is not, and the policy can write none. The
+ * block may be cut off.
  */
 function readPart({ author, text }: Part, fence: Fence): string {
   if (author === 'policy') return ownWords(text);

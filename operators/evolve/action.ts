@@ -6,7 +6,8 @@
  *       name: 'shorter',
  *       on: 'correct',
  *       apply: ({ question, parent, ask }) =>
- *         ask('analyst', `Say this in fewer words, tags and calls as they are.\n${question.question}\n${parent}`),
+ *         ask('analyst', `Say this in fewer words, tags and calls as they
+ *         are.\n${question.question}\n${parent}`),
  *     };
  *     evolve({ ..., actions: [...defaultActions, shorter] })
  */
@@ -22,7 +23,9 @@ export interface EvolveAction {
   readonly name: string;
   /** Which parents it is tried on. */
   readonly on: 'correct' | 'incorrect';
-  /** The whole new trajectory; null or '' when it came to nothing. What it throws drops this one trajectory. */
+  /**
+   * The whole new trajectory; null or '' when it came to nothing. What it throws drops this one trajectory.
+   */
   readonly apply: (context: ActionContext) => Promise<string | null>;
 }
 
@@ -40,8 +43,8 @@ export interface ActionContext {
   /** Draws of this action on this parent. */
   readonly draws: Draws;
   /**
-   * Asks a model. The reply is stripped and cut behind the first call or answer in it; result tags in it, which are a
-   * tool's, and chat markers are broken. '' when the model gave up.
+   * Asks a model. The reply is stripped and cut behind the first call or answer in it; result tags in it,
+   * which are a tool's, and chat markers are broken. '' when the model gave up.
    */
   readonly ask: (role: Role, prompt: string, as?: AskAs) => Promise<string>;
   /** The reply as it came, tags and all; null when the model gave up. */
@@ -54,7 +57,10 @@ export interface ActionContext {
   readonly runCall: (step: string) => Promise<string>;
   /** A hint for this kind of question, drawn uniformly. */
   readonly hint: () => string;
-  /** Number (from 1) of the first faulty step; the critic is asked once a parent, however many actions ask. Null = it named none. */
+  /**
+   * Number (from 1) of the first faulty step; the critic is asked once a parent, however many actions ask.
+   * Null = it named none.
+   */
   readonly locate: () => Promise<number | null>;
 }
 

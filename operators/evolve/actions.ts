@@ -1,4 +1,7 @@
-/** The evolve actions of the method (ET-Agent §4.6, §4.7), in the order in which their trajectories join the pool. */
+/**
+ * The evolve actions of the method (ET-Agent §4.6, §4.7), in the order in which their trajectories join the
+ * pool.
+ */
 import type { EvolveAction } from './action.ts';
 import { redundancyRemoval, refinement, rerollout } from './enhance.ts';
 import { selfCorrection, stepHint, trajectoryHint } from './reflect.ts';

@@ -1,6 +1,6 @@
 /**
- * What the actions of one round share: the question, the models, the tools, the draws; and the context that each
- * action is given.
+ * What the actions of one round share: the question, the models, the tools, the draws; and the context that
+ * each action is given.
  */
 import type { DrawKey, Draws } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
@@ -46,8 +46,8 @@ export interface FlywheelOptions {
   /** The policy version in use, asked when a trajectory begins (default 0). */
   readonly version?: () => number;
   /**
-   * `reference` keeps what the published flywheel does by mistake; docs/flywheel.md lists what differs. Default
-   * `repaired`.
+   * `reference` keeps what the published flywheel does by mistake; docs/flywheel.md lists what differs.
+   * Default `repaired`.
    */
   readonly mode?: 'repaired' | 'reference';
 }
@@ -78,8 +78,8 @@ function closeTags({ quotas }: FlywheelOptions): string[] {
 }
 
 /**
- * A reply as one piece of a trajectory; '' when the model gave up. A step may have the tags of a step; a result is a tool's
- * alone, and a message ends where the chat template says.
+ * A reply as one piece of a trajectory; '' when the model gave up. A step may have the tags of a step; a
+ * result is a tool's alone, and a message ends where the chat template says.
  */
 async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<string> {
   const tags = closeTags(turn.options);
@@ -88,7 +88,9 @@ async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<s
   return stepFence(piece);
 }
 
-/** The policy's next piece. A result is a tool's to write: what the policy makes of one itself is cut away. */
+/**
+ * The policy's next piece. A result is a tool's to write: what the policy makes of one itself is cut away.
+ */
 async function nextPiece(turn: Turn, purpose: string, text: string): Promise<string> {
   const stop = [...closeTags(turn.options), '<result>'];
   const as = { purpose, continuation: text, stop };

@@ -1,6 +1,6 @@
 /**
- * What is tried on a correct trajectory (ET-Agent §4.6): another rollout, taking redundancy out of one step, and
- * rewriting the thinking of the whole.
+ * What is tried on a correct trajectory (ET-Agent §4.6): another rollout, taking redundancy out of one step,
+ * and rewriting the thinking of the whole.
  */
 import { splitActions } from '../dialect/actions.ts';
 import { numberedSteps, splitSteps } from '../dialect/steps.ts';
@@ -29,7 +29,8 @@ export const redundancyRemoval: EvolveAction = {
     const steps = splitSteps(parent);
     const there = found.step >= 1 && found.step <= steps.length;
     if (there) return finishStep(context, [...steps.slice(0, found.step - 1), found.corrected]);
-    // The published code replaces nothing then, and runs the corrected step's call at the end of what it keeps.
+    // The published code replaces nothing then, and runs the corrected step's call at the end of what it
+    // keeps.
     if (mode !== 'reference') return null;
     return finishStep(context, steps.slice(0, found.step), found.corrected);
   },

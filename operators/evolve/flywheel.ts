@@ -1,7 +1,7 @@
 /**
- * The self-evolving trajectory flywheel of one question (ET-Agent §4.5): first trajectories, then rounds in which the
- * best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon, and all children
- * join the pool.
+ * The self-evolving trajectory flywheel of one question (ET-Agent §4.5): first trajectories, then rounds in
+ * which the best one not used yet becomes a parent: a correct parent is enhanced, a wrong one reflected upon,
+ * and all children join the pool.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
@@ -61,8 +61,9 @@ const CORRECT_ABOVE = 0.8;
 const JUDGE_TRIES = 4;
 
 /**
- * Evolves the pool of one question. Rejects when the signal aborts, and with a `MillraceError` of a model: the run is
- * stopping, or the model can answer no request. Any other failure is told in the run, and rejects in `reference` mode.
+ * Evolves the pool of one question. Rejects when the signal aborts, and with a `MillraceError` of a model:
+ * the run is stopping, or the model can answer no request. Any other failure is told in the run, and rejects
+ * in `reference` mode.
  */
 export async function flywheel(question: Question, options: FlywheelOptions): Promise<FlywheelRun> {
   const pool: Judged[] = [];

@@ -1,6 +1,6 @@
 /**
- * Hints that make a policy think again where it went wrong (ET-Agent §4.7): first-person, each sending it to the tool
- * that suits the question.
+ * Hints that make a policy think again where it went wrong (ET-Agent §4.7): first-person, each sending it to
+ * the tool that suits the question.
  */
 import type { Ability } from '../../topics/index.ts';
 

@@ -1,37 +1,46 @@
 /**
  * The models of the flywheel, as one function that completes a text.
  *
- * Three roles (ET-Agent §4.1): the policy rolls trajectories out, the analyst explains and rewrites single steps, the
- * critic finds faults, refines and judges. They may be one model. Whatever completes text fits: an engine with its
- * chat template, a server, a scripted function.
+ * Three roles (ET-Agent §4.1): the policy rolls trajectories out, the analyst explains and rewrites single
+ * steps, the critic finds faults, refines and judges. They may be one model. Whatever completes text fits: an
+ * engine with its chat template, a server, a scripted function.
  */
 import type { DrawKey } from '../../base/index.ts';
 import { strip } from '../text/characters.ts';
 
-/** Who is asked: M1 rolls out, M2 analyses and rewrites steps, M3 locates, refines and judges (ET-Agent §4). */
+/**
+ * Who is asked: M1 rolls out, M2 analyses and rewrites steps, M3 locates, refines and judges (ET-Agent §4).
+ */
 export type Role = 'policy' | 'analyst' | 'critic';
 
 /** What a role of the flywheel is asked. */
 export interface CompletionRequest {
   readonly role: Role;
-  /** Names the request within its question: `<round>/<purpose>` (`1/locate`) or `judge/<index in the pool>`. */
+  /**
+   * Names the request within its question: `<round>/<purpose>` (`1/locate`) or `judge/<index in the pool>`.
+   */
   readonly name: string;
   /**
-   * Keys of its draws: seed, question, phase, round, name, attempt. The calls that grow one trajectory share them and
-   * differ in `continuation`, so tie a draw to its place in the context (as `GenerateRequest.draws` does).
+   * Keys of its draws: seed, question, phase, round, name, attempt. The calls that grow one trajectory share
+   * them and differ in `continuation`, so tie a draw to its place in the context (as `GenerateRequest.draws`
+   * does).
    */
   readonly draws: readonly DrawKey[];
   /** What the model is asked: the question itself for the policy, an instruction for the others. */
   readonly prompt: string;
   /** What stands after the generation prompt already: the reply goes on from here. */
   readonly continuation: string;
-  /** The reply may end after the first of these, which is kept; empty = at the model's own end. A model may ignore it. */
+  /**
+   * The reply may end after the first of these, which is kept; empty = at the model's own end. A model may
+   * ignore it.
+   */
   readonly stop: readonly string[];
 }
 
 /**
- * Completes a text; null when the model gave up, which may be tried again. Rejects when `signal` aborts, and with a
- * `MillraceError` when no request could get by: that ends the run. Whatever else it throws is this question's failure.
+ * Completes a text; null when the model gave up, which may be tried again. Rejects when `signal` aborts, and
+ * with a `MillraceError` when no request could get by: that ends the run. Whatever else it throws is this
+ * question's failure.
  */
 export type Complete = (request: CompletionRequest, signal: AbortSignal) => Promise<string | null>;
 

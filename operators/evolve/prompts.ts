@@ -1,10 +1,11 @@
 /**
- * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one a request,
- * with places to fill in written `{{name}}`.
+ * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one a
+ * request, with places to fill in written `{{name}}`.
  *
- * A folder of one's own overrides the files that it holds. Every file is read and checked once, when the prompts are
- * loaded: a place that a prompt must have and lacks, or that nothing fills in, is an error then and not in the middle
- * of a run. What the replies must look like is said in `replies.ts`; a prompt that asks for something else gets nothing.
+ * A folder of one's own overrides the files that it holds. Every file is read and checked once, when the
+ * prompts are loaded: a place that a prompt must have and lacks, or that nothing fills in, is an error then
+ * and not in the middle of a run. What the replies must look like is said in `replies.ts`; a prompt that asks
+ * for something else gets nothing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,8 +45,8 @@ const PLACE = /\{\{([^{}]*)\}\}/g;
 /**
  * The prompts, from the package's own files and, where it has a file of that name, from `folder`.
  *
- * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is no prompt, a missing or an
- * unknown place.
+ * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is no prompt, a missing
+ * or an unknown place.
  */
 export function loadPrompts(folder?: string): Prompts {
   if (folder !== undefined) checkFolder(folder);
@@ -75,8 +76,8 @@ function checkFolder(folder: string): void {
 }
 
 /**
- * The file as a function that fills its places in, where nothing can end the message that the prompt is; blank lines at its
- * ends do not count.
+ * The file as a function that fills its places in, where nothing can end the message that the prompt is;
+ * blank lines at its ends do not count.
  */
 function template(file: string, places: readonly string[]) {
   const text = reading(file, () => readFileSync(file, 'utf8')).trim();

@@ -1,6 +1,6 @@
 /**
- * The tools of one question's flywheel: each call runs in the toolbox and is kept as a `tool-calls` record of the
- * trajectory that made it.
+ * The tools of one question's flywheel: each call runs in the toolbox and is kept as a `tool-calls` record of
+ * the trajectory that made it.
  */
 import { type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
 import type { CallTool } from '../callTools.ts';

@@ -1,6 +1,6 @@
 /**
- * What is tried on a wrong trajectory (ET-Agent §4.7): the faulty step is corrected, the policy is given a hint at that
- * step, or it is given one at the end.
+ * What is tried on a wrong trajectory (ET-Agent §4.7): the faulty step is corrected, the policy is given a
+ * hint at that step, or it is given one at the end.
  */
 
 import { closedSteps, numberedSteps, splitSteps } from '../dialect/steps.ts';

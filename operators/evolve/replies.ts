@@ -1,6 +1,6 @@
 /**
- * Reading the replies of the flywheel's critic and analyst, and the cuts that they lead to (ET-Agent §4.6, §4.7).
- * Pure: text in, text out.
+ * Reading the replies of the flywheel's critic and analyst, and the cuts that they lead to (ET-Agent §4.6,
+ * §4.7). Pure: text in, text out.
  */
 
 import { firstCall } from '../dialect/calls.ts';
@@ -36,7 +36,10 @@ function stepNumber(text: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-/** A new step as it may stand in a trajectory: it opens with thinking, which closes before a call or the answer. */
+/**
+ * A new step as it may stand in a trajectory: it opens with thinking, which closes before a call or the
+ * answer.
+ */
 export function withThinkingTags(reply: string, tools: readonly string[]): string {
   const step = strip(reply);
   const opened = step.startsWith('<think>') ? step : `<think>${step}`;
@@ -46,9 +49,9 @@ export function withThinkingTags(reply: string, tools: readonly string[]): strin
 }
 
 /**
- * A trajectory opened again so that thinking can go on with a hint: the answer's tags go, and the thinking after the
- * last result stays open. A call without a result goes too. (The published code keeps such a call, and drops all of
- * a trajectory without an answer.)
+ * A trajectory opened again so that thinking can go on with a hint: the answer's tags go, and the thinking
+ * after the last result stays open. A call without a result goes too. (The published code keeps such a call,
+ * and drops all of a trajectory without an answer.)
  */
 export function reopenedWithHint(
   trajectory: string,
@@ -90,8 +93,8 @@ export function upToThinkEnd(text: string): string {
 }
 
 /**
- * A reply as one block of thinking, opened and closed once, with no tag in it and nothing behind it; '' when there is no
- * thought in it.
+ * A reply as one block of thinking, opened and closed once, with no tag in it and nothing behind it; '' when
+ * there is no thought in it.
  */
 export function closedThinking(reply: string, fence: Fence): string {
   const thought = strip(

@@ -1,6 +1,6 @@
 /**
- * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an answer
- * (ET-Agent §4.3). Works on any model that completes text; the rollout operator is its twin on tokens.
+ * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an
+ * answer (ET-Agent §4.3). Works on any model that completes text; the rollout operator is its twin on tokens.
  */
 
 import { calledTool } from '../dialect/calls.ts';
@@ -19,9 +19,9 @@ export interface ToolLoopOptions {
   /** Most pieces; ends a model that never answers. */
   readonly piecesMax?: number;
   /**
-   * `repaired` (default): every piece is looked at, and a call beyond its quota ends the trajectory. `reference`: after a
-   * piece that neither answers nor makes a call that it may make, one more is taken and never looked at, so that a
-   * call in it does not run.
+   * `repaired` (default): every piece is looked at, and a call beyond its quota ends the trajectory.
+   * `reference`: after a piece that neither answers nor makes a call that it may make, one more is taken and
+   * never looked at, so that a call in it does not run.
    */
   readonly mode?: 'repaired' | 'reference';
 }

@@ -1,5 +1,6 @@
 /**
- * The numbers of a benchmark from those of its samples (ET-Agent §9.5). A sample that timed out counts as zeros.
+ * The numbers of a benchmark from those of its samples (ET-Agent §9.5). A sample that timed out counts as
+ * zeros.
  */
 import type { Ability } from '../../topics/index.ts';
 import type { SampleMetrics } from './sample.ts';
@@ -19,8 +20,8 @@ export interface BenchmarkMetrics {
   /** Share of the samples with a tool call or more. */
   readonly toolUsers: number;
   /**
-   * Mean over samples of c / T, or c without a call; c = judged (mathematics) or F1 (knowledge). A mathematical sample
-   * that nobody judged counts by LaTeX equality (the reference has 0 there).
+   * Mean over samples of c / T, or c without a call; c = judged (mathematics) or F1 (knowledge). A
+   * mathematical sample that nobody judged counts by LaTeX equality (the reference has 0 there).
    */
   readonly efficiency: number;
   /** 100 · A · T / (T + 0.1): A = the headline accuracy, T = mean tool calls. */

@@ -1,10 +1,11 @@
 /**
- * The reward of an evaluation: every number of ET-Agent §9.3 and §10 as a part, so that what is reported can be read
- * from the `scored` topic and told again by a replay. The score is the headline number.
+ * The reward of an evaluation: every number of ET-Agent §9.3 and §10 as a part, so that what is reported can
+ * be read from the `scored` topic and told again by a replay. The score is the headline number.
  *
- * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`, `outputLength`, and
- * `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw` and `format` as in training. With a jury also `judged`,
- * `judgeFailed`, and `concise` where it votes on that.
+ * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`,
+ * `outputLength`, and `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw`
+ * and `format` as in training. With a jury also `judged`, `judgeFailed`, and `concise` where it votes on
+ * that.
  */
 import type { Question, Reward } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
@@ -24,8 +25,8 @@ import type { Jury } from './jury.ts';
 import { type EvaluatedSample, evaluateSample } from './sample.ts';
 
 /**
- * A response as evaluation sees it: its answer is the last box of the last answer block, else of the text. `own` = what
- * the policy wrote of it (default: all but what stands in results).
+ * A response as evaluation sees it: its answer is the last box of the last answer block, else of the text.
+ * `own` = what the policy wrote of it (default: all but what stands in results).
  */
 export function evaluatedSample(
   { ability, answers }: Pick<Question, 'ability' | 'answers'>,

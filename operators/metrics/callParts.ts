@@ -1,6 +1,7 @@
 /**
- * The calls of each tool as parts of a reward, by the names that they have in `scored` records: `searchCalls`,
- * `pythonCalls`, and `<tag>Calls` for any other tool. `toolCalls` is the number of all, so no tool can be named `tool`.
+ * The calls of each tool as parts of a reward, by the names that they have in `scored` records:
+ * `searchCalls`, `pythonCalls`, and `<tag>Calls` for any other tool. `toolCalls` is the number of all, so no
+ * tool can be named `tool`.
  */
 import type { Reward } from '../../topics/index.ts';
 

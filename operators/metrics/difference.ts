@@ -1,8 +1,9 @@
 /**
  * How far the difference of two means over the same questions may be off.
  *
- * The questions are the same before and after, so their values are taken in pairs: what makes a question hard makes it hard
- * twice, and the difference is surer than two measurements of different questions would make it.
+ * The questions are the same before and after, so their values are taken in pairs: what makes a question hard
+ * makes it hard twice, and the difference is surer than two measurements of different questions would make
+ * it.
  */
 import { type Interval, meanInterval, shareInterval } from './interval.ts';
 
@@ -24,9 +25,10 @@ export interface Estimate {
 }
 
 /**
- * The interval of `after − before` from the intervals of the two and their correlation: the "square-and-add" of Newcombe (1998,
- * Statistics in Medicine 17, 873–890 for independent proportions, 2635–2650 for paired ones; here without his correction to
- * the correlation), as Zou and Donner (2008, Statistics in Medicine 27, 1693–1702) extend it to any two estimates.
+ * The interval of `after − before` from the intervals of the two and their correlation: the "square-and-add"
+ * of Newcombe (1998, Statistics in Medicine 17, 873–890 for independent proportions, 2635–2650 for paired
+ * ones; here without his correction to the correlation), as Zou and Donner (2008, Statistics in Medicine 27,
+ * 1693–1702) extend it to any two estimates.
  */
 export function squareAndAdd(before: Estimate, after: Estimate, correlation: number): Interval {
   const distance = (x: number, y: number): number =>
@@ -40,8 +42,9 @@ export function squareAndAdd(before: Estimate, after: Estimate, correlation: num
 }
 
 /**
- * The 95 % interval of `mean(after) − mean(before)` for values from 0 to 1 (`squareAndAdd` over `shareInterval`; where each value
- * is 0 or 1 those are Wilson's). Never of no width where all are equal, and never outside −1 to 1.
+ * The 95 % interval of `mean(after) − mean(before)` for values from 0 to 1 (`squareAndAdd` over
+ * `shareInterval`; where each value is 0 or 1 those are Wilson's). Never of no width where all are equal, and
+ * never outside −1 to 1.
  */
 export function shareDifference({ before, after }: Pairs, options: Drawn): Interval {
   const estimate = (values: readonly number[]): Estimate => ({
@@ -53,7 +56,10 @@ export function shareDifference({ before, after }: Pairs, options: Drawn): Inter
   return { low: Math.max(-1, low), high: Math.min(1, high) };
 }
 
-/** The 95 % interval of `mean(after) − mean(before)` for any numbers: the bootstrap over the questions' own differences. */
+/**
+ * The 95 % interval of `mean(after) − mean(before)` for any numbers: the bootstrap over the questions' own
+ * differences.
+ */
 export function numberDifference({ before, after }: Pairs, options: Drawn): Interval {
   return meanInterval(
     after.map((value, i) => value - before[i]!),

@@ -1,5 +1,6 @@
 /**
- * The numbers of an evaluation, from its scored groups (ET-Agent §9): accuracy, tool calls, efficiency, format.
+ * The numbers of an evaluation, from its scored groups (ET-Agent §9): accuracy, tool calls, efficiency,
+ * format.
  *
  * Efficiency is the mean over rollouts of c / T, and c where T is 0 (c = correctness, T = tool calls).
  */
@@ -55,7 +56,10 @@ function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** The numbers of these groups, of any number of questions; all 0 for none. Correctness is the reward's part `raw`. */
+/**
+ * The numbers of these groups, of any number of questions; all 0 for none. Correctness is the reward's part
+ * `raw`.
+ */
 export function evaluation(groups: readonly Scored[]): Evaluation {
   const samples = groups.flatMap(samplesOf);
   const right = samples.filter(({ accuracy }) => accuracy > 0);

@@ -1,8 +1,10 @@
 /**
- * What a response shows of the policy's behaviour (ET-Agent §10): how its tool calls went, and how much it wrote itself.
+ * What a response shows of the policy's behaviour (ET-Agent §10): how its tool calls went, and how much it
+ * wrote itself.
  *
- * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`, `thinkingLength`. Added with
- * weight 0 to any reward, it makes `measure` and the report tell successful execution and reasoning length.
+ * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`,
+ * `thinkingLength`. Added with weight 0 to any reward, it makes `measure` and the report tell successful
+ * execution and reasoning length.
  */
 
 import { countFailedResults, resultBlocks } from '../dialect/results.ts';
@@ -18,8 +20,8 @@ export interface Execution {
 }
 
 /**
- * Of each response of a group. The tokens are those that the policy sampled, where the group says how many (the reference
- * tokenises the text without results again); else all of them.
+ * Of each response of a group. The tokens are those that the policy sampled, where the group says how many
+ * (the reference tokenises the text without results again); else all of them.
  */
 export function executions({
   texts,
@@ -38,7 +40,10 @@ export function perFailure(correct: number, { failedResults }: Execution): numbe
   return correct / Math.max(failedResults, 1);
 }
 
-/** Reasoning length of one response: its correctness per token that the policy wrote. The paper prints 1000 times it. */
+/**
+ * Reasoning length of one response: its correctness per token that the policy wrote. The paper prints 1000
+ * times it.
+ */
 export function perToken(correct: number, { thinkingLength }: Execution): number {
   return correct / Math.max(thinkingLength, 1);
 }

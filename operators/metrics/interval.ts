@@ -1,8 +1,9 @@
 /**
- * How far a mean over questions may be off: the percentile bootstrap, or Wilson's interval for shares of right and wrong.
+ * How far a mean over questions may be off: the percentile bootstrap, or Wilson's interval for shares of
+ * right and wrong.
  *
- * Questions are drawn again with replacement, all rollouts of one together, because they are not independent. The
- * same values and seed give the same interval.
+ * Questions are drawn again with replacement, all rollouts of one together, because they are not independent.
+ * The same values and seed give the same interval.
  */
 import { mersenneTwister } from './mersenneTwister.ts';
 
@@ -19,7 +20,10 @@ interface Bootstrap {
   readonly level?: number;
 }
 
-/** The interval that holds the mean in `level` of the resamples; both ends are the mean for one question or none. */
+/**
+ * The interval that holds the mean in `level` of the resamples; both ends are the mean for one question or
+ * none.
+ */
 export function meanInterval(values: readonly number[], options: Bootstrap): Interval {
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, count);
@@ -39,8 +43,9 @@ export interface PartOfMean {
 }
 
 /**
- * The interval of a mean over what only some questions have (`Σ sum / Σ count`): resamples of the questions in which it can be
- * said. Null where fewer than `HAVING_MIN` questions have it: two or three always seem to agree.
+ * The interval of a mean over what only some questions have (`Σ sum / Σ count`): resamples of the questions
+ * in which it can be said. Null where fewer than `HAVING_MIN` questions have it: two or three always seem to
+ * agree.
  */
 export function ratioInterval(parts: readonly PartOfMean[], options: Bootstrap): Interval | null {
   return having(parts) < HAVING_MIN ? null : resampled(parts.length, ratioOf(parts), options);
@@ -85,7 +90,10 @@ function ratioOf(parts: readonly PartOfMean[]): (draw: () => number) => number |
   };
 }
 
-/** What `of` says of `RESAMPLES` draws of questions with replacement; draws of which it says nothing do not count. */
+/**
+ * What `of` says of `RESAMPLES` draws of questions with replacement; draws of which it says nothing do not
+ * count.
+ */
 function resampled(
   questions: number,
   of: (draw: () => number) => number | null,
@@ -105,8 +113,8 @@ function resampled(
 const Z95 = 1.959963984540054;
 
 /**
- * The 95 % interval of a share that held `share × count` times of `count` (Wilson 1927): never of no width, unlike the
- * bootstrap where all values are equal. From 0 to 1 where nothing was counted.
+ * The 95 % interval of a share that held `share × count` times of `count` (Wilson 1927): never of no width,
+ * unlike the bootstrap where all values are equal. From 0 to 1 where nothing was counted.
  */
 export function wilsonInterval(share: number, count: number): Interval {
   if (count === 0) return { low: 0, high: 1 };
@@ -122,8 +130,8 @@ export function wilsonInterval(share: number, count: number): Interval {
 }
 
 /**
- * The 95 % interval of the mean of numbers from 0 to 1, one for each question: Wilson's where each is right or wrong, or where
- * all are equal; else the bootstrap.
+ * The 95 % interval of the mean of numbers from 0 to 1, one for each question: Wilson's where each is right
+ * or wrong, or where all are equal; else the bootstrap.
  */
 export function shareInterval(
   values: readonly number[],

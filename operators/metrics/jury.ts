@@ -1,10 +1,11 @@
 /**
  * Models as judges of responses (ET-Agent §9.4, §10): is the answer right, and were its tool calls needed?
  *
- * Any model can sit on it: the jury only asks for text. A verdict is that of LaTeX equality with any reference, or the
- * judge's; what equality has settled is not asked. A response without a tool call is concise unasked. A model that gives
- * nothing is asked again, twice, after waits; what it then still leaves open counts as not right, and as a failure.
- * Draws are keyed by question and request, so a resumed run asks the same and a cache can answer.
+ * Any model can sit on it: the jury only asks for text. A verdict is that of LaTeX equality with any
+ * reference, or the judge's; what equality has settled is not asked. A response without a tool call is
+ * concise unasked. A model that gives nothing is asked again, twice, after waits; what it then still leaves
+ * open counts as not right, and as a failure. Draws are keyed by question and request, so a resumed run asks
+ * the same and a cache can answer.
  */
 import type { DrawKey } from '../../base/index.ts';
 import type { Question, Reward } from '../../topics/index.ts';
@@ -50,8 +51,8 @@ const WAITS_MS = [1000, 2000];
 const VOTES = 10;
 
 /**
- * A jury of models (ET-Agent §9.4, §10): whether the answer is right (LaTeX equality first, then the judge), and
- * whether its calls were needed (votes).
+ * A jury of models (ET-Agent §9.4, §10): whether the answer is right (LaTeX equality first, then the judge),
+ * and whether its calls were needed (votes).
  */
 export function jury(options: JuryOptions): Jury {
   return async (question, sample, signal) => {

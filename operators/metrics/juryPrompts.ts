@@ -1,12 +1,15 @@
 /**
  * What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`.
  *
- * What a jury is shown cannot end the message that it stands in, nor hold a verdict's tag. It can still say that it is
- * right: a judge that believes what it grades is a poor judge.
+ * What a jury is shown cannot end the message that it stands in, nor hold a verdict's tag. It can still say
+ * that it is right: a judge that believes what it grades is a poor judge.
  */
 import { chatFence, judgeFence } from '../dialect/fence.ts';
 
-/** Whether an answer says what one of the references says. The reply ends in Correct or Incorrect, between tags. */
+/**
+ * Whether an answer says what one of the references says. The reply ends in Correct or Incorrect, between
+ * tags.
+ */
 export function judgePrompt(given: {
   readonly question: string;
   readonly references: readonly string[];
@@ -30,7 +33,9 @@ contradict it.
 Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and nothing else.`;
 }
 
-/** Whether a trajectory has tool calls that it could have done without. The reply is yes or no, between tags. */
+/**
+ * Whether a trajectory has tool calls that it could have done without. The reply is yes or no, between tags.
+ */
 export function redundancyPrompt(given: {
   readonly question: string;
   readonly output: string;

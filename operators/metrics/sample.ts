@@ -1,6 +1,6 @@
 /**
- * The numbers of one evaluated response (ET-Agent §9.3): is the answer right by several measures, and what did it
- * cost.
+ * The numbers of one evaluated response (ET-Agent §9.3): is the answer right by several measures, and what
+ * did it cost.
  */
 import type { Ability } from '../../topics/index.ts';
 import { countPairs, withoutBlocks } from '../dialect/tags.ts';
@@ -12,7 +12,9 @@ export interface EvaluatedSample {
   readonly ability: Ability;
   /** The whole response, and the answer that was extracted from it (may be empty). */
   readonly output: string;
-  /** The response with nothing in its results. Left out = `output`: a tool's words count as the policy's then. */
+  /**
+   * The response with nothing in its results. Left out = `output`: a tool's words count as the policy's then.
+   */
   readonly own?: string;
   readonly prediction: string;
   readonly references: readonly string[];

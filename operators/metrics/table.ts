@@ -11,7 +11,10 @@ import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, shareInterval } from './interval.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';
 
-/** The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to 1. */
+/**
+ * The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to
+ * 1.
+ */
 export interface TableNumbers {
   /** By `BenchmarkRow.measure`: judge, LaTeX equality or F1. */
   readonly correctness: number;

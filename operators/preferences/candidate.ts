@@ -22,7 +22,10 @@ export interface CriterionResult {
   readonly pairs: readonly PreferencePair[];
 }
 
-/** A group of candidates to pairs; `tools` are the tags that call a tool. Pure; equals stay in the order of the rollouts. */
+/**
+ * A group of candidates to pairs; `tools` are the tags that call a tool. Pure; equals stay in the order of
+ * the rollouts.
+ */
 export type Criterion = (
   candidates: readonly Candidate[],
   tools: readonly string[],

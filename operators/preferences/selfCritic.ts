@@ -1,9 +1,9 @@
 /**
- * Tool-Star's self-critic pairs (§4.4): the current policy's own responses, judged by the rule reward. Chosen is any that
- * earned at least 1 (right, in good form), rejected any that earned less.
+ * Tool-Star's self-critic pairs (§4.4): the current policy's own responses, judged by the rule reward. Chosen
+ * is any that earned at least 1 (right, in good form), rejected any that earned less.
  *
- * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward, of equals
- * the fewest calls, then the shortest, against the lowest reward.
+ * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward,
+ * of equals the fewest calls, then the shortest, against the lowest reward.
  */
 import { allPairs, type Criterion, descending, sortedBy } from './candidate.ts';
 
@@ -16,8 +16,8 @@ export interface SelfCriticOptions {
 }
 
 /**
- * Tool-Star's self-critic (§4.4): the best rewarded response against the worst, of equals the one with fewer calls,
- * then the shorter.
+ * Tool-Star's self-critic (§4.4): the best rewarded response against the worst, of equals the one with fewer
+ * calls, then the shorter.
  */
 export function selfCritic({ pairsMax = 1, from = 1 }: SelfCriticOptions = {}): Criterion {
   return (candidates) => {

@@ -1,10 +1,10 @@
 /**
- * Tool-Light's criteria for preference pairs (§4.6), in two rounds: pre-aligned (what the fine-tuned policy samples, by
- * itself or guided by entropy), then self-evolved (what the policy of each loop samples).
+ * Tool-Light's criteria for preference pairs (§4.6), in two rounds: pre-aligned (what the fine-tuned policy
+ * samples, by itself or guided by entropy), then self-evolved (what the policy of each loop samples).
  *
- * How hard a question is follows from all its responses. Pairs are made of those of the strict format alone, none longer
- * than `tokensMax`. The method does not say which of several wrong responses is rejected in round 1: the one that calls
- * most, then the longest.
+ * How hard a question is follows from all its responses. Pairs are made of those of the strict format alone,
+ * none longer than `tokensMax`. The method does not say which of several wrong responses is rejected in round
+ * 1: the one that calls most, then the longest.
  */
 import type { PreferencePair } from '../../topics/index.ts';
 import { isPreferenceFormat } from '../dialect/preferenceFormat.ts';
@@ -62,7 +62,9 @@ function sidesOf(
   };
 }
 
-/** Round 1, chains sampled freely: the shortest right one against a longer wrong one, or one that calls more. */
+/**
+ * Round 1, chains sampled freely: the shortest right one against a longer wrong one, or one that calls more.
+ */
 export function preAlignedVanilla(options: ToolLightOptions = {}): Criterion {
   return (candidates, tools) => {
     const { rights, right, wrong } = sidesOf(candidates, tools, options);
@@ -82,7 +84,9 @@ function vanillaClass(rights: number, all: number): string {
   return 10 * rights <= 4 * all ? 'hard' : '';
 }
 
-/** Round 1, a main chain and its branches: the right one with the fewest calls against a wrong one with more. */
+/**
+ * Round 1, a main chain and its branches: the right one with the fewest calls against a wrong one with more.
+ */
 export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
   return (candidates, tools) => {
     const { rights, wrongs, right, wrong } = sidesOf(candidates, tools, options);
@@ -95,8 +99,8 @@ export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
 }
 
 /**
- * Round 2, on-policy. Easy: the right one with the fewest calls against the wrong one with most. Hard (fewer than half as
- * many right as wrong): the longest right one against the shortest wrong one.
+ * Round 2, on-policy. Easy: the right one with the fewest calls against the wrong one with most. Hard (fewer
+ * than half as many right as wrong): the longest right one against the shortest wrong one.
  */
 export function selfEvolved(options: ToolLightOptions = {}): Criterion {
   const { pairsMax = 1 } = options;

@@ -1,6 +1,6 @@
 /**
- * What a reward may answer: one reward for each rollout, every number of it finite, and the parts that others read. One NaN
- * would be the mean of its batch, and the step would train nothing.
+ * What a reward may answer: one reward for each rollout, every number of it finite, and the parts that others
+ * read. One NaN would be the mean of its batch, and the step would train nothing.
  */
 import { MillraceError, thrownBy } from '../../base/index.ts';
 import { asked, type Reward, type Rollout } from '../../topics/index.ts';
@@ -8,7 +8,10 @@ import { asked, type Reward, type Rollout } from '../../topics/index.ts';
 /** The part that says what the actions of a rollout are worth. */
 export const ACTION = 'action';
 
-/** Fails with code `REWARD` unless there is a reward for each rollout, and its score and parts are finite numbers. */
+/**
+ * Fails with code `REWARD` unless there is a reward for each rollout, and its score and parts are finite
+ * numbers.
+ */
 export function checkRewards(rewards: readonly Reward[], rollouts: readonly Rollout[]): void {
   const given = Array.isArray(rewards) ? String(rewards.length) : shown(rewards);
   if (given !== String(rollouts.length)) {

@@ -1,6 +1,7 @@
 /**
  * The outcome reward of ARPO's deep search (§3.2): -1 for a fault of format, otherwise the word F1 of the
- * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for both).
+ * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for
+ * both).
  */
 
 import { lastBoxed } from '../../base/text/index.ts';
@@ -20,8 +21,9 @@ export interface OutcomeVerdict {
 }
 
 /**
- * Verdict on one response; `tools` are the tags that call a tool. `endText` is the text of the end token, dropped where it
- * ends the response; `fault` = what is wrong with its form, as the tags have it unless given.
+ * Verdict on one response; `tools` are the tags that call a tool. `endText` is the text of the end token,
+ * dropped where it ends the response; `fault` = what is wrong with its form, as the tags have it unless
+ * given.
  */
 export function outcomeVerdict(
   response: string,

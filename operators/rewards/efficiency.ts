@@ -21,8 +21,8 @@ export interface EfficiencyOptions {
   readonly sigmaLength: Sigma;
   /**
    * `reference` (default): as released; answers of knowledge questions match or do not, f has numerator 2.
-   * `paper`: word F1 for knowledge questions, f has numerator 1, lengths without tool results (`policyLengths`;
-   * where the group does not say them, `lengths`).
+   * `paper`: word F1 for knowledge questions, f has numerator 1, lengths without tool results
+   * (`policyLengths`; where the group does not say them, `lengths`).
    */
   readonly mode?: 'reference' | 'paper';
 }
@@ -54,8 +54,8 @@ export function efficiency(options: EfficiencyOptions): PureReward {
 }
 
 /**
- * How the strength of the reward fades within a round (ET-Agent §8.6), to be multiplied with a σ: from 1 at the first
- * `step` (from 1) of `stepsTotal` to 0 at the last; 0 for a round of one step.
+ * How the strength of the reward fades within a round (ET-Agent §8.6), to be multiplied with a σ: from 1 at
+ * the first `step` (from 1) of `stepsTotal` to 0 at the last; 0 for a round of one step.
  */
 export function sigmaFactor(step: number, stepsTotal: number): number {
   if (stepsTotal <= 1) return 0;

@@ -1,9 +1,9 @@
 /**
  * A reward: what the rollouts of one question are worth, seen as a group.
  *
- * A reward is a function from a group to one `Reward` a rollout, in order. The group is given whole because efficiency
- * is relative: a call is one too many only where others did without. Write one in a few lines with `perRollout`, put
- * several together with `weighted`:
+ * A reward is a function from a group to one `Reward` a rollout, in order. The group is given whole because
+ * efficiency is relative: a call is one too many only where others did without. Write one in a few lines with
+ * `perRollout`, put several together with `weighted`:
  *
  *     const brief = perRollout('brief', ({ length }) => (length < 500 ? 1 : 0));
  *     const reward = weighted([
@@ -11,11 +11,12 @@
  *       { weight: 0.2, reward: brief },
  *     ]);
  *
- * In a training job every reward must leave the part `raw`, how right the response is: accuracy and Pareto sampling read it.
- * `accuracy()` leaves it, with weight 0 too.
+ * In a training job every reward must leave the part `raw`, how right the response is: accuracy and Pareto
+ * sampling read it. `accuracy()` leaves it, with weight 0 too.
  *
- * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same rewards
- * whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at random.
+ * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same
+ * rewards whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at
+ * random.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Question, Reward, Rollout } from '../../topics/index.ts';
@@ -28,11 +29,14 @@ export interface GroupForReward {
   readonly question: Question;
   /** The tags of the job's tools, whether or not a response calls them; `score` says it. */
   readonly tools: readonly string[];
-  /** The responses as text, tool calls and results included. What tools say in them is no word of the policy's. */
+  /**
+   * The responses as text, tool calls and results included. What tools say in them is no word of the
+   * policy's.
+   */
   readonly texts: readonly string[];
   /**
-   * What is read as the policy's answers and form: `texts` with nothing in their results, unless the job asks for whole
-   * texts; `score` says it. Left out = made from `texts` (`ownTexts`).
+   * What is read as the policy's answers and form: `texts` with nothing in their results, unless the job asks
+   * for whole texts; `score` says it. Left out = made from `texts` (`ownTexts`).
    */
   readonly own?: readonly string[];
   /** What counts as a fault of form in the policy's dialect; left out = the papers' tags. `score` says it. */
@@ -86,7 +90,10 @@ export function perRollout(name: string, score: (rollout: RolloutForReward) => n
   return (group) => rolloutsOf(group).map((rollout) => named(name, score(rollout)));
 }
 
-/** The same for a score that has to be waited for; the rollouts of a group are asked about one after the other. */
+/**
+ * The same for a score that has to be waited for; the rollouts of a group are asked about one after the
+ * other.
+ */
 export function perRolloutAsync(
   name: string,
   score: (rollout: RolloutForReward, signal?: AbortSignal) => Promise<number>,
@@ -117,8 +124,9 @@ export interface WeightedTerm {
 }
 
 /**
- * The weighted sum of several rewards. It keeps the parts of all terms; a part that two terms name alike
- * is that of the later one. A weight that is not finite, and a term that leaves rollouts out, fail with code `REWARD`.
+ * The weighted sum of several rewards. It keeps the parts of all terms; a part that two terms name alike is
+ * that of the later one. A weight that is not finite, and a term that leaves rollouts out, fail with code
+ * `REWARD`.
  */
 export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
   for (const [i, { weight }] of terms.entries()) {

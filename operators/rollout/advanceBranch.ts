@@ -27,13 +27,18 @@ export interface Growth {
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
   readonly branching: Branching | null;
-  /** Sees the top log-probs of every token of a segment and gives its step entropy; in the place of `branching`'s. */
+  /**
+   * Sees the top log-probs of every token of a segment and gives its step entropy; in the place of
+   * `branching`'s.
+   */
   readonly watch?: (topLogProbs: readonly (readonly number[])[]) => number;
   /** Or why it cannot be made: then every rollout of the group fails with that reason. */
   readonly prompt: Int32Array | Error;
   /** Names the draws of the question; each branch adds its index. */
   readonly key: readonly DrawKey[];
-  /** What its rollouts are called after: `<question id>/<phase>-<round>`, and of a monitored one a name more. */
+  /**
+   * What its rollouts are called after: `<question id>/<phase>-<round>`, and of a monitored one a name more.
+   */
   readonly owner: string;
   /** Every call that is made, in the order in which calls finish. */
   readonly toolCalls: ToolCall[];
@@ -115,12 +120,16 @@ export function stopsOf(
   return { stopTokens, stopTexts, stopTextsFrom: prompt.length + turnStart(branch) };
 }
 
-/** The tools that a turn calls, one name a call, as its segments have them; `?` for a call that names none. */
+/**
+ * The tools that a turn calls, one name a call, as its segments have them; `?` for a call that names none.
+ */
 function namesOf(calls: readonly DialectCall[]): string {
   return calls.map(({ tool }) => tool || '?').join(',');
 }
 
-/** Runs the calls of a turn, one after the other, and appends their results. The limit counts empty calls too. */
+/**
+ * Runs the calls of a turn, one after the other, and appends their results. The limit counts empty calls too.
+ */
 async function callTools(
   growth: Growth,
   branch: Branch,

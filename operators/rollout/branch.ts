@@ -111,7 +111,10 @@ export function appendResult(
   });
 }
 
-/** What the policy wrote between one result and the next is one part, its end tokens left out; a result is another. */
+/**
+ * What the policy wrote between one result and the next is one part, its end tokens left out; a result is
+ * another.
+ */
 export function partsOf(
   { tokens, segments }: Pick<Branch, 'tokens' | 'segments'>,
   { tokenizer, stopTokens }: Pick<Dialect, 'tokenizer' | 'stopTokens'>,

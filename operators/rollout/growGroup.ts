@@ -1,11 +1,12 @@
 /**
  * Grows the group of one question, round by round: every active branch generates one segment, tools run, then
- * (ARPO, AEPO) branches are cloned and idle budget is refilled, until nothing is active. ARPO reference §1.5, per
- * question: its own draws, entropy baselines and count of rounds that grew, instead of the reference's batch-wide
- * ones, so that questions do not touch each other (the reference couples them by one random stream and a barrier).
+ * (ARPO, AEPO) branches are cloned and idle budget is refilled, until nothing is active. ARPO reference §1.5,
+ * per question: its own draws, entropy baselines and count of rounds that grew, instead of the reference's
+ * batch-wide ones, so that questions do not touch each other (the reference couples them by one random stream
+ * and a barrier).
  *
- * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered, and leaves
- * what it was at the end of each round for the decision, which is the same whenever it is made.
+ * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered,
+ * and leaves what it was at the end of each round for the decision, which is the same whenever it is made.
  */
 import { draws } from '../../base/index.ts';
 import { samplingIn } from '../../model/index.ts';
@@ -129,7 +130,10 @@ async function lookAheadOf(growth: GroupGrowth, surviving: readonly Survivor[]):
   await Promise.all(surviving.map(({ then }) => lookAhead(growth, then)));
 }
 
-/** What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not full. */
+/**
+ * What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not
+ * full.
+ */
 function joining(
   growth: GroupGrowth,
   surviving: readonly Survivor[],
@@ -164,7 +168,10 @@ function joining(
   return branches.slice(branches.length - plan.clones.length - (plan.refill ? 1 : 0));
 }
 
-/** How sure the branch is behind its result: the first tokens that it will go on with. They are sampled again then. */
+/**
+ * How sure the branch is behind its result: the first tokens that it will go on with. They are sampled again
+ * then.
+ */
 async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
   const { prompt, options, key, branching, signal } = growth;
   const { engine, dialect } = options;

@@ -34,7 +34,10 @@ export interface RolloutOptions extends Sampling {
   readonly clock: Clock;
   /** Called when rollouts fail; nobody unless given. */
   readonly report?: ((line: string) => void) | undefined;
-  /** How a group is grown, in the place of segments, calls and branches: episodes of one continued thought, say. */
+  /**
+   * How a group is grown, in the place of segments, calls and branches: episodes of one continued thought,
+   * say.
+   */
   readonly grow?: Grow | undefined;
 }
 
@@ -46,7 +49,10 @@ export interface Group {
   readonly also?: readonly SideRecord[];
 }
 
-/** Grows the group of a question. Rejects only when the signal aborts; a rollout that fails is a failed rollout. */
+/**
+ * Grows the group of a question. Rejects only when the signal aborts; a rollout that fails is a failed
+ * rollout.
+ */
 export type Grow = (
   question: Question,
   options: RolloutOptions,

@@ -1,6 +1,7 @@
 /**
- * Who goes first where generation is short: the group that is due earlier, so that a batch is complete while the engine is
- * still busy with the next one. A number, lower is earlier: the round, and in it the place in the schedule.
+ * Who goes first where generation is short: the group that is due earlier, so that a batch is complete while
+ * the engine is still busy with the next one. A number, lower is earlier: the round, and in it the place in
+ * the schedule.
  */
 import type { Question } from '../../topics/index.ts';
 

@@ -14,8 +14,8 @@ const SPLIT_SLOPE = 0.5;
 const CONSECUTIVE_PENALTY = 0.05;
 
 /**
- * Number of unbranched roots out of `rollouts` (1 to `rollouts`). `toolEntropies` are those of all segments of
- * the monitored rollout; with none the question's own entropy stands in.
+ * Number of unbranched roots out of `rollouts` (1 to `rollouts`). `toolEntropies` are those of all segments
+ * of the monitored rollout; with none the question's own entropy stands in.
  */
 export function aepoInitialRollouts(
   rollouts: number,
@@ -39,8 +39,9 @@ export interface AepoOptions extends ArpoOptions {
 }
 
 /**
- * Whether one attempt makes a clone. `consecutive` = rounds in a row in which the question's group grew; from 20
- * on nothing branches. The test is mirrored against ARPO's: for a threshold b other than 0.5 the two differ.
+ * Whether one attempt makes a clone. `consecutive` = rounds in a row in which the question's group grew; from
+ * 20 on nothing branches. The test is mirrored against ARPO's: for a threshold b other than 0.5 the two
+ * differ.
  */
 export function aepoDecision(
   { branchProbability, entropyWeight }: Pick<AepoOptions, 'branchProbability' | 'entropyWeight'>,

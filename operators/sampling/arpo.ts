@@ -2,8 +2,8 @@
  * ARPO's branching: a rollout that becomes less sure after a tool's answer is cloned more often
  * (ARPO reference §1.3, §1.4).
  *
- * With ΔH = entropy of the newest segment - entropy of the branch's first one, a clone is made with probability
- * b + w·ΔH (held within 0 and 1).
+ * With ΔH = entropy of the newest segment - entropy of the branch's first one, a clone is made with
+ * probability b + w·ΔH (held within 0 and 1).
  */
 import type { Branching } from './branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';

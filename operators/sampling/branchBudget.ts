@@ -20,8 +20,8 @@ export interface RoundPlan {
 }
 
 /**
- * Plans what joins after a round. `decide(i)` is asked at most beamSize - 1 times for each surviving branch i, in
- * order, as long as the budget lasts; it draws.
+ * Plans what joins after a round. `decide(i)` is asked at most beamSize - 1 times for each surviving branch
+ * i, in order, as long as the budget lasts; it draws.
  */
 export function planRound(
   budget: BranchBudget,

@@ -1,11 +1,11 @@
 /**
- * The branching policy of a group: what `growGroup` asks while it grows one. A policy holds no state and draws
- * nothing, so one value serves every question at once: ARPO (arpo.ts), AEPO (aepo.ts).
+ * The branching policy of a group: what `growGroup` asks while it grows one. A policy holds no state and
+ * draws nothing, so one value serves every question at once: ARPO (arpo.ts), AEPO (aepo.ts).
  */
 
 /**
- * Roots of a group of `rollouts` (1 to `rollouts`), from a monitored rollout of its question: the step entropy of
- * the first tokens that answer the question, and those of all segments of the rollout, in order.
+ * Roots of a group of `rollouts` (1 to `rollouts`), from a monitored rollout of its question: the step
+ * entropy of the first tokens that answer the question, and those of all segments of the rollout, in order.
  */
 export type SplitBudget = (
   rollouts: number,
@@ -14,8 +14,8 @@ export type SplitBudget = (
 ) => number;
 
 /**
- * How a group of rollouts grows: from how many roots, and when a branch is cloned. Entropies are in the unit of its
- * `stepEntropy`.
+ * How a group of rollouts grows: from how many roots, and when a branch is cloned. Entropies are in the unit
+ * of its `stepEntropy`.
  */
 export interface Branching {
   /** Roots to start with (N ≤ n), or how they follow from a monitored rollout. */
@@ -27,24 +27,29 @@ export interface Branching {
   /** First tokens of a segment whose top log-probs are asked for. */
   readonly entropyTokens: number;
   /**
-   * Where a branch is asked how sure it is. `call` (default, as released): in the segment that ended with the call, so that
-   * the answer of a tool shows one call later. `result` (the papers): in the first tokens behind the result, which are
-   * sampled once for that and once more for good; a clone keeps its source's baseline.
+   * Where a branch is asked how sure it is. `call` (default, as released): in the segment that ended with the
+   * call, so that the answer of a tool shows one call later. `result` (the papers): in the first tokens
+   * behind the result, which are sampled once for that and once more for good; a clone keeps its source's
+   * baseline.
    */
   readonly entropyAt?: 'call' | 'result';
   /**
-   * Whose rounds in a row `decide` is told. `group` (default, as released): rounds in which the group grew. `path` (AEPO's
-   * paper): rounds in which this very branch was cloned.
+   * Whose rounds in a row `decide` is told. `group` (default, as released): rounds in which the group grew.
+   * `path` (AEPO's paper): rounds in which this very branch was cloned.
    */
   readonly penaltyScope?: 'group' | 'path';
   /**
-   * Whether one attempt makes a clone: the change of step entropy since the branch's first segment, the group's next
-   * draw in [0, 1), and the number of rounds in a row, up to the last, in which the group (or the branch) grew.
+   * Whether one attempt makes a clone: the change of step entropy since the branch's first segment, the
+   * group's next draw in [0, 1), and the number of rounds in a row, up to the last, in which the group (or
+   * the branch) grew.
    */
   readonly decide: (entropyChange: number, uniform: number, consecutive: number) => boolean;
 }
 
-/** Tool-Light's other way (growGuided): a main chain, then `perStep` branches at each of its `steps` least sure steps. */
+/**
+ * Tool-Light's other way (growGuided): a main chain, then `perStep` branches at each of its `steps` least
+ * sure steps.
+ */
 export interface EntropyGuided {
   /** Steps of the main chain to branch at (the method has 3). */
   readonly steps: number;

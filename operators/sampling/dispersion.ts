@@ -1,12 +1,15 @@
 /**
  * How much the rollouts of one question disagree: the objective of Pareto sampling (ET-Agent §7.1).
  *
- * Sums run in numpy's pairwise order. It matters: fronts are made by exact comparisons, and the last bits of a
- * variance depend on the order of its summands.
+ * Sums run in numpy's pairwise order. It matters: fronts are made by exact comparisons, and the last bits of
+ * a variance depend on the order of its summands.
  */
 import type { Ability } from '../../topics/index.ts';
 
-/** Population variance; 0 for an empty list. `deviation` is its root, the paper's form: same order, other distances. */
+/**
+ * Population variance; 0 for an empty list. `deviation` is its root, the paper's form: same order, other
+ * distances.
+ */
 export function dispersion(
   values: readonly number[],
   measure: 'variance' | 'deviation' = 'variance',

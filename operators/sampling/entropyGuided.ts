@@ -1,8 +1,8 @@
 /**
  * Tool-Light's entropy-guided sampling (§4.6): where a finished chain is worth branching from.
  *
- * Each step of a main chain is judged by the mean entropy of its first tokens, over several window lengths; the chain
- * is branched at the steps with the largest one, right behind the tokens of that window.
+ * Each step of a main chain is judged by the mean entropy of its first tokens, over several window lengths;
+ * the chain is branched at the steps with the largest one, right behind the tokens of that window.
  */
 import { entropyTerm } from './stepEntropy.ts';
 
@@ -18,8 +18,8 @@ export interface WindowEntropy {
 }
 
 /**
- * Mean entropies of a step of `tokens` tokens, one a window. `topLogProbs[t]` = returned log-probs of token t, not
- * renormalised; past the end of the list its last entry counts again.
+ * Mean entropies of a step of `tokens` tokens, one a window. `topLogProbs[t]` = returned log-probs of token
+ * t, not renormalised; past the end of the list its last entry counts again.
  */
 export function windowEntropies(
   topLogProbs: readonly (readonly number[])[],

@@ -1,6 +1,6 @@
 /**
- * The branching policy that never branches and measures entropies only: independent rollouts, each step with its mean
- * entropy, by which preferences are chosen afterwards (preferences/toolLight.ts).
+ * The branching policy that never branches and measures entropies only: independent rollouts, each step with
+ * its mean entropy, by which preferences are chosen afterwards (preferences/toolLight.ts).
  */
 import type { Branching } from './branching.ts';
 import { windowEntropies } from './entropyGuided.ts';

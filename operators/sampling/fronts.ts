@@ -47,10 +47,10 @@ function columnsOf(points: readonly Point[]): Columns {
 }
 
 /**
- * The members of each front, in sweep order: by the first objective, then the second, then index. A point that
- * comes later in the sweep is dominated by a front exactly when the front's best second objective so far is as
- * good as its own; those bests get worse from front to front, so the first front that does not dominate is found
- * by halving. Equal points share a front.
+ * The members of each front, in sweep order: by the first objective, then the second, then index. A point
+ * that comes later in the sweep is dominated by a front exactly when the front's best second objective so far
+ * is as good as its own; those bests get worse from front to front, so the first front that does not dominate
+ * is found by halving. Equal points share a front.
  */
 function sweep({ first, second }: Columns): number[][] {
   const fronts: number[][] = [];

@@ -15,8 +15,9 @@ export interface ParetoVerdict {
 }
 
 /**
- * Which crowding distance: `reference` as released (NSGA-II: the outermost points get Infinity, an objective of equal
- * values counts for nothing), `paper` the plain sum over neighbours: an outermost point counts the one that it has.
+ * Which crowding distance: `reference` as released (NSGA-II: the outermost points get Infinity, an objective
+ * of equal values counts for nothing), `paper` the plain sum over neighbours: an outermost point counts the
+ * one that it has.
  */
 export type Crowding = 'reference' | 'paper';
 
@@ -60,9 +61,10 @@ export interface Crowded {
 }
 
 /**
- * The members of a front, least crowded first. A distance is the sum over both objectives of the gap between a
- * point's neighbours, relative to the range; the outermost points get Infinity (paper: the gap to their one neighbour),
- * and an objective whose values are all equal counts for nothing. Equal distances stay in the order of the second objective.
+ * The members of a front, least crowded first. A distance is the sum over both objectives of the gap between
+ * a point's neighbours, relative to the range; the outermost points get Infinity (paper: the gap to their one
+ * neighbour), and an objective whose values are all equal counts for nothing. Equal distances stay in the
+ * order of the second objective.
  */
 export function crowding(
   points: readonly Point[],
@@ -83,7 +85,9 @@ export function crowding(
   }));
 }
 
-/** Adds to each distance the gap between a member's neighbours in one objective; `order` is ascending in it. */
+/**
+ * Adds to each distance the gap between a member's neighbours in one objective; `order` is ascending in it.
+ */
 function addGaps(
   distance: Float64Array,
   value: Float64Array,

@@ -1,10 +1,12 @@
 /**
- * The running front: the candidates of a window are sorted together with the groups that were judged last, in the windows before it.
+ * The running front: the candidates of a window are sorted together with the groups that were judged last, in
+ * the windows before it.
  *
- * So a candidate is measured by what the stream has had of late and not by its neighbours alone: of a window that is better than those
- * before it more is kept, of a poor one less. At most `memory` groups are held, two numbers each, in the order of their windows and
- * in these of their ids, which follows from the records alone: a run that starts again reads them back from its last
- * verdicts and judges on as if it had never stopped.
+ * So a candidate is measured by what the stream has had of late and not by its neighbours alone: of a window
+ * that is better than those before it more is kept, of a poor one less. At most `memory` groups are held, two
+ * numbers each, in the order of their windows and in these of their ids, which follows from the records
+ * alone: a run that starts again reads them back from its last verdicts and judges on as if it had never
+ * stopped.
  */
 import type { Selected } from '../../topics/index.ts';
 import type { Point } from './fronts.ts';
@@ -13,7 +15,10 @@ import type { Point } from './fronts.ts';
 export interface RunningFront {
   /** Most groups that candidates are sorted with: the last ones judged. */
   readonly memory: number;
-  /** The last verdicts of the run, at least `memory` of them where there are as many: read once, before the first is given. */
+  /**
+   * The last verdicts of the run, at least `memory` of them where there are as many: read once, before the
+   * first is given.
+   */
   readonly recent: () => Promise<readonly Selected[]>;
   /** Resolves when every window before the one that begins with this version is judged. */
   readonly turn: (version: number, until: AbortSignal) => Promise<void>;

@@ -1,9 +1,9 @@
 /**
  * Sorting items by a number each, where equals keep the order they had: what a Pareto sort does most.
  *
- * A radix sort over the bits of the doubles, least significant digit first. Read as whole numbers, doubles of one
- * sign are already in order; turning over the sign bit (and, below zero, the rest) puts all of them in one line.
- * Infinity has its place; NaN must not come, and -0 sorts before 0, so callers give one zero.
+ * A radix sort over the bits of the doubles, least significant digit first. Read as whole numbers, doubles of
+ * one sign are already in order; turning over the sign bit (and, below zero, the rest) puts all of them in
+ * one line. Infinity has its place; NaN must not come, and -0 sorts before 0, so callers give one zero.
  */
 
 const DIGIT_BITS = 11;

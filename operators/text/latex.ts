@@ -87,7 +87,9 @@ function withoutTrailing(text: string, characters: string): string {
   return text.slice(0, end);
 }
 
-/** Every `\text{…}` becomes its content; from an unclosed one on the text stays. Runs of blanks become one. */
+/**
+ * Every `\text{…}` becomes its content; from an unclosed one on the text stays. Runs of blanks become one.
+ */
 function unwrapTexts(text: string): string {
   let result = '';
   let i = 0;
@@ -133,7 +135,10 @@ function bracedRoots(text: string): string {
   return result;
 }
 
-/** `\frac12` becomes `\frac{1}{2}`, `\frac1{72}` becomes `\frac{1}{72}`; a cut-off fraction leaves all as it was. */
+/**
+ * `\frac12` becomes `\frac{1}{2}`, `\frac1{72}` becomes `\frac{1}{72}`; a cut-off fraction leaves all as it
+ * was.
+ */
 function bracedFractions(text: string): string {
   const [head, ...pieces] = text.split('\\frac');
   let result = head!;

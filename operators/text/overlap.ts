@@ -1,10 +1,10 @@
 /**
  * F1 of an answer against its references: how many words they share (ET-Agent §1.9).
  *
- * Three numbers, because three stages compute different ones: `rolloutF1` splits at white space only, evaluation
- * (`evaluationForm`, metrics/sample.ts) drops articles for questions of knowledge, and `rewardF1` deletes every space in its
- * last normalisation, which makes it an exact match (0 or 1). `wordF1` with `plainWords` is the F1 that the
- * papers describe.
+ * Three numbers, because three stages compute different ones: `rolloutF1` splits at white space only,
+ * evaluation (`evaluationForm`, metrics/sample.ts) drops articles for questions of knowledge, and `rewardF1`
+ * deletes every space in its last normalisation, which makes it an exact match (0 or 1). `wordF1` with
+ * `plainWords` is the F1 that the papers describe.
  */
 import { strip, withoutArticles, withoutPunctuation, words } from './characters.ts';
 import { LatexError, latexNormalForm } from './latex.ts';

@@ -3,8 +3,8 @@
  *
  * It holds what a call needs besides the tool itself: the bound on calls at once (the tool states it), the
  * attempts, a bounded cache of pure tools' good results, and the milliseconds. Only an aborted signal
- * rejects, with the signal's reason, and a tool that is down (`toolDown`) when it was tried often enough, or broken; everything
- * else comes back as data.
+ * rejects, with the signal's reason, and a tool that is down (`toolDown`) when it was tried often enough, or
+ * broken; everything else comes back as data.
  *
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
@@ -94,7 +94,9 @@ async function attempt(
   }
 }
 
-/** Tags that mean something else in a trajectory, and `tool`, whose calls could not be told from all calls. */
+/**
+ * Tags that mean something else in a trajectory, and `tool`, whose calls could not be told from all calls.
+ */
 const TAKEN = ['think', 'result', 'answer', 'tool'];
 
 /** The tools by their tags. Throws on two tools with one tag, and on a name that cannot be a tag. */

@@ -1,14 +1,15 @@
 /**
- * Tool calls through topics: a call is a record of `tool-requests`, some process that runs the stage `tools` answers it with a record
- * of `tool-replies`, and the rollout that waits for it goes on.
+ * Tool calls through topics: a call is a record of `tool-requests`, some process that runs the stage `tools`
+ * answers it with a record of `tool-replies`, and the rollout that waits for it goes on.
  *
  *     rollout ──call──► tool-requests ──► tools (as many processes as are wanted) ──► tool-replies ──► rollout
  *
  * Holds true:
  * - a request is answered exactly once, also where the process that had it died: another one has it then;
- * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down included;
- * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and replays read that
- *   alone; a rollout that is made again after a crash asks again.
+ * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down
+ *   included;
+ * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and
+ *   replays read that alone; a rollout that is made again after a crash asks again.
  */
 import type { OperatorFunction, Subscription } from 'rxjs';
 import { hasCode, MillraceError, type SleepClock } from '../../base/index.ts';
@@ -52,7 +53,10 @@ const toolReply = record('ToolReply', {
 /** How a call went. */
 export interface ToolReply extends ValueOf<typeof toolReply> {}
 
-/** The topics that carry calls; they have as many partitions as the log gives, so that calls spread over workers. */
+/**
+ * The topics that carry calls; they have as many partitions as the log gives, so that calls spread over
+ * workers.
+ */
 export const toolTopics = {
   requests: defineTopic<ToolRequest>({
     name: 'tool-requests',
@@ -99,14 +103,17 @@ export interface ThroughTopicsOptions {
 
 /** After it somebody should know that nobody answers. */
 const LONG_MS = 30_000;
-/** Replies that may come between the wish to follow and the first look at the topic: more than all calls under way. */
+/**
+ * Replies that may come between the wish to follow and the first look at the topic: more than all calls under
+ * way.
+ */
 const REPLIES_MISSED_MAX = 10_000;
 
 type Settle = (error: Error | null, reply?: ToolReply) => void;
 
 /**
- * The tools of a job, called through topics. What has no origin (no rollout made it) is called here. Closing it ends waits and
- * leaves `local` open.
+ * The tools of a job, called through topics. What has no origin (no rollout made it) is called here. Closing
+ * it ends waits and leaves `local` open.
  */
 export function throughTopics(local: CallTool, options: ThroughTopicsOptions): CallTool {
   const { log, clock, report } = options;

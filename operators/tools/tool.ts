@@ -1,9 +1,9 @@
 /**
  * A tool: what a policy may call between its tags. `<search>who</search>` calls the tool named `search`.
  *
- * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug, and `callTools` turns
- * it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool that cannot be reached. It is tried
- * again, and then the rollout is a failed one.
+ * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug, and
+ * `callTools` turns it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool
+ * that cannot be reached. It is tried again, and then the rollout is a failed one.
  */
 import { hasCode, MillraceError } from '../../base/index.ts';
 
@@ -18,8 +18,8 @@ export interface ToolResult {
 /** What a tool may know of a call besides its input. */
 export interface CallSituation {
   /**
-   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out where nobody knows it. A result that
-   * depends on it is not a function of the input: such a tool is not `pure`.
+   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out where nobody
+   * knows it. A result that depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
   /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out where none does. */
@@ -46,8 +46,9 @@ export interface Tool {
   /** One sentence for a reader (and a system prompt). */
   readonly about: string;
   /**
-   * What it takes, as a JSON schema of an object, for policies that call functions. Left out = one text: `query` for search,
-   * `code` for python, `input` for any other. Where there is one text, `run` is given it; else the arguments as JSON.
+   * What it takes, as a JSON schema of an object, for policies that call functions. Left out = one text:
+   * `query` for search, `code` for python, `input` for any other. Where there is one text, `run` is given it;
+   * else the arguments as JSON.
    */
   readonly parameters?: ToolParameters;
   /** Most calls that may run at once. */
@@ -58,7 +59,10 @@ export interface Tool {
   close(): Promise<void>;
 }
 
-/** What a tool throws whose process or server is not there: nobody has answered, so nothing may be learnt from it. */
+/**
+ * What a tool throws whose process or server is not there: nobody has answered, so nothing may be learnt from
+ * it.
+ */
 export function toolDown(tool: string, why: string, cause?: unknown): MillraceError<'TOOL_DOWN'> {
   return new MillraceError('TOOL_DOWN', `the tool ${tool} cannot answer: ${why}`, {
     context: { tool },
@@ -67,8 +71,8 @@ export function toolDown(tool: string, why: string, cause?: unknown): MillraceEr
 }
 
 /**
- * What a tool throws that cannot work on this machine at all: no call of this process will ever be answered, so its stage ends
- * instead of failing its rollouts one by one.
+ * What a tool throws that cannot work on this machine at all: no call of this process will ever be answered,
+ * so its stage ends instead of failing its rollouts one by one.
  */
 export function toolBroken(
   tool: string,
@@ -87,7 +91,10 @@ export function isUnanswered(error: unknown): boolean {
   return hasCode(error, 'TOOL_DOWN') || hasCode(error, 'TOOL_BROKEN');
 }
 
-/** A tool that is a function of its input: a throw of `answer` is the call's failure. Eight calls may run at once. */
+/**
+ * A tool that is a function of its input: a throw of `answer` is the call's failure. Eight calls may run at
+ * once.
+ */
 export function pureTool(
   name: string,
   about: string,

@@ -1,12 +1,14 @@
 /**
- * The SharedWorker: holds the one stream of a browser. A browser opens six connections to a server, so that a stream a tab
- * would leave the seventh tab without an answer.
+ * The SharedWorker: holds the one stream of a browser. A browser opens six connections to a server, so that a
+ * stream a tab would leave the seventh tab without an answer.
  */
 import { eventSource, later } from './data/eventSource.ts';
 import { type Allowance, allowance } from './logic/allowance.ts';
 import { hubOf, type Want } from './logic/hub.ts';
 
-/** `want` comes with every change and, as a sign of life, every 20 s; `took` answers everything that is told. */
+/**
+ * `want` comes with every change and, as a sign of life, every 20 s; `took` answers everything that is told.
+ */
 export type ToWorker =
   | { readonly kind: 'want'; readonly want: Want }
   | { readonly kind: 'took' }

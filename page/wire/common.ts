@@ -1,4 +1,7 @@
-/** What the data of all pages share: the head of a run, the moment that it is as of, values safe for JSON, errors. */
+/**
+ * What the data of all pages share: the head of a run, the moment that it is as of, values safe for JSON,
+ * errors.
+ */
 import type { RunState, RunStatus } from '../../summary/index.ts';
 
 /** Version of what server and browser say to each other. */
@@ -79,7 +82,10 @@ export interface Odd {
   readonly $number: 'NaN' | 'Infinity' | '-Infinity';
 }
 
-/** A record's value or a part of it, safe for JSON: long texts are `Cut`, packed numbers `Packed`; a list cut short ends with `{ $more: n }`. */
+/**
+ * A record's value or a part of it, safe for JSON: long texts are `Cut`, packed numbers `Packed`; a list cut
+ * short ends with `{ $more: n }`.
+ */
 export type Shown =
   | string
   | number

@@ -1,8 +1,9 @@
 /** `millrace report`: the page in one file. */
 
 /**
- * `millrace report`: the same page in one file. Its data is JSON in `<script type="application/json" id="millrace-frozen">`;
- * where that element is there, the client asks nobody: it reads the data here, opens no stream, and says when it was frozen.
+ * `millrace report`: the same page in one file. Its data is JSON in `<script type="application/json"
+ * id="millrace-frozen">`; where that element is there, the client asks nobody: it reads the data here, opens
+ * no stream, and says when it was frozen.
  */
 export interface Frozen {
   readonly wire: number;
@@ -19,10 +20,16 @@ export interface Frozen {
 
 export const FROZEN_ID = 'millrace-frozen';
 
-/** The element that holds the static report of a frozen page in a shadow root: what there is without a script, and a view with one. */
+/**
+ * The element that holds the static report of a frozen page in a shadow root: what there is without a script,
+ * and a view with one.
+ */
 export const RESULTS_ID = 'millrace-results';
 
-/** Where the data of a page lies in `Frozen.json`: its path; of the query only `at`, `round` and `dir`, in this order. */
+/**
+ * Where the data of a page lies in `Frozen.json`: its path; of the query only `at`, `round` and `dir`, in
+ * this order.
+ */
 export function frozenKey(path: string, query: Readonly<Record<string, string>>): string {
   const kept = ['at', 'round', 'dir'].flatMap((name) =>
     query[name] === undefined ? [] : [`${name}=${encodeURIComponent(query[name])}`],

@@ -22,14 +22,18 @@ export interface MetricName {
 }
 
 /**
- * One metric in buckets of `width` steps (a power of two; bucket k holds steps k·width … (k+1)·width − 1): they stay where
- * they are as values are appended, and merge in pairs when they become too many. Columns of equal length.
+ * One metric in buckets of `width` steps (a power of two; bucket k holds steps k·width … (k+1)·width − 1):
+ * they stay where they are as values are appended, and merge in pairs when they become too many. Columns of
+ * equal length.
  */
 export interface Series {
   readonly run: string;
   readonly name: string;
   readonly width: number;
-  /** Ascending, in the unit of `x` (steps, milliseconds since 1970, or tokens trained so far): of the last value in the bucket. */
+  /**
+   * Ascending, in the unit of `x` (steps, milliseconds since 1970, or tokens trained so far): of the last
+   * value in the bucket.
+   */
   readonly x: readonly number[];
   /** First step of the bucket's values. */
   readonly step: readonly number[];
@@ -37,7 +41,9 @@ export interface Series {
   readonly min: readonly number[];
   readonly max: readonly number[];
   readonly count: readonly number[];
-  /** Finite values in all buckets given, and of the whole series: "showing 1,600 buckets of 48,210 values". */
+  /**
+   * Finite values in all buckets given, and of the whole series: "showing 1,600 buckets of 48,210 values".
+   */
   readonly shown: number;
   readonly total: number;
   /** Values that were NaN or infinite, and the steps of the first 100. */

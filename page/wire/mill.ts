@@ -1,6 +1,9 @@
 /** What every stage, topic and process of a run does now. */
 
-/** What every stage does now; also the event `mill`. Of a run that is over or as of `at`: its last word, rates over its whole life. */
+/**
+ * What every stage does now; also the event `mill`. Of a run that is over or as of `at`: its last word, rates
+ * over its whole life.
+ */
 export interface Mill {
   readonly run: string;
   readonly atMs: number;
@@ -24,7 +27,9 @@ export interface Mill {
     readonly step: number;
     readonly atMs: number;
   } | null;
-  /** Of the tool calls since this server follows the run, at most the last 5 minutes; null before the first. */
+  /**
+   * Of the tool calls since this server follows the run, at most the last 5 minutes; null before the first.
+   */
   readonly tools: {
     readonly perSecond: number;
     readonly failed: number;
@@ -43,9 +48,9 @@ export interface Health {
 }
 
 /**
- * How the time of a stage divides; the four add to one. Mean of its processes.
- * `starved`: nothing in work, it waits for input. `blocked`: all that is in work is finished and waits for the log to take it.
- * `paced`: all that is in work waits for the policy version that it is due. `busy`: the rest.
+ * How the time of a stage divides; the four add to one. Mean of its processes. `starved`: nothing in work, it
+ * waits for input. `blocked`: all that is in work is finished and waits for the log to take it. `paced`: all
+ * that is in work waits for the policy version that it is due. `busy`: the rest.
  */
 export interface Shares {
   readonly busy: number;

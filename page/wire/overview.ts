@@ -6,7 +6,10 @@ import type { Mill } from './mill.ts';
 export interface OverviewData extends OfRun {
   /** Of the stream: begin it with `&since=RUN@CURSOR` (`;` between several runs) to miss nothing. */
   readonly cursor: string;
-  /** Records of `metrics` and `weights` that the server has still to read (a very long run was opened just now): curves and steps lack them. */
+  /**
+   * Records of `metrics` and `weights` that the server has still to read (a very long run was opened just
+   * now): curves and steps lack them.
+   */
   readonly behind: number;
   readonly mill: Mill;
   /** The six curves that matter most for this job, ≤ 400 buckets each. Absent metrics are in `absent`. */

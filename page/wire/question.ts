@@ -14,7 +14,9 @@ export interface QuestionData extends OfRun {
   /** Each time that it was rolled out, oldest first; at most 64. */
   readonly groups: readonly Group[];
   readonly total: number;
-  /** Records read to find them, of those that had to be: fewer where there were too many to search them all. */
+  /**
+   * Records read to find them, of those that had to be: fewer where there were too many to search them all.
+   */
   readonly scanned: number;
   readonly of: number;
 }

@@ -20,7 +20,10 @@ export interface RunsData {
 }
 
 export interface RunRow extends RunHead {
-  /** Newest `reward/mean` (or, where nothing is rewarded, `loss`), its name, and at most 60 points of it. Null/empty until it was read. */
+  /**
+   * Newest `reward/mean` (or, where nothing is rewarded, `loss`), its name, and at most 60 points of it.
+   * Null/empty until it was read.
+   */
   readonly metric: string | null;
   readonly last: number | null;
   readonly spark: readonly number[];

@@ -4,9 +4,10 @@ import type { Mill } from './mill.ts';
 import type { RunRow } from './runs.ts';
 
 /**
- * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's `lastEventId`, written like
- * `since=`) is where the reader stands; a browser sends it again by itself after a break, and the stream goes on from there. A comment line comes
- * every 15 s. A reader that is slow gets the newest state and not all of it; one that takes nothing for 30 s is let go.
+ * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's
+ * `lastEventId`, written like `since=`) is where the reader stands; a browser sends it again by itself after
+ * a break, and the stream goes on from there. A comment line comes every 15 s. A reader that is slow gets the
+ * newest state and not all of it; one that takes nothing for 30 s is let go.
  */
 export interface StreamEvents {
   /** First, and after every break. */

@@ -20,7 +20,10 @@ export interface TopicData extends OfRun {
   /** Records read for this answer, of those in the topic. */
   readonly scanned: number;
   readonly of: number;
-  /** Query of the next answer in the same direction (`offset=…&dir=…`), to be merged into this one; null at the end. */
+  /**
+   * Query of the next answer in the same direction (`offset=…&dir=…`), to be merged into this one; null at
+   * the end.
+   */
   readonly next: string | null;
   /** The command that shows the same thing. */
   readonly command: string;

@@ -15,7 +15,10 @@ export interface TrajectoryData extends OfRun {
   readonly prompt: { readonly tokens: number; readonly text: string | Cut | null };
   readonly turns: readonly Turn[];
   readonly facts: TrajectoryFacts;
-  /** Null where the run's tokenizer is not here: then there is one turn with the whole text, and no per-token values. */
+  /**
+   * Null where the run's tokenizer is not here: then there is one turn with the whole text, and no per-token
+   * values.
+   */
   readonly tokens: { readonly href: string; readonly count: number } | null;
   /** Says so where `tokens` is null. */
   readonly tokensWhy: string;
@@ -89,7 +92,9 @@ export interface TokensHeader {
   /** n */
   readonly tokens: number;
   readonly textBytes: number;
-  /** Entropy is known per turn, where the job measures it, and stands at each of its tokens; null = nowhere. */
+  /**
+   * Entropy is known per turn, where the job measures it, and stands at each of its tokens; null = nowhere.
+   */
   readonly entropy: { readonly from: number; readonly to: number } | null;
   readonly logProb: { readonly from: number; readonly to: number } | null;
   readonly versions: readonly number[];

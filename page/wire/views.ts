@@ -1,10 +1,11 @@
 /**
- * Every view of the page: its address, the key that leads to it, its tab. What the server computes for a view is listed
- * in page/server/views/views.ts, what the browser draws in page/browser/views.tsx; a view that one of them lacks does
- * not compile.
+ * Every view of the page: its address, the key that leads to it, its tab. What the server computes for a view
+ * is listed in page/server/views/views.ts, what the browser draws in page/browser/views.tsx; a view that one
+ * of them lacks does not compile.
  *
- * A path is one view, its query that view's state, and the same path with `.json` is the view's data. Names stand in a
- * path as they are in the log, percent-encoded; what may hold slashes (a question, a rollout) is the rest of the path.
+ * A path is one view, its query that view's state, and the same path with `.json` is the view's data. Names
+ * stand in a path as they are in the log, percent-encoded; what may hold slashes (a question, a rollout) is
+ * the rest of the path.
  */
 
 interface RunView {

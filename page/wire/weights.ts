@@ -13,7 +13,9 @@ export interface WeightsData extends OfRun {
   readonly digest: string | null;
   readonly parentDigest: string | null;
   readonly bytes: number;
-  /** What is found where it lies: `gone` is no error where older versions are not kept; `changed` is damage. */
+  /**
+   * What is found where it lies: `gone` is no error where older versions are not kept; `changed` is damage.
+   */
   readonly file: {
     readonly kind: 'intact' | 'gone' | 'changed' | 'unchecked';
     /** A few words; empty where there is nothing to say. */

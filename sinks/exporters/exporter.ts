@@ -1,4 +1,7 @@
-/** An exporter: carries what a run writes to a program outside. `millrace metrics RUN --to NAME:WHERE` chooses one of `all.ts`. */
+/**
+ * An exporter: carries what a run writes to a program outside. `millrace metrics RUN --to NAME:WHERE` chooses
+ * one of `all.ts`.
+ */
 import type { Clock } from '../../base/index.ts';
 import {
   type ExportOptions,

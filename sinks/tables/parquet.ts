@@ -1,5 +1,6 @@
 /**
- * Parquet, written a row group at a time (`ROW_GROUP`), so what waits in memory is bounded whatever the topic's size.
+ * Parquet, written a row group at a time (`ROW_GROUP`), so what waits in memory is bounded whatever the
+ * topic's size.
  */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Stored } from '../../streams/index.ts';

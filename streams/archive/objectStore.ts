@@ -1,9 +1,12 @@
 /**
- * Segments in an object store, by PUT and GET: any server of HTTP that keeps what is put there, and S3 and what speaks like it.
+ * Segments in an object store, by PUT and GET: any server of HTTP that keeps what is put there, and S3 and
+ * what speaks like it.
  *
- * Requests are signed (AWS Signature Version 4) where the environment has `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, carry the token
- * of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain otherwise, as to hosts that nobody has named (base/namedHosts.ts). Holds true: no reply is larger than was asked for, no
- * redirect is followed, what may be asked again is asked a few times, and no secret is in an error or a record.
+ * Requests are signed (AWS Signature Version 4) where the environment has `AWS_ACCESS_KEY_ID` and
+ * `AWS_SECRET_ACCESS_KEY`, carry the token of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain
+ * otherwise, as to hosts that nobody has named (base/namedHosts.ts). Holds true: no reply is larger than was
+ * asked for, no redirect is followed, what may be asked again is asked a few times, and no secret is in an
+ * error or a record.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
@@ -32,7 +35,10 @@ export function isAddress(archive: string): boolean {
   return /^https?:\/\//i.test(archive);
 }
 
-/** The address without a last slash. Fails with code `USAGE` on one that carries a login or a query, and repeats nothing of it. */
+/**
+ * The address without a last slash. Fails with code `USAGE` on one that carries a login or a query, and
+ * repeats nothing of it.
+ */
 export function archiveAddress(given: string): string {
   if (!URL.canParse(given)) {
     if (/[@?]/.test(given)) keepSecret(given);

@@ -1,8 +1,9 @@
 /**
- * Keeps a log small: the oldest records of the large topics go to the archive once they are more, or older, than is to be kept.
+ * Keeps a log small: the oldest records of the large topics go to the archive once they are more, or older,
+ * than is to be kept.
  *
- * Only whole segments go, only what every group has settled, and never the newest ones. Other topics stay: every start
- * reads them. How a log finds a segment and lets go of it is its own matter.
+ * Only whole segments go, only what every group has settled, and never the newest ones. Other topics stay:
+ * every start reads them. How a log finds a segment and lets go of it is its own matter.
  */
 import type { Retained, Retention } from '../log.ts';
 import type { Topic } from '../topic.ts';
@@ -24,9 +25,15 @@ export interface Candidate {
 export interface Shrinking<C extends Candidate> {
   /** Of the large topics, what the log still holds. */
   keptBytes(): number;
-  /** Of each large topic (or partition), the oldest whole segment, where all groups have settled it and newer ones stay behind. */
+  /**
+   * Of each large topic (or partition), the oldest whole segment, where all groups have settled it and newer
+   * ones stay behind.
+   */
   candidates(records: number): Promise<readonly C[]>;
-  /** Archives a segment and lets go of it, so that a crash at any moment neither loses a record nor doubles one. */
+  /**
+   * Archives a segment and lets go of it, so that a crash at any moment neither loses a record nor doubles
+   * one.
+   */
   move(candidate: C): Promise<void>;
 }
 

@@ -1,14 +1,16 @@
 /**
- * Archived stretches of topics: records that have left the log for files of their own, and are read back from there
- * as if they lay where they were.
+ * Archived stretches of topics: records that have left the log for files of their own, and are read back from
+ * there as if they lay where they were.
  *
- * A segment is one gzip file of consecutive records of a topic, or of a partition, each behind its length: as it lay in the log's file
- * (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts). What is archived is a list in the log itself: a
- * segment that a crash left without its entry is written again. Segments may be moved to another disk by linking the folder; one that is not
- * there, or has another digest, is an error that names it (`ARCHIVED`).
+ * A segment is one gzip file of consecutive records of a topic, or of a partition, each behind its length: as
+ * it lay in the log's file (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts).
+ * What is archived is a list in the log itself: a segment that a crash left without its entry is written
+ * again. Segments may be moved to another disk by linking the folder; one that is not there, or has another
+ * digest, is an error that names it (`ARCHIVED`).
  *
- * An archive is a folder or the address of an object store (objectStore.ts). A segment's name holds its digest, so none ever
- * replaces another, and what was written is read back before the log lets go of its records.
+ * An archive is a folder or the address of an object store (objectStore.ts). A segment's name holds its
+ * digest, so none ever replaces another, and what was written is read back before the log lets go of its
+ * records.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -62,7 +64,10 @@ export class SegmentReader {
     this.#folder = logFolder;
   }
 
-  /** The sealed record; undefined where it is not archived. Fails with code `ARCHIVED` where its segment cannot be read. */
+  /**
+   * The sealed record; undefined where it is not archived. Fails with code `ARCHIVED` where its segment
+   * cannot be read.
+   */
   record(topic: string, offset: number, { segments }: Archived): Buffer | undefined {
     const segment = segmentAt(segments, offset);
     if (segment === undefined) return undefined;
@@ -179,7 +184,10 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** Writes a segment into the archive, whole or not at all, and reads it back. Resolves once it is there to stay. */
+/**
+ * Writes a segment into the archive, whole or not at all, and reads it back. Resolves once it is there to
+ * stay.
+ */
 export async function writeSegment(
   { logFolder, archive }: Folders,
   { of, from, to }: Stretch,

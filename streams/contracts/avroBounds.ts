@@ -1,9 +1,10 @@
 /**
- * Walks over the bytes of an Avro value without making anything of them, and fails where they leave the buffer.
+ * Walks over the bytes of an Avro value without making anything of them, and fails where they leave the
+ * buffer.
  *
- * A decoder takes the counts that it finds on trust: a few changed bytes make it allocate without end, or loop. What has
- * been walked over can be decoded in time and memory that grow with the number of bytes. The walk itself makes no more
- * steps than there are bytes.
+ * A decoder takes the counts that it finds on trust: a few changed bytes make it allocate without end, or
+ * loop. What has been walked over can be decoded in time and memory that grow with the number of bytes. The
+ * walk itself makes no more steps than there are bytes.
  */
 export interface Walk {
   readonly bytes: Buffer;

@@ -1,10 +1,10 @@
 /**
  * Codecs: Avro bytes for a topic's values, and schema resolution for records of an older contract.
  *
- * Unknown bytes become types here and nowhere else. What does not fit fails with the topic and the
- * field in the message: `ENCODE` on the way in, `DECODE` on the way out, `SCHEMA` when two contracts
- * cannot meet. The search for the field runs only after a failure. Bytes are walked over before they are decoded, so
- * that no record, however damaged, takes more time or memory than its size allows.
+ * Unknown bytes become types here and nowhere else. What does not fit fails with the topic and the field in
+ * the message: `ENCODE` on the way in, `DECODE` on the way out, `SCHEMA` when two contracts cannot meet. The
+ * search for the field runs only after a failure. Bytes are walked over before they are decoded, so that no
+ * record, however damaged, takes more time or memory than its size allows.
  */
 import avro from 'avsc';
 import { MillraceError, messageOf } from '../../base/index.ts';

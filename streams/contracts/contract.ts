@@ -1,8 +1,9 @@
 /**
  * Why one Avro schema cannot read what another has written, in sentences with the field and the way out.
  *
- * It follows Avro's rules of resolution: fields meet by name or alias, a field that the writer lacks needs a default,
- * numbers widen, every word and every branch must be known. Stricter than they are, packed arrays stay what they were.
+ * It follows Avro's rules of resolution: fields meet by name or alias, a field that the writer lacks needs a
+ * default, numbers widen, every word and every branch must be known. Stricter than they are, packed arrays
+ * stay what they were.
  */
 
 import { packedTypes } from './packed.ts';

@@ -1,5 +1,6 @@
 /**
- * A topic from a shape: the shape is its Avro contract and its type, so neither can say what the other does not.
+ * A topic from a shape: the shape is its Avro contract and its type, so neither can say what the other does
+ * not.
  */
 
 import type { SubjectsOf, Topic } from '../topic.ts';
@@ -20,7 +21,10 @@ export interface TopicSpec<T>
   readonly shape: Shape<T>;
   /** Records of one key keep their order; also what `millrace tap --key` looks for. */
   readonly key: (value: T) => string;
-  /** The names of what a record is about, by which it is found like by its key: its key is one, or this gives them. */
+  /**
+   * The names of what a record is about, by which it is found like by its key: its key is one, or this gives
+   * them.
+   */
   readonly subjects?: SubjectsOf<T>;
   readonly added?: readonly (keyof T & string)[];
   readonly incidental?: readonly (keyof T & string)[];
@@ -30,9 +34,9 @@ export interface TopicSpec<T>
 /**
  * A topic of version 1 by default.
  *
- *     const note = record('Note', { about: text, stars: whole });
- *     export interface Note extends ValueOf<typeof note> {} // or: type Note = ValueOf<typeof note>
- *     const notes = defineTopic({ name: 'notes', about: 'What readers wrote.', shape: note, key: (value) => value.about });
+ *     const note = record('Note', { about: text, stars: whole }); export interface Note extends
+ *     ValueOf<typeof note> {} // or: type Note = ValueOf<typeof note> const notes = defineTopic({ name:
+ *     'notes', about: 'What readers wrote.', shape: note, key: (value) => value.about });
  */
 export function defineTopic<T>({ shape, ...spec }: TopicSpec<T>): Topic<T> {
   return {

@@ -1,13 +1,16 @@
 /**
  * Avro that others write: a value by the schema that its writer registered, as plain JavaScript.
  *
- * As with our own records, bytes are walked over before they are decoded, so that no record takes more time or memory than
- * its size allows.
+ * As with our own records, bytes are walked over before they are decoded, so that no record takes more time
+ * or memory than its size allows.
  */
 import avro from 'avsc';
 import { walkerOf } from './avroBounds.ts';
 
-/** Reads values of this schema. Throws on what is no Avro schema; the reader throws on bytes that it does not fit. */
+/**
+ * Reads values of this schema. Throws on what is no Avro schema; the reader throws on bytes that it does not
+ * fit.
+ */
 export function foreignReader(schema: unknown): (bytes: Buffer) => unknown {
   const type = avro.Type.forSchema(schema as avro.Schema, {
     omitRecordMethods: true,

@@ -1,5 +1,6 @@
 /**
- * Avro schemas that are types: a `Shape<T>` is a schema whose values are of type T, and T is inferred from it.
+ * Avro schemas that are types: a `Shape<T>` is a schema whose values are of type T, and T is inferred from
+ * it.
  *
  *     const note = record('Note', {
  *       about: text,
@@ -101,8 +102,8 @@ export function record<F extends Fields>(name: string, fields: F): Shape<RecordO
 }
 
 /**
- * The same shape by the name of an interface: where it is a part of another record, editors and messages then show
- * `Order` and not its fields.
+ * The same shape by the name of an interface: where it is a part of another record, editors and messages then
+ * show `Order` and not its fields.
  */
 export function named<T>(shape: Shape<T>): Shape<T> {
   return shape;

@@ -1,9 +1,10 @@
 /**
- * Calls of a domain function, one a delivery, so many at once: what `mapEach`, `expandEach` and `keepIf` are made of.
+ * Calls of a domain function, one a delivery, so many at once: what `mapEach`, `expandEach` and `keepIf` are
+ * made of.
  *
- * It is `mergeMap` with the settlement built in: results in the order in which they are finished, what has no place yet
- * waits, an unsubscription aborts what runs. Written out, because an Observable for every record cost more than all else
- * that happens to a small one.
+ * It is `mergeMap` with the settlement built in: results in the order in which they are finished, what has no
+ * place yet waits, an unsubscription aborts what runs. Written out, because an Observable for every record
+ * cost more than all else that happens to a small one.
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
 import { hasCode } from '../../base/index.ts';

@@ -1,5 +1,6 @@
 /**
- * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look at it.
+ * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look
+ * at it.
  */
 
 import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';
@@ -38,14 +39,17 @@ export function deadLetterOf(delivery: Delivery<unknown>, error: unknown): DeadL
 }
 
 /**
- * Whether this record is at fault and no other: its bytes do not decode. A log that is damaged, or a contract that this
- * version cannot read at all, is not the record's fault, and stops who reads.
+ * Whether this record is at fault and no other: its bytes do not decode. A log that is damaged, or a contract
+ * that this version cannot read at all, is not the record's fault, and stops who reads.
  */
 export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
   return hasCode(error, 'DECODE');
 }
 
-/** For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that `owner` makes. */
+/**
+ * For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that
+ * `owner` makes.
+ */
 export function settleUnreadable(
   root: Root,
   bytes: Buffer,

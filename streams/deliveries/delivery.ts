@@ -19,8 +19,8 @@ export interface SideRecord {
 }
 
 /**
- * A record on its way through a stage. Used once: each of its methods consumes it, and a second use fails with code `SPENT`.
- * Users pass deliveries through the primitives and do not call these methods.
+ * A record on its way through a stage. Used once: each of its methods consumes it, and a second use fails
+ * with code `SPENT`. Users pass deliveries through the primitives and do not call these methods.
  */
 export interface Delivery<T> {
   readonly value: T;

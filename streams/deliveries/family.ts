@@ -1,6 +1,6 @@
 /**
- * All that derives from a set of records (its roots) is one family: it counts the parts that are still open, holds what
- * they will write, and goes to its owner, which commits it whole, when the last part has ended.
+ * All that derives from a set of records (its roots) is one family: it counts the parts that are still open,
+ * holds what they will write, and goes to its owner, which commits it whole, when the last part has ended.
  *
  *     an open part is       while
  *     free                  it is on its way: between two primitives, or within an RxJS operator
@@ -25,7 +25,10 @@ export interface Root {
   readonly reader: object;
   /** Called when all that is left of it waits, and when that is no longer so. */
   readonly onWaiting?: (waits: boolean) => void;
-  /** Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all else here. */
+  /**
+   * Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all
+   * else here.
+   */
   observer?: RootObserver | undefined;
 }
 
@@ -59,9 +62,14 @@ export interface DeliveryOwner {
   readonly waiting: WaitingRecords;
   /** Aborted when the run is to stop; left out = it never does. */
   readonly stopping?: AbortSignal;
-  /** So many more of its records wait for what sets the pace; fewer where it is negative. Nobody counts where it is left out. */
+  /**
+   * So many more of its records wait for what sets the pace; fewer where it is negative. Nobody counts where
+   * it is left out.
+   */
   paced?(records: number): void;
-  /** The last part of a family of `roots` records has ended: `log.commit((tx) => tx.settle(delivery))` is due. */
+  /**
+   * The last part of a family of `roots` records has ended: `log.commit((tx) => tx.settle(delivery))` is due.
+   */
   ready(delivery: Delivery<unknown>, roots: number): void;
 }
 

@@ -1,11 +1,12 @@
 /**
  * Many to one: deliveries with the same key wait in an open group until it is complete, then go on as one.
  *
- * Invariants: no more than `openMax` groups of a partition are open; all members of a group settle in one commit; a
- * group that was open when the process died is gathered from the start again, because none of its members has settled.
+ * Invariants: no more than `openMax` groups of a partition are open; all members of a group settle in one
+ * commit; a group that was open when the process died is gathered from the start again, because none of its
+ * members has settled.
  *
- * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups nothing more
- * can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
+ * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups
+ * nothing more can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
  */
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
@@ -16,15 +17,18 @@ import type { Delivery } from './delivery.ts';
 import { gather, ownerOf, setState } from './settlement.ts';
 
 /**
- * When a group is complete (`size` or `complete`) and how many may be open. With neither, groups close only at the end of the
- * input. Codes of the errors: `GATHER_FULL`, `GATHER_SHORT`, `GATHER_STALLED`.
+ * When a group is complete (`size` or `complete`) and how many may be open. With neither, groups close only
+ * at the end of the input. Codes of the errors: `GATHER_FULL`, `GATHER_SHORT`, `GATHER_STALLED`.
  */
 export interface GatherOptions<In> {
   readonly key: (value: In) => string;
   /** Members of a complete group: a number, one per group by its first member, or a test. */
   readonly size?: number | ((first: In) => number);
   readonly complete?: (members: readonly In[]) => boolean;
-  /** Most groups open at once whose first member is of the same partition; one more fails with code `GATHER_FULL`. */
+  /**
+   * Most groups open at once whose first member is of the same partition; one more fails with code
+   * `GATHER_FULL`.
+   */
   readonly openMax: number;
   /** Incomplete groups when the input has ended for good: to the dead letters, or emitted as they are. */
   readonly atEnd?: 'deadLetter' | 'emit';

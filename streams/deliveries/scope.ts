@@ -16,8 +16,8 @@ export interface Scope extends StopSignals {
 }
 
 /**
- * How a primitive calls its function: how many calls at once, and whether an error of one call becomes a dead letter of its
- * record (`deadLetter`, the default) or ends the stage (`fail`).
+ * How a primitive calls its function: how many calls at once, and whether an error of one call becomes a dead
+ * letter of its record (`deadLetter`, the default) or ends the stage (`fail`).
  */
 export interface EachOptions {
   /** Most calls that run at once. Results come in the order in which they are finished. */

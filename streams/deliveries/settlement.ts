@@ -1,8 +1,9 @@
 /**
  * How deliveries are settled: what logs, stages and primitives do with them.
  *
- * A delivery is an open part of a family (`family.ts`) until it is spent: what it is made into then stands in its place.
- * Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setState`.
+ * A delivery is an open part of a family (`family.ts`) until it is spent: what it is made into then stands in
+ * its place. Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and
+ * `setState`.
  */
 
 import { MillraceError } from '../../base/index.ts';
@@ -91,7 +92,10 @@ class TrackedDelivery<T> implements Delivery<T> {
     this.handOver();
   }
 
-  /** This part has ended: its side records and outputs (an array of its own) wait in the family for the others. */
+  /**
+   * This part has ended: its side records and outputs (an array of its own) wait in the family for the
+   * others.
+   */
   end(outputs: SideRecord[]): void {
     this.spend();
     const { family } = this;
@@ -132,7 +136,10 @@ export function deliver<T>(value: T, root: Root, owner: DeliveryOwner): Delivery
   return new TrackedDelivery(value, root, [], new Family(root, owner));
 }
 
-/** For stages: from now on `owner` commits this delivery and what is derived from it. Gives the record that was read. */
+/**
+ * For stages: from now on `owner` commits this delivery and what is derived from it. Gives the record that
+ * was read.
+ */
 export function adopt(delivery: Delivery<unknown>, owner: DeliveryOwner): Root {
   const { family } = tracked(delivery);
   family.owner = owner;
@@ -151,7 +158,10 @@ export function emit(delivery: Delivery<unknown>, to: Topic<unknown> | null): vo
   leaving.handOver();
 }
 
-/** Many to one: the families of all members become one, `value` carries their side records. Place and key are the first one's. */
+/**
+ * Many to one: the families of all members become one, `value` carries their side records. Place and key are
+ * the first one's.
+ */
 export function gather<T, U>(members: readonly Delivery<T>[], value: U): Delivery<U> {
   const all = members.map(tracked);
   const [first, ...rest] = all;
@@ -193,7 +203,10 @@ export function settlementsOf(deliveries: readonly Delivery<unknown>[]): readonl
   return [...ending.keys()];
 }
 
-/** For who orders commits: all that the family of this delivery writes; complete once it has gone to its owner. */
+/**
+ * For who orders commits: all that the family of this delivery writes; complete once it has gone to its
+ * owner.
+ */
 export function writesOf(delivery: Delivery<unknown>): readonly SideRecord[] {
   return tracked(delivery).family.writes;
 }

@@ -1,8 +1,8 @@
 /**
  * When a stage's function should end early, and how it says that its work is not for now.
  *
- * A run that stops lets work that has started finish and starts no more: a function that still waits for its turn throws
- * code `NOT_NOW`, and its record stays unsettled for the next start.
+ * A run that stops lets work that has started finish and starts no more: a function that still waits for its
+ * turn throws code `NOT_NOW`, and its record stays unsettled for the next start.
  */
 import { setMaxListeners } from 'node:events';
 import { MillraceError } from '../../base/index.ts';
@@ -11,9 +11,15 @@ import { MillraceError } from '../../base/index.ts';
 export interface StopSignals {
   /** The result is no longer wanted: nobody waits for this call any more. */
   readonly signal: AbortSignal;
-  /** The run is stopping: work that has started may finish (within `graceMs` of the run), nothing more should start. */
+  /**
+   * The run is stopping: work that has started may finish (within `graceMs` of the run), nothing more should
+   * start.
+   */
   readonly stopping: AbortSignal;
-  /** Says that this call waits for what sets the pace of the run, or no longer does: it is counted as neither busy nor starved. */
+  /**
+   * Says that this call waits for what sets the pace of the run, or no longer does: it is counted as neither
+   * busy nor starved.
+   */
   paced?(now: boolean): void;
 }
 
@@ -22,14 +28,17 @@ export const neverStopping: AbortSignal = new AbortController().signal;
 // Any number of calls may listen to it; Node would take that for a leak.
 setMaxListeners(0, neverStopping);
 
-/** The error of work that was not started because the run is stopping. `before` completes "the run is stopping before …". */
+/**
+ * The error of work that was not started because the run is stopping. `before` completes "the run is stopping
+ * before …".
+ */
 export function notNow(before: string, cause?: unknown): MillraceError {
   return new MillraceError('NOT_NOW', `the run is stopping before ${before}`, { cause });
 }
 
 /**
- * What `wait` comes to. `until` aborts when the run stops or the result is no longer wanted; a wait that it ends fails with
- * code `NOT_NOW`.
+ * What `wait` comes to. `until` aborts when the run stops or the result is no longer wanted; a wait that it
+ * ends fails with code `NOT_NOW`.
  */
 export async function unlessStopping<T>(
   { signal, stopping }: StopSignals,

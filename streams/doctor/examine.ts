@@ -1,6 +1,6 @@
 /**
- * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the reading
- * goes on behind it.
+ * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the
+ * reading goes on behind it.
  */
 import { hasCode, messageOf } from '../../base/index.ts';
 import type { Log, Standing, Stored } from '../log.ts';
@@ -26,7 +26,10 @@ export interface Laws {
 /** Called for every record that can be read, beside the laws. */
 export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
-/** Reads `topics` in their order. Findings of the laws come last. Of a log that cannot tell its standing, what is there when it is read counts. */
+/**
+ * Reads `topics` in their order. Findings of the laws come last. Of a log that cannot tell its standing, what
+ * is there when it is read counts.
+ */
 export async function examine(
   log: Log,
   topics: readonly Topic<unknown>[],

@@ -1,7 +1,7 @@
 /**
- * A log as it stood right after one of its commits, as a log of its own: what a process that was killed there would have
- * left. Records, what each group had settled, marks, schemas and history up to that moment are copied; the log that they
- * come from is only read, and may be written meanwhile.
+ * A log as it stood right after one of its commits, as a log of its own: what a process that was killed there
+ * would have left. Records, what each group had settled, marks, schemas and history up to that moment are
+ * copied; the log that they come from is only read, and may be written meanwhile.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Standing } from '../log.ts';

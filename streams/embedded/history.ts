@@ -1,9 +1,9 @@
 /**
  * The history of a log: what each transaction changed, from which its standing at any moment follows.
  *
- * A moment is small (offsets, no records), one a transaction. Folding the moments up to one of them gives the ends of
- * the topics, what each group had settled and the marks, as they were right after it: the state in which a process
- * that was killed there would have left the log.
+ * A moment is small (offsets, no records), one a transaction. Folding the moments up to one of them gives the
+ * ends of the topics, what each group had settled and the marks, as they were right after it: the state in
+ * which a process that was killed there would have left the log.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Mark, Standing } from '../log.ts';
@@ -22,7 +22,10 @@ export interface Moment {
   readonly marks: Readonly<Record<string, Mark>>;
 }
 
-/** The standing right after the transaction that appended record `offset` of `topic`. Fails with code `NO_HISTORY`. */
+/**
+ * The standing right after the transaction that appended record `offset` of `topic`. Fails with code
+ * `NO_HISTORY`.
+ */
 export function standingAfter(moments: Iterable<Moment>, topic: string, offset: number): Standing {
   const ends: Record<string, number> = {};
   const marks: Record<string, Mark> = {};

@@ -1,4 +1,7 @@
-/** The log's file as retention sees it: records leave it by the segment, in the transaction that notes where they went. */
+/**
+ * The log's file as retention sees it: records leave it by the segment, in the transaction that notes where
+ * they went.
+ */
 import { join } from 'node:path';
 import type { Candidate, Shrinking } from '../archive/retain.ts';
 import { writeSegment } from '../archive/segments.ts';

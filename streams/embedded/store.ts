@@ -2,11 +2,11 @@
  * The layout of an embedded log on disk. The only file that knows lmdb.
  *
  * Four tables in one environment, so that one transaction covers all. `records`: (topic, offset) to an
- * envelope (`envelope.ts`). `state`: JSON with a checksum (`checkedJson.ts`), under the keys below. `history`:
- * number of a transaction to what it changed, as JSON of the same kind, so that a run can go back to where it stood (`history.ts`).
- * `keys`: pages of the index by key (`keys/`). Every
- * commit is flushed to disk before it is visible (overlappingSync off: measured as fast here), so a
- * resolved write survives the death of the process, and power loss as far as the disk keeps its word.
+ * envelope (`envelope.ts`). `state`: JSON with a checksum (`checkedJson.ts`), under the keys below.
+ * `history`: number of a transaction to what it changed, as JSON of the same kind, so that a run can go back
+ * to where it stood (`history.ts`). `keys`: pages of the index by key (`keys/`). Every commit is flushed to
+ * disk before it is visible (overlappingSync off: measured as fast here), so a resolved write survives the
+ * death of the process, and power loss as far as the disk keeps its word.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -86,7 +86,8 @@ export class Store {
         maxDbs: 4,
         overlappingSync: false,
         readOnly,
-        // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise that nobody has.
+        // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise
+        // that nobody has.
         eventTurnBatching: false,
       });
       this.#file = mappedFile(path);
@@ -113,7 +114,10 @@ export class Store {
     return bytes === undefined ? undefined : unseal(bytes, `${topic}@${offset}`);
   }
 
-  /** The record as it lies, in the file or in the archive. Fails with code `ARCHIVED` where its segment cannot be read. */
+  /**
+   * The record as it lies, in the file or in the archive. Fails with code `ARCHIVED` where its segment cannot
+   * be read.
+   */
   sealed(topic: string, offset: number): Buffer | undefined {
     return (
       this.#records.getBinary([topic, offset]) ??
@@ -237,7 +241,10 @@ export class Store {
     await this.#env.close();
   }
 
-  /** Fails with code `DAMAGED` once the file was cut, or is no longer the one in the folder: what is written then is lost. */
+  /**
+   * Fails with code `DAMAGED` once the file was cut, or is no longer the one in the folder: what is written
+   * then is lost.
+   */
   #mustBeThere(): void {
     const why = this.#file.damage();
     if (why !== null) throw damaged(this.#path, why);
@@ -259,8 +266,8 @@ export class Store {
 }
 
 /**
- * A damaged file would end the process that maps it. One that is empty and to be written is left by a process that was killed
- * while it made it.
+ * A damaged file would end the process that maps it. One that is empty and to be written is left by a process
+ * that was killed while it made it.
  */
 function mustBeWhole(path: string, readOnly: boolean): void {
   if (!readOnly && (!existsSync(path) || statSync(path).size === 0)) return;

@@ -2,8 +2,8 @@
  * A tap: the records of a topic as they lie, for anyone who watches. Belongs to no group.
  *
  * Records are read from disk one by one when their turn comes; nothing waits in memory and nothing is
- * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves nobody, and the reader is
- * asked whether it has room for more.
+ * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves nobody, and the
+ * reader is asked whether it has room for more.
  */
 import { Observable } from 'rxjs';
 import { hasCode, MillraceError } from '../../base/index.ts';
@@ -16,7 +16,10 @@ export interface Tappable<T> {
   /** Fails with code `DAMAGED`. */
   timeAt(offset: number): number;
   encodedAt(offset: number): Encoded;
-  /** Of a tap that is asked for some records only: the first from `offset` on that may be one, or `end`; and whether one is. */
+  /**
+   * Of a tap that is asked for some records only: the first from `offset` on that may be one, or `end`; and
+   * whether one is.
+   */
   candidate?(offset: number, end: number): number;
   shows?(stored: Stored<T>): boolean;
   /** Calls `wake` when there may be more, until the returned function is called. */
@@ -42,7 +45,10 @@ export function startOf(from: From, log: Tappable<unknown>): number {
   }
 }
 
-/** First offset whose record is not older than `atMs`: times never fall along a topic. Damaged records have none. */
+/**
+ * First offset whose record is not older than `atMs`: times never fall along a topic. Damaged records have
+ * none.
+ */
 function firstAt(atMs: number, log: Tappable<unknown>): number {
   let low = 0;
   let high = log.end();

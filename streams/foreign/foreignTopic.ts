@@ -1,9 +1,10 @@
 /**
  * A topic of somebody else's: its address, and a kafkajs client for it.
  *
- * `kafka://host:port[,host:port…]/topic[?setting=value&…]`, with the settings of a log's address that are about the way in
- * (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is written down with a run's settings, so it holds no login:
- * users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and …_PASSWORD, or else from those of the log.
+ * `kafka://host:port[,host:port…]/topic[?setting=value&…]`, with the settings of a log's address that are
+ * about the way in (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is written down with a run's
+ * settings, so it holds no login: users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and
+ * …_PASSWORD, or else from those of the log.
  */
 import type { CompressionTypes, Kafka, Producer, ProducerConfig, SASLOptions } from 'kafkajs';
 import { MillraceError } from '../../base/index.ts';
@@ -66,8 +67,8 @@ export async function foreignKafka({ settings }: ForeignTopic, clientId: string)
 /**
  * A producer of it that sends everything that it was given, or fails.
  *
- * Tried again by kafkajs itself, a request to several partitions leaves out those that have moved to a broker which had answered already, and
- * counts as sent: so who asks tries again, with all of it.
+ * Tried again by kafkajs itself, a request to several partitions leaves out those that have moved to a broker
+ * which had answered already, and counts as sent: so who asks tries again, with all of it.
  */
 export function wholeProducer(kafka: Kafka, config: Omit<ProducerConfig, 'retry'>): Producer {
   return kafka.producer({ ...config, maxInFlightRequests: 1, retry: { retries: 0 } });

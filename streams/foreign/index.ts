@@ -1,4 +1,7 @@
-/** Kafka clusters of other teams, and addresses of Kafka: kafkajs and a schema registry, loaded when they are used. */
+/**
+ * Kafka clusters of other teams, and addresses of Kafka: kafkajs and a schema registry, loaded when they are
+ * used.
+ */
 export { type ForeignTopic, foreignKafka, foreignTopic, wholeProducer } from './foreignTopic.ts';
 export { HttpRegistry } from './httpRegistry.ts';
 export {

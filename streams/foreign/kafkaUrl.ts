@@ -2,9 +2,10 @@
  * Where a Kafka log lies, and how to get in: read from a URL and the environment.
  *
  * `kafka://[user[:password]@]host:port[,host:port…][?setting=value&…]`; `kafkas://` speaks TLS. Settings:
- * `tls`, `sasl`, `ca`, `cert`, `key`, `compression`, `partitions`, `replication`, `registry`, `worker`.
- * Users and passwords may come from the environment instead; `shownAddress` gives the URL as it may be shown or stored, and no
- * other form of it leaves this file. Nothing of an address with an `@` in it is repeated in an error: it may be part of a password.
+ * `tls`, `sasl`, `ca`, `cert`, `key`, `compression`, `partitions`, `replication`, `registry`, `worker`. Users
+ * and passwords may come from the environment instead; `shownAddress` gives the URL as it may be shown or
+ * stored, and no other form of it leaves this file. Nothing of an address with an `@` in it is repeated in an
+ * error: it may be part of a password.
  */
 
 import { readFileSync } from 'node:fs';
@@ -139,8 +140,9 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
 }
 
 /**
- * The environment for an address that a file names: without credentials, unless the person at this machine has named its brokers
- * and its registry (base/namedHosts.ts). Fails with code `USAGE` where the address asks for a login that it may not be given.
+ * The environment for an address that a file names: without credentials, unless the person at this machine
+ * has named its brokers and its registry (base/namedHosts.ts). Fails with code `USAGE` where the address asks
+ * for a login that it may not be given.
  */
 export function environmentFor(url: string, env: Environment): Environment {
   const { brokers, query } = partsOf(url);
@@ -196,8 +198,8 @@ export function kafkaSettings(url: string, env: Environment = {}): KafkaSettings
 }
 
 /**
- * The address without users and passwords: what may be printed and written down. That it had a user is still to be seen by
- * `sasl`, so that who comes back without one is told.
+ * The address without users and passwords: what may be printed and written down. That it had a user is still
+ * to be seen by `sasl`, so that who comes back without one is told.
  */
 export function shownAddress(url: string): string {
   const { secure, username, brokers, query } = partsOf(url);

@@ -1,6 +1,6 @@
 /**
- * Confluent's wire format: a zero byte, the schema's id as a big-endian 32-bit number, then Avro. Ids come from a registry: a topic of
- * the run (`../kafka/logRegistry.ts`) or a server (`httpRegistry.ts`).
+ * Confluent's wire format: a zero byte, the schema's id as a big-endian 32-bit number, then Avro. Ids come
+ * from a registry: a topic of the run (`../kafka/logRegistry.ts`) or a server (`httpRegistry.ts`).
  */
 export interface SchemaRegistry {
   /**

@@ -1,8 +1,9 @@
 /**
- * Where to ask about the cluster: the brokers that the address names, then those that the cluster has told of.
+ * Where to ask about the cluster: the brokers that the address names, then those that the cluster has told
+ * of.
  *
- * All links of a log share it, so what one has learnt helps the others when the brokers of the address are gone. One that
- * did not answer is asked last the next time.
+ * All links of a log share it, so what one has learnt helps the others when the brokers of the address are
+ * gone. One that did not answer is asked last the next time.
  */
 import { type Broker, parseBroker } from '@platformatic/kafka';
 

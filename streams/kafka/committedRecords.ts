@@ -51,7 +51,9 @@ export class CommittedRecords {
     this.#next = page.next;
   }
 
-  /** The mark of its commit may not have come to this partition yet, or a transaction before it may be open. */
+  /**
+   * The mark of its commit may not have come to this partition yet, or a transaction before it may be open.
+   */
   async #wait(): Promise<void> {
     const { link, topics } = this.#parts;
     const end = await writtenEnd(link, topics.nameOf(this.#topic), this.#partition);

@@ -1,12 +1,12 @@
 /**
  * A run on Kafka as a log in a folder: what looks back at a run (replay, rewind, diff) reads this copy.
  *
- * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what it settled,
- * its marks. The notes lie in an order in which causes come before effects, whichever worker wrote them, and in each partition
- * the records of a producer lie in the order of its commits. So the copy is written commit by commit, as one
- * process with a log in its folder would have written it: one partition a topic, offsets without gaps, the whole history. What
- * refers to a record says where it lies now. The run is only read, also while it goes on; notes and offsets are held
- * in memory, records are not.
+ * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what
+ * it settled, its marks. The notes lie in an order in which causes come before effects, whichever worker
+ * wrote them, and in each partition the records of a producer lie in the order of its commits. So the copy is
+ * written commit by commit, as one process with a log in its folder would have written it: one partition a
+ * topic, offsets without gaps, the whole history. What refers to a record says where it lies now. The run is
+ * only read, also while it goes on; notes and offsets are held in memory, records are not.
  */
 
 import { MillraceError } from '../../base/index.ts';
@@ -60,8 +60,8 @@ export interface CopyOptions {
 /** What a copy does not show. */
 export interface Copied {
   /**
-   * How far a group read ahead of its first unsettled record, in records: over several partitions it may be more than
-   * one reader of a single partition may have unsettled.
+   * How far a group read ahead of its first unsettled record, in records: over several partitions it may be
+   * more than one reader of a single partition may have unsettled.
    */
   readonly ahead: (topic: string, group: string) => number;
 }
@@ -72,7 +72,10 @@ const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 /** What one transaction of the copy takes. */
 const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
 
-/** Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` where commits have left no notes. */
+/**
+ * Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` where commits have left no
+ * notes.
+ */
 export async function copyRun(options: CopyOptions): Promise<Copied> {
   const { url, run, folder, env = {}, notice = () => undefined } = options;
   const settings = kafkaSettings(url, env);

@@ -133,7 +133,10 @@ export class GroupFeed {
     this.#newest?.wake();
   }
 
-  /** Hands out no more of them, and waits for what is under way. The process that gets them gathers their open groups from the start. */
+  /**
+   * Hands out no more of them, and waits for what is under way. The process that gets them gathers their open
+   * groups from the start.
+   */
   async #letGo(partitions: readonly number[]): Promise<void> {
     const leaving = partitions.flatMap((partition) => this.owned.get(partition) ?? []);
     for (const { partition } of leaving) this.owned.delete(partition);

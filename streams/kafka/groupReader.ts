@@ -1,10 +1,10 @@
 /**
  * One group reading one topic, over the partitions that the group gave to this process.
  *
- * Each partition is read by itself: a page when fewer than `inflightMax` of it are unsettled, and nothing more until
- * that has been handed out. So one that stands still keeps none from going on. A record that does not decode becomes a dead
- * letter. What a reader handed out may settle as long as no newer reader of the group exists in this
- * process and no other process was given the partition.
+ * Each partition is read by itself: a page when fewer than `inflightMax` of it are unsettled, and nothing
+ * more until that has been handed out. So one that stands still keeps none from going on. A record that does
+ * not decode becomes a dead letter. What a reader handed out may settle as long as no newer reader of the
+ * group exists in this process and no other process was given the partition.
  */
 import type { Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
@@ -188,7 +188,10 @@ export class GroupReader<T> implements CurrentReader {
   }
 }
 
-/** What the group has settled or read is not there: somebody deleted the records, or the topic, which was then made again. */
+/**
+ * What the group has settled or read is not there: somebody deleted the records, or the topic, which was then
+ * made again.
+ */
 function emptied(topic: string, { partition, next }: OwnedPartition): MillraceError {
   return new MillraceError(
     'TOPIC_GONE',

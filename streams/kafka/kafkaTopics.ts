@@ -1,10 +1,11 @@
 /**
  * The topics of a run on the broker: `<run>.<topic>`, made when they are first needed.
  *
- * Their records are kept forever, whatever the broker's default: a run is its records (what processes say about
- * themselves is none, and goes). A topic of `onePartition` has one partition; the others have as many as was asked for when they were
- * made, and a key always goes to the same one (murmur2, as other Kafka clients do it). Partitions that somebody adds later are not
- * used: keys would move, and processes that started before would not read what others write there.
+ * Their records are kept forever, whatever the broker's default: a run is its records (what processes say
+ * about themselves is none, and goes). A topic of `onePartition` has one partition; the others have as many
+ * as was asked for when they were made, and a key always goes to the same one (murmur2, as other Kafka
+ * clients do it). Partitions that somebody adds later are not used: keys would move, and processes that
+ * started before would not read what others write there.
  */
 import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
 import { MillraceError } from '../../base/index.ts';

@@ -1,12 +1,12 @@
 /**
  * A link to the cluster: connections of its own, and requests that are asked until they are answered.
  *
- * Connections, SASL and the encoding of every request are @platformatic/kafka's; the versions asked in are those of
- * Kafka 3.0. A request goes to the broker that can answer it (a partition's leader, a coordinator); when it cannot be
- * answered now (the broker is gone, its leader moved, a transaction is being finished) it is asked again
- * with growing pauses, for `patienceMs` at most; a topic that the brokers say does not exist is waited for a few seconds, no
- * longer. Requests must be safe to repeat. Long polls hold up what
- * comes after them on the same connection, so each follower has a link of its own.
+ * Connections, SASL and the encoding of every request are @platformatic/kafka's; the versions asked in are
+ * those of Kafka 3.0. A request goes to the broker that can answer it (a partition's leader, a coordinator);
+ * when it cannot be answered now (the broker is gone, its leader moved, a transaction is being finished) it
+ * is asked again with growing pauses, for `patienceMs` at most; a topic that the brokers say does not exist
+ * is waited for a few seconds, no longer. Requests must be safe to repeat. Long polls hold up what comes
+ * after them on the same connection, so each follower has a link of its own.
  */
 import {
   type Broker,
@@ -104,8 +104,8 @@ export class Link {
   }
 
   /**
-   * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; where the broker refuses the request itself, with an error that
-   * says why and whose kind `kindOf` tells.
+   * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; where the broker refuses the request
+   * itself, with an error that says why and whose kind `kindOf` tells.
    */
   async ask<Args extends unknown[], Answer>(
     target: Target,

@@ -1,6 +1,6 @@
 /**
- * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the broker is missed
- * before anything is made of the rest.
+ * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the
+ * broker is missed before anything is made of the rest.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { LostTopic } from '../log.ts';
@@ -21,7 +21,10 @@ export async function lostTopics(
   return lost.length === 0 ? lost : look(link, topics, state, () => state.settled());
 }
 
-/** Beginnings are asked for before the state is read, and ends after it: then a run that goes on cannot seem to have lost anything. */
+/**
+ * Beginnings are asked for before the state is read, and ends after it: then a run that goes on cannot seem
+ * to have lost anything.
+ */
 async function look(
   link: Link,
   topics: KafkaTopics,

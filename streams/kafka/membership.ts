@@ -267,7 +267,10 @@ export class Membership {
   }
 }
 
-/** What a member tells the one that leads the group, in the form that Kafka's tools can read (ConsumerProtocol, version 0). */
+/**
+ * What a member tells the one that leads the group, in the form that Kafka's tools can read
+ * (ConsumerProtocol, version 0).
+ */
 function subscription(topic: string, claim: Claim): Buffer {
   return Writer.create()
     .appendInt16(0)

@@ -55,7 +55,10 @@ export interface KafkaLogOptions {
   /** Names the topics: letters, digits, _ and -. */
   readonly run: string;
   readonly mode: 'write' | 'read';
-  /** The topics of the run, as far as they are known: which have one partition, and which retention may shrink. */
+  /**
+   * The topics of the run, as far as they are known: which have one partition, and which retention may
+   * shrink.
+   */
   readonly topics: readonly Topic<unknown>[];
   /** Gives records their time. */
   readonly clock?: Clock;
@@ -88,8 +91,8 @@ const HEARTBEATS_A_SESSION = 10;
 const HEARTBEAT_MAX_MS = 1_000;
 
 /**
- * Fails with `KAFKA` (no broker answers), `KAFKA_AUTH`, `NO_LOG` (mode `read`: no such run), `OTHER_CLUSTER`, `TOPIC_GONE` (mode
- * `write`: records of the run were deleted) or `USAGE`.
+ * Fails with `KAFKA` (no broker answers), `KAFKA_AUTH`, `NO_LOG` (mode `read`: no such run), `OTHER_CLUSTER`,
+ * `TOPIC_GONE` (mode `write`: records of the run were deleted) or `USAGE`.
  */
 export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
   const log = new KafkaLog(options);
@@ -271,7 +274,9 @@ class KafkaLog implements Log {
     return this.#state.get<Mark>(markKey(name)) ?? 0;
   }
 
-  /** Settled first, then written: what another process does in between makes it too large, never too small. */
+  /**
+   * Settled first, then written: what another process does in between makes it too large, never too small.
+   */
   async lag(topic: Topic<unknown>, group: string): Promise<number> {
     this.#open();
     const settled = await this.#settled(topic.name, group);

@@ -46,7 +46,10 @@ const READ_UNCOMMITTED = 0;
 const LATEST = -1;
 const EARLIEST = -2;
 
-/** The library looks for every number in all the pieces that an answer came in; in one piece it is found at once. */
+/**
+ * The library looks for every number in all the pieces that an answer came in; in one piece it is found at
+ * once.
+ */
 const fetch = createAPI<Parameters<typeof fetchV12.createRequest>, fetchV12.FetchResponse>(
   fetchV12.api.key,
   fetchV12.api.version,
@@ -73,7 +76,9 @@ export async function pages(
   return new Map((await Promise.all(read)).flatMap((group) => [...group]));
 }
 
-/** Of one leader, in one request; one by one where that is refused (it has moved, one offset is out of range). */
+/**
+ * Of one leader, in one request; one by one where that is refused (it has moved, one offset is out of range).
+ */
 async function pagesOfOne(
   link: Link,
   topic: string,

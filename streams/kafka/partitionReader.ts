@@ -3,7 +3,10 @@
  */
 import type { OwnedPartition } from './ownedPartition.ts';
 
-/** A reader of a group as others see it; of the readers of one group in a process the newest is the current one. */
+/**
+ * A reader of a group as others see it; of the readers of one group in a process the newest is the current
+ * one.
+ */
 export interface CurrentReader {
   /** A newer one took its place: nothing that it handed out is settled any more. */
   stale: boolean;

@@ -80,7 +80,10 @@ export function remedyFor(error: unknown): Remedy | null {
   return codes.some((code) => UNREADABLE.test(code)) ? 'metadata' : null;
 }
 
-/** The group goes on without this member, in another generation, or with another under its name: perhaps ourselves, joined again. */
+/**
+ * The group goes on without this member, in another generation, or with another under its name: perhaps
+ * ourselves, joined again.
+ */
 export function isGroupMoved(error: unknown): boolean {
   return [
     ...['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS'],

@@ -1,4 +1,7 @@
-/** Records as the log writes and reads them, over the batches of @platformatic/kafka: plain numbers instead of 64-bit objects. */
+/**
+ * Records as the log writes and reads them, over the batches of @platformatic/kafka: plain numbers instead of
+ * 64-bit objects.
+ */
 import {
   type CreateRecordsBatchOptions,
   IS_CONTROL,
@@ -97,7 +100,10 @@ export interface Aborted {
   readonly firstOffset: bigint;
 }
 
-/** The records from `from` on, without the marks of transactions and what was written by those that were undone. */
+/**
+ * The records from `from` on, without the marks of transactions and what was written by those that were
+ * undone.
+ */
 export function committedRecords(
   batches: readonly RecordsBatch[],
   aborted: readonly Aborted[],

@@ -1,6 +1,6 @@
 /**
- * Schemas by number, as the wire format names them. A topic's schema is registered before its first record is written, and one that
- * could not read the older ones is refused.
+ * Schemas by number, as the wire format names them. A topic's schema is registered before its first record is
+ * written, and one that could not read the older ones is refused.
  */
 import { hasCode, MillraceError, messageOf } from '../../base/index.ts';
 import { type SchemaRegistry, schemaIdOf, unseal } from '../foreign/wireFormat.ts';
@@ -39,7 +39,9 @@ export class Schemas {
     return id;
   }
 
-  /** Looks up every schema that these records name, so that `decode` has them, or knows that there is none. */
+  /**
+   * Looks up every schema that these records name, so that `decode` has them, or knows that there is none.
+   */
   async prepare(records: readonly Raw[]): Promise<void> {
     const ids = new Set<number | null>();
     for (const { value } of records) ids.add(schemaIdOf(value));
@@ -56,9 +58,9 @@ export class Schemas {
   }
 
   /**
-   * Of a prepared record. Fails with `DECODE` when the record is at fault (not in the wire format, of a schema that
-   * nobody knows, not written by this contract, or cut short), and with `SCHEMA` when this version cannot read the
-   * contract that it was written by.
+   * Of a prepared record. Fails with `DECODE` when the record is at fault (not in the wire format, of a
+   * schema that nobody knows, not written by this contract, or cut short), and with `SCHEMA` when this
+   * version cannot read the contract that it was written by.
    */
   decode<T>(topic: Topic<T>, record: Raw): T {
     const sealed = unseal(record.value);

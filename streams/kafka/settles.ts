@@ -1,6 +1,6 @@
 /**
- * What a commit settles, as the offsets of its groups: the first unsettled record of each partition, and in the
- * metadata which ones behind it are settled (in the state topic when that is too long for it).
+ * What a commit settles, as the offsets of its groups: the first unsettled record of each partition, and in
+ * the metadata which ones behind it are settled (in the state topic when that is too long for it).
  */
 import { offsetFetchV8 } from '@platformatic/kafka';
 import type { Link } from './link.ts';
@@ -72,8 +72,8 @@ export interface GroupPlace {
 }
 
 /**
- * By partition, what the group has settled. Waits while a transaction that would change it is not decided (KIP-447), so
- * a new reader never begins from offsets about to be replaced.
+ * By partition, what the group has settled. Waits while a transaction that would change it is not decided
+ * (KIP-447), so a new reader never begins from offsets about to be replaced.
  */
 export async function committedProgress(
   link: Link,

@@ -9,7 +9,9 @@ export interface PlacesParts {
   readonly link: Link;
   readonly topics: KafkaTopics;
   readonly pages: RecordPages;
-  /** First offset behind what this process has written: it can be read, though its mark may not have come yet. */
+  /**
+   * First offset behind what this process has written: it can be read, though its mark may not have come yet.
+   */
   readonly writtenEnd: (topic: string, partition: number) => number;
 }
 

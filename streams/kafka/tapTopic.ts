@@ -1,11 +1,11 @@
 /**
  * A tap on a topic of Kafka: committed records as they lie, in no group, committing nothing.
  *
- * It begins at a place in each partition, shows all that lies there up to the end, over all partitions in the order of
- * time, and a follower then waits for more on a connection of its own. A tap that ends there waits for transactions
- * that are open, so it misses nothing that was settled before it began (the last records, asked for by number, are
- * those that can be read at once). A page a partition is held, no more. After every `BURST` records the event loop gets
- * its turn, and the reader is asked whether it has room for more.
+ * It begins at a place in each partition, shows all that lies there up to the end, over all partitions in the
+ * order of time, and a follower then waits for more on a connection of its own. A tap that ends there waits
+ * for transactions that are open, so it misses nothing that was settled before it began (the last records,
+ * asked for by number, are those that can be read at once). A page a partition is held, no more. After every
+ * `BURST` records the event loop gets its turn, and the reader is asked whether it has room for more.
  */
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

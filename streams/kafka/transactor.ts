@@ -1,11 +1,11 @@
 /**
  * One transactional producer: writes records and group offsets together, or not at all, exactly once.
  *
- * Its id is the worker's, so a process that starts under the same name takes it over: the open transaction
- * of the former is aborted, and whatever the former still tries is refused. Every transaction also writes
- * a numbered record of this writer to the state topic. When the outcome of a commit is unknown (the
- * connection died, the transaction timed out) the producer is initialised again, which decides what was open, and
- * that number tells whether it was made.
+ * Its id is the worker's, so a process that starts under the same name takes it over: the open transaction of
+ * the former is aborted, and whatever the former still tries is refused. Every transaction also writes a
+ * numbered record of this writer to the state topic. When the outcome of a commit is unknown (the connection
+ * died, the transaction timed out) the producer is initialised again, which decides what was open, and that
+ * number tells whether it was made.
  */
 import {
   addOffsetsToTxnV3,
@@ -202,7 +202,8 @@ export class Transactor {
 
   /**
    * The producer was refused: the broker gave the transaction up, or another process goes on in our name.
-   * Initialising again shuts that process out in turn; it finds its own later record, and then we find it too.
+   * Initialising again shuts that process out in turn; it finds its own later record, and then we find it
+   * too.
    */
   async #wasCommitted(writer: WriterState): Promise<boolean> {
     await this.#begin(); // decides what is open
@@ -273,7 +274,8 @@ export class Transactor {
         committedMetadata: metadata,
       }));
       try {
-        // Refused when the member is no longer of the group's generation: a replaced reader commits nothing (KIP-447).
+        // Refused when the member is no longer of the group's generation: a replaced reader commits nothing
+        // (KIP-447).
         await this.#link.ask(
           { kind: 'coordinator', of: 'group', id: groupId },
           txnOffsetCommitV3.api,

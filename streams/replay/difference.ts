@@ -1,6 +1,6 @@
 /**
- * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they are the
- * same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
+ * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they
+ * are the same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
  */
 import type { Topic } from '../topic.ts';
 
@@ -25,8 +25,8 @@ export function firstDifference(
 }
 
 /**
- * The same for two records of a topic: what one of them, being older, does not tell is no difference, nor are two names that a
- * service made up.
+ * The same for two records of a topic: what one of them, being older, does not tell is no difference, nor are
+ * two names that a service made up.
  */
 export function recordDifference(
   topic: Topic<unknown>,

@@ -1,7 +1,8 @@
 /**
- * Where two runs part: the earliest record that is not the same in both, by what records mean. Records are matched by
- * identity, references compared by what they point at, times not at all; earliest is by `Topic.moment`, then by the order
- * of the topics. Ids and offsets of both runs are held in memory, records are not.
+ * Where two runs part: the earliest record that is not the same in both, by what records mean. Records are
+ * matched by identity, references compared by what they point at, times not at all; earliest is by
+ * `Topic.moment`, then by the order of the topics. Ids and offsets of both runs are held in memory, records
+ * are not.
  */
 
 import { deadLetters } from '../deadLetters.ts';

@@ -1,5 +1,6 @@
 /**
- * Where the records of a run lie, by their identity: an index of ids and offsets, built in one pass over its topics.
+ * Where the records of a run lie, by their identity: an index of ids and offsets, built in one pass over its
+ * topics.
  */
 import type { Log, Standing } from '../log.ts';
 import { recordsOf } from '../recordsOf.ts';

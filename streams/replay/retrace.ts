@@ -1,10 +1,11 @@
 /**
- * `retrace`: holds a flow to the records of another run. What the flow finishes is looked up among them by its
- * identity, compared, and committed in their order; so every topic ends up with the same records at the same offsets,
- * and operators for which the order of arrival matters see the recorded order.
+ * `retrace`: holds a flow to the records of another run. What the flow finishes is looked up among them by
+ * its identity, compared, and committed in their order; so every topic ends up with the same records at the
+ * same offsets, and operators for which the order of arrival matters see the recorded order.
  *
- * Times and durations are not compared, nor are records of a kind that the recorded run has none of: a newer version of
- * the software writes them. Records of topics of `anyOrder` are compared whatever their order. Ids and offsets of the records are held in memory, records are not.
+ * Times and durations are not compared, nor are records of a kind that the recorded run has none of: a newer
+ * version of the software writes them. Records of topics of `anyOrder` are compared whatever their order. Ids
+ * and offsets of the records are held in memory, records are not.
  */
 
 import type { SideRecord } from '../deliveries/delivery.ts';
@@ -37,7 +38,10 @@ export interface RetraceOptions {
   readonly onEqual?: (topic: string, value: unknown) => void;
 }
 
-/** A commit that waits for its turn: its first offset in each ordered topic, and how many records follow from there. */
+/**
+ * A commit that waits for its turn: its first offset in each ordered topic, and how many records follow from
+ * there.
+ */
 interface Family {
   readonly stage: string;
   readonly runs: ReadonlyMap<string, { readonly start: number; count: number }>;
@@ -194,7 +198,10 @@ export class Retrace implements CommitOrder {
   }
 }
 
-/** Records in any order (measurements) differ because others (what is measured) do: the others are looked at first. */
+/**
+ * Records in any order (measurements) differ because others (what is measured) do: the others are looked at
+ * first.
+ */
 function tellingFirst(writes: readonly SideRecord[]): readonly SideRecord[] {
   const unordered = ({ topic }: SideRecord): boolean => topic.anyOrder;
   return [...writes.filter((write) => !unordered(write)), ...writes.filter(unordered)];

@@ -1,8 +1,8 @@
 /**
  * An Observable as an iterator: what it emits waits, within a bound, until it is asked for.
  *
- * An Observable cannot be paused. When `max` items wait and one more comes, it is an error (code `SOURCE_FULL`), or the
- * oldest or the newest of them is dropped and counted, as `overflow` says.
+ * An Observable cannot be paused. When `max` items wait and one more comes, it is an error (code
+ * `SOURCE_FULL`), or the oldest or the newest of them is dropped and counted, as `overflow` says.
  */
 import { type Observable, Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

@@ -1,9 +1,9 @@
 /**
  * Who may commit when: for a replay, which keeps the order of the run that it replays.
  *
- * A flow that is given `CommitOrder` hands over every finished family (the writes that belong in one commit) and commits
- * it when it is let go. Families that wait here take no place of a stage's concurrency; there are never more of them than
- * the stages have records in flight.
+ * A flow that is given `CommitOrder` hands over every finished family (the writes that belong in one commit)
+ * and commits it when it is let go. Families that wait here take no place of a stage's concurrency; there are
+ * never more of them than the stages have records in flight.
  */
 import type { SideRecord } from '../deliveries/delivery.ts';
 

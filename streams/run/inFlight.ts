@@ -1,10 +1,11 @@
 /**
  * The records that a stage has in flight, and which of them nobody can settle any more.
  *
- * A record that stays `free` (`family.ts`) lies in an RxJS operator between the primitives (`delay` holds it for good
- * reason) or was let go by one (`filter` on deliveries): from outside these look the same. What was let go is garbage,
- * though, so its root is held weakly and found to be gone; a collection is asked for when a record has been free for a
- * while, ever more rarely. Nothing that can still be settled is ever taken for lost, however long it takes.
+ * A record that stays `free` (`family.ts`) lies in an RxJS operator between the primitives (`delay` holds it
+ * for good reason) or was let go by one (`filter` on deliveries): from outside these look the same. What was
+ * let go is garbage, though, so its root is held weakly and found to be gone; a collection is asked for when
+ * a record has been free for a while, ever more rarely. Nothing that can still be settled is ever taken for
+ * lost, however long it takes.
  *
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */

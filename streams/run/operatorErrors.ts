@@ -1,5 +1,6 @@
 /**
- * What a stage says when its operator broke the rules of deliveries: which record, what happened, and what to use instead.
+ * What a stage says when its operator broke the rules of deliveries: which record, what happened, and what to
+ * use instead.
  */
 import { MillraceError } from '../../base/index.ts';
 import { isDelivery, placeOf } from '../deliveries/settlement.ts';
@@ -7,7 +8,9 @@ import { isDelivery, placeOf } from '../deliveries/settlement.ts';
 const SHOWN_MAX = 80;
 const NAMED_MAX = 3;
 
-/** Something else than a delivery left the operator. `place` is the record that was most likely meant, if any. */
+/**
+ * Something else than a delivery left the operator. `place` is the record that was most likely meant, if any.
+ */
 export function notADelivery(value: unknown, place: string | undefined): MillraceError {
   const at = place === undefined ? '' : ` at ${place}`;
   return new MillraceError(

@@ -1,14 +1,14 @@
 /**
  * Runs a flow until it is quiescent, stopped or broken.
  *
- * Quiescent = the sources are done, every stage has settled all of its topic, and nothing moves. Open
- * groups that can no longer be completed are flushed first, upstream before downstream; so is what an RxJS operator
+ * Quiescent = the sources are done, every stage has settled all of its topic, and nothing moves. Open groups
+ * that can no longer be completed are flushed first, upstream before downstream; so is what an RxJS operator
  * between the primitives still holds (a `delay` comes to its end, a lost record is found). Stopped = the
  * signal aborted: reading ends at once, what is in flight may end within `graceMs`, what was finished is
  * committed, and the rest will be read again. Broken = a part failed: its error, with its name.
  *
- * Stages that other processes run (`elsewhere`) count too: they must have settled all that they read. Their open groups
- * are theirs to flush, so while one of those waits the flow is not quiescent.
+ * Stages that other processes run (`elsewhere`) count too: they must have settled all that they read. Their
+ * open groups are theirs to flush, so while one of those waits the flow is not quiescent.
  */
 import { setMaxListeners } from 'node:events';
 import { type Clock, MillraceError, systemClock, thrownBy } from '../../base/index.ts';
@@ -38,7 +38,10 @@ export interface RunOptions {
   readonly graceMs?: number;
   /** Go on waiting for input when quiescent: other processes may write it. */
   readonly forever?: boolean;
-  /** Stages of the whole that other processes run, where this one has all sources and so can tell when it is at its end. */
+  /**
+   * Stages of the whole that other processes run, where this one has all sources and so can tell when it is
+   * at its end.
+   */
   readonly elsewhere?: readonly Stage[];
   /** Called every `statsMs` (250 by default), and once at the end. */
   readonly onStats?: (stats: FlowStats) => void;
@@ -168,7 +171,10 @@ class FlowRun {
     return reached.has(stage.from.name);
   }
 
-  /** Sources done, and every stage has nothing left but open groups, what waits for its turn, and what RxJS operators hold. */
+  /**
+   * Sources done, and every stage has nothing left but open groups, what waits for its turn, and what RxJS
+   * operators hold.
+   */
   async #exhausted(): Promise<boolean> {
     if (!this.#sources.every((source) => source.done)) return false;
     if (!this.#quiet()) return false;
@@ -232,7 +238,10 @@ class FlowRun {
     this.#wake();
   }
 
-  /** A reader that gathers more than `leadMax` records settles none before it has them all: it gets as many as it may hold. */
+  /**
+   * A reader that gathers more than `leadMax` records settles none before it has them all: it gets as many as
+   * it may hold.
+   */
   async #roomFor(topic: string, leadMax: number): Promise<void> {
     const stages = [...this.#stages.map(({ stage }) => stage), ...this.#elsewhere];
     const readers = stages.filter(({ from }) => from.name === topic);

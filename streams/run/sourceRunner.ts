@@ -1,9 +1,9 @@
 /**
  * Runs one source: appends its items, each chunk together with how many there have been.
  *
- * The count is a mark in the log, so on resume the items that are there already are passed over. Of a source that says where
- * it is, the cursors behind a chunk are marks too, and it goes on behind them. At most `CHUNK` items wait for a commit, and
- * none is asked for while the topic's readers are `leadMax` behind.
+ * The count is a mark in the log, so on resume the items that are there already are passed over. Of a source
+ * that says where it is, the cursors behind a chunk are marks too, and it goes on behind them. At most
+ * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
  */
 import { isObservable, type Observable } from 'rxjs';
 import { type Clock, orAborted } from '../../base/index.ts';
@@ -181,7 +181,10 @@ type Given<T> = Pick<Source, 'bufferMax' | 'overflow'> & {
   readonly items: Iterable<T> | AsyncIterable<T> | Observable<T>;
 };
 
-/** The items of a source but for the first `skip`; `dropped` is called for each that an Observable had no room for. */
+/**
+ * The items of a source but for the first `skip`; `dropped` is called for each that an Observable had no room
+ * for.
+ */
 export const itemsOf: (
   source: Pick<Source, 'bufferMax' | 'overflow'> & { readonly items: PlainItems<unknown> },
   skip?: number,

@@ -106,8 +106,8 @@ export class StageRunner {
   }
 
   /**
-   * Nothing moves but what the operator may hold for itself: no function works. What then is in flight and does not wait
-   * lies in an RxJS operator between the primitives, or is lost.
+   * Nothing moves but what the operator may hold for itself: no function works. What then is in flight and
+   * does not wait lies in an RxJS operator between the primitives, or is lost.
    */
   get quiet(): boolean {
     return this.still || !(this.#moves || this.#inFlight.works);
@@ -171,8 +171,8 @@ export class StageRunner {
   }
 
   /**
-   * Members of open groups went to another process, which gathers these groups from the start: an operator that
-   * went on holding them would mix them with what may come again. So it starts over too.
+   * Members of open groups went to another process, which gathers these groups from the start: an operator
+   * that went on holding them would mix them with what may come again. So it starts over too.
    */
   async #restart(): Promise<void> {
     if (this.#state !== 'running' || this.waiting === 0) return;

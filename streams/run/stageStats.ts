@@ -19,20 +19,20 @@ export interface StageStats {
   readonly inflightMax: number;
   readonly waiting: number;
   /**
-   * How long the oldest record is in flight that does not wait in an open group: grows without end where a function or an
-   * operator never comes to its end. 0 when there is none.
+   * How long the oldest record is in flight that does not wait in an open group: grows without end where a
+   * function or an operator never comes to its end. 0 when there is none.
    */
   readonly oldestMs: number;
   /**
-   * Time with nothing in flight but what waits in open groups (it waits for its input), with inflightMax in flight
-   * (its input waits for it), and between the two. Together they are the time since it started.
+   * Time with nothing in flight but what waits in open groups (it waits for its input), with inflightMax in
+   * flight (its input waits for it), and between the two. Together they are the time since it started.
    */
   readonly idleMs: number;
   readonly fullMs: number;
   readonly busyMs: number;
   /**
-   * Of the time that something is in flight: that in which all of it is finished and waits for the log to take it, and that
-   * in which all that is not finished waits for what sets the pace (`Scope.paced`).
+   * Of the time that something is in flight: that in which all of it is finished and waits for the log to
+   * take it, and that in which all that is not finished waits for what sets the pace (`Scope.paced`).
    */
   readonly blockedMs: number;
   readonly pacedMs: number;

@@ -1,4 +1,6 @@
-/** `millrace set|pause|resume|stop` against a run of another command, with records in a folder and on Kafka. */
+/**
+ * `millrace set|pause|resume|stop` against a run of another command, with records in a folder and on Kafka.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';

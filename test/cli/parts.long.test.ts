@@ -1,4 +1,7 @@
-/** A run that several processes share, by the command line: one leads and ends by itself, the others follow it. */
+/**
+ * A run that several processes share, by the command line: one leads and ends by itself, the others follow
+ * it.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';

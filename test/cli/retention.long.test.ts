@@ -1,4 +1,7 @@
-/** A run whose large topics were archived in part: every command reads it as before; and what `--keep-log` takes. */
+/**
+ * A run whose large topics were archived in part: every command reads it as before; and what `--keep-log`
+ * takes.
+ */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { mustHaveSources } from '../../cli/startGuard.ts';
 
-/** A log whose board says these one after the other, the last one for good; a number: after so many milliseconds, what was said before. */
+/**
+ * A log whose board says these one after the other, the last one for good; a number: after so many
+ * milliseconds, what was said before.
+ */
 function board(...said: readonly (string | number)[]) {
   let at = 0;
   let last = '';

@@ -1,4 +1,7 @@
-/** A run that was stopped or killed before its first record goes on as the command that stopped it says: by its name alone. */
+/**
+ * A run that was stopped or killed before its first record goes on as the command that stopped it says: by
+ * its name alone.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { placeSetting } from '../../base/placeSetting.ts';

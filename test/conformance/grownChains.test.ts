@@ -33,7 +33,10 @@ interface RandomScript extends EntropyScript {
   readonly replies: Map<string, Step[]>;
 }
 
-/** Everything that is asked for hangs on the seed alone; with `recorded`, what was not asked there has no reply. */
+/**
+ * Everything that is asked for hangs on the seed alone; with `recorded`, what was not asked there has no
+ * reply.
+ */
 function randomScript(seed: number, recorded?: RandomScript): RandomScript {
   const chance = draws('chains', seed);
   const replies = new Map<string, Step[]>();

@@ -1,6 +1,7 @@
 /**
- * `npm run conformance -- PATH...`: runs vector files (files or folders) and prints a row a subject: the cases that the product
- * passed, and apart from them those that an oracle of the tests or a published loop written out computed, with what the product lacks.
+ * `npm run conformance -- PATH...`: runs vector files (files or folders) and prints a row a subject: the
+ * cases that the product passed, and apart from them those that an oracle of the tests or a published loop
+ * written out computed, with what the product lacks.
  *
  * Exits with 1 when a case fails or a subject is unknown. Without a path it runs the vectors of this
  * repository.

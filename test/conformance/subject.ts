@@ -5,8 +5,8 @@
 import type { VectorFile } from './vectors.ts';
 
 /**
- * What computed a case: the code that users run; an oracle of the tests, where the product has no such thing; or a published loop
- * written out, where the product departs from it on purpose.
+ * What computed a case: the code that users run; an oracle of the tests, where the product has no such thing;
+ * or a published loop written out, where the product departs from it on purpose.
  */
 export type Driven = 'product' | 'oracle' | 'detour';
 
@@ -15,7 +15,9 @@ export interface CaseContext {
   readonly file: VectorFile;
   /** The expected value, for subjects where it says which numbers are asked for (places in a tensor, say). */
   readonly expect: unknown;
-  /** Says that something else than the product computes the case, and what the product lacks or does instead. */
+  /**
+   * Says that something else than the product computes the case, and what the product lacks or does instead.
+   */
   readonly by: (driven: Exclude<Driven, 'product'>, why: string) => void;
 }
 
@@ -45,7 +47,10 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** A subject that needs something opened (a process, a model's session): at its first case, closed after the last. */
+/**
+ * A subject that needs something opened (a process, a model's session): at its first case, closed after the
+ * last.
+ */
 export function subjectWith<Args, Resource extends Closable>(
   open: () => Resource,
   run: (args: Args, resource: Resource, context: CaseContext) => unknown,

@@ -1,6 +1,6 @@
 /**
- * docker/compose.yaml, its settings, its `.env.example`, the command line and the docs say the same: what one names, the others
- * have. Where a Compose is installed, it reads the file too.
+ * docker/compose.yaml, its settings, its `.env.example`, the command line and the docs say the same: what one
+ * names, the others have. Where a Compose is installed, it reads the file too.
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** What the image holds is enough for what the command line reads of the package: laid out here as docker/Dockerfile copies it. */
+/**
+ * What the image holds is enough for what the command line reads of the package: laid out here as
+ * docker/Dockerfile copies it.
+ */
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Configuration, alerts and dashboard before Prometheus itself: what it checks, and what it answers once it has read a run. */
+/**
+ * Configuration, alerts and dashboard before Prometheus itself: what it checks, and what it answers once it
+ * has read a run.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -39,7 +42,10 @@ interface Answer {
   readonly data: { readonly result: readonly unknown[] };
 }
 
-/** What may have no answer for a run that has just begun: nothing has changed, nobody reads, there is no such stage. */
+/**
+ * What may have no answer for a run that has just begun: nothing has changed, nobody reads, there is no such
+ * stage.
+ */
 const MAY_BE_EMPTY = /changes\(|stage="trainer"|stage_lag|source_|eval\/|heldout|loop_gap/;
 
 describe('Prometheus', () => {

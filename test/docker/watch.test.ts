@@ -1,4 +1,7 @@
-/** What Prometheus and Grafana are given in docker/: it asks for numbers that a run writes, by labels that they have. */
+/**
+ * What Prometheus and Grafana are given in docker/: it asks for numbers that a run writes, by labels that
+ * they have.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';

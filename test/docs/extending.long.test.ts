@@ -1,6 +1,6 @@
 /**
- * The recipes of docs/extending, followed to the letter: into a copy of the sources each page's file is written, its line is added
- * where the page says, and what it adds is used, by its name.
+ * The recipes of docs/extending, followed to the letter: into a copy of the sources each page's file is
+ * written, its line is added where the page says, and what it adds is used, by its name.
  */
 import { execFile } from 'node:child_process';
 import {

@@ -1,5 +1,6 @@
 /**
- * The code blocks of docs/rxjs.md are run: a line `outputs(operator, records); // → JSON` must come to what it says.
+ * The code blocks of docs/rxjs.md are run: a line `outputs(operator, records); // → JSON` must come to what
+ * it says.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';

@@ -1,6 +1,7 @@
 /**
- * A real run that was killed in its second round, and what a failing disk may do to the files that it goes on with: it ends with
- * a sentence that names file and version, nothing is made of them, and the way back that it says leads on.
+ * A real run that was killed in its second round, and what a failing disk may do to the files that it goes on
+ * with: it ends with a sentence that names file and version, nothing is made of them, and the way back that
+ * it says leads on.
  */
 import {
   cpSync,

@@ -1,6 +1,7 @@
 /**
- * The ready job deep-agent as a researcher runs it: a policy's folder, questions, a library of functions and an index of it by a real
- * encoder. The policy is the small one of the example, and answers for its auxiliary model and the simulator too.
+ * The ready job deep-agent as a researcher runs it: a policy's folder, questions, a library of functions and
+ * an index of it by a real encoder. The policy is the small one of the example, and answers for its auxiliary
+ * model and the simulator too.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The quickstart, in small, as a user runs it: the built command line in processes of its own, killed with SIGKILL
- * at several moments and started again, tapped while it runs; then every topic is checked.
+ * The quickstart, in small, as a user runs it: the built command line in processes of its own, killed with
+ * SIGKILL at several moments and started again, tapped while it runs; then every topic is checked.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * A ready job as a researcher runs it: a Hugging Face folder, a file of questions, and the built command line in processes
- * of its own. Settings come from a preset, a file and the command line; the run is stopped, goes on, is looked at, verified
- * and evaluated; and the job that `millrace init` copies out makes the same run.
+ * A ready job as a researcher runs it: a Hugging Face folder, a file of questions, and the built command line
+ * in processes of its own. Settings come from a preset, a file and the command line; the run is stopped, goes
+ * on, is looked at, verified and evaluated; and the job that `millrace init` copies out makes the same run.
  */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A ready job whose search is a retriever, as a researcher runs it: the corpus is served by one process, asked by another, and the
- * run is repeated when the server is gone.
+ * A ready job whose search is a retriever, as a researcher runs it: the corpus is served by one process,
+ * asked by another, and the run is repeated when the server is gone.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

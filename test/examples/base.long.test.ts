@@ -1,4 +1,7 @@
-/** The setting `base` of the quickstart's jobs: a policy however it lies, as the setting `policy` of the ready jobs. */
+/**
+ * The setting `base` of the quickstart's jobs: a policy however it lies, as the setting `policy` of the ready
+ * jobs.
+ */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,7 @@
-/** The quickstart's hard world: it follows from its seed, every question can be answered with the tools, and they fail alike. */
+/**
+ * The quickstart's hard world: it follows from its seed, every question can be answered with the tools, and
+ * they fail alike.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { writeWorld } from '../../examples/quickstart/world/files.ts';

@@ -1,4 +1,7 @@
-/** The example of a stock-shaped model, as its section in docs/jobs.md runs it, with few lessons and few questions. */
+/**
+ * The example of a stock-shaped model, as its section in docs/jobs.md runs it, with few lessons and few
+ * questions.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

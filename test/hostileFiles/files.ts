@@ -1,4 +1,7 @@
-/** Files that mean harm, each of a megabyte at most: what reads one, and the code of the error that it has to end in. */
+/**
+ * Files that mean harm, each of a megabyte at most: what reads one, and the code of the error that it has to
+ * end in.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -326,7 +329,8 @@ const questions = {
   'quotes alone': rows('q.csv', `id\n${'"'.repeat(MB - 4)}`),
   'a quote that never closes': rows('q.csv', `id\n${`"\n${'1\n'.repeat(999)}`.repeat(499)}`),
   ...Object.fromEntries(
-    // Written by pyarrow: a list of 20,000,000 equal answers, a million equal rows, a text of 400 MB; 15 kB at most.
+    // Written by pyarrow: a list of 20,000,000 equal answers, a million equal rows, a text of 400 MB; 15 kB
+    // at most.
     ['list', 'million', 'pages'].map((name) => [
       `the Parquet file ${name}`,
       {

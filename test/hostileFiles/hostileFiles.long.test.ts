@@ -1,6 +1,6 @@
 /**
- * The law of files that mean harm: whatever stands in a file of a megabyte, reading it ends soon, takes less than 300 MB, and where
- * it is refused that is one of our errors with a message of a few lines.
+ * The law of files that mean harm: whatever stands in a file of a megabyte, reading it ends soon, takes less
+ * than 300 MB, and where it is refused that is one of our errors with a message of a few lines.
  *
  * "Soon" is seconds; here it is a guard against what never ends, as wide as a machine with other work needs.
  */
@@ -15,7 +15,10 @@ const GUARD_MS = 30_000;
 const MEGABYTES_MAX = 300;
 const child = fileURLToPath(new URL('./children/readAll.ts', import.meta.url));
 
-/** How each file of a group ended, as far as the process came before it ended or one took longer than the guard. */
+/**
+ * How each file of a group ended, as far as the process came before it ended or one took longer than the
+ * guard.
+ */
 async function readAll(group: string): Promise<ReadonlyMap<string, Ended>> {
   const heap = `--max-old-space-size=${MEGABYTES_MAX}`;
   const args = [heap, '--import', 'tsx', child, group];

@@ -1,4 +1,7 @@
-/** Settings that change while a job goes on: from which step they hold, killed and resumed, made again, on both logs. */
+/**
+ * Settings that change while a job goes on: from which step they hold, killed and resumed, made again, on
+ * both logs.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** A whole deep-agent job over fakes: episodes that search, call and fold, ToolPO, a trainer whose weights are a digest. */
+/**
+ * A whole deep-agent job over fakes: episodes that search, call and fold, ToolPO, a trainer whose weights are
+ * a digest.
+ */
 import { existsSync, mkdirSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

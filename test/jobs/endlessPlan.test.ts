@@ -1,4 +1,7 @@
-/** The plan of questions without an end: the order of the finite plan, each question once, whenever the process died. */
+/**
+ * The plan of questions without an end: the order of the finite plan, each question once, whenever the
+ * process died.
+ */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';
@@ -39,7 +42,10 @@ const row = (id: string): QuestionRow => ({
   ability: 'qa',
 });
 
-/** Questions q0, q1, … without an end; every third comes twice, every fifth place holds a row that cannot be read. */
+/**
+ * Questions q0, q1, … without an end; every third comes twice, every fifth place holds a row that cannot be
+ * read.
+ */
 function arriving(opened: number[] = []): EndlessQuestions {
   const from = resumable<QuestionRow>(async function* (cursor, signal) {
     opened.push(Number(cursor ?? 0));
@@ -216,7 +222,10 @@ describe('the plan of questions that come without an end', () => {
 });
 
 describe('rounds that are cut by time', () => {
-  /** Question i comes i seconds after the first, and a minute later from the fourth on; then none comes any more. */
+  /**
+   * Question i comes i seconds after the first, and a minute later from the fourth on; then none comes any
+   * more.
+   */
   function ticking(count: number, lives: { nowMs: number }): EndlessQuestions {
     return endlessQuestions(
       'a queue',

@@ -1,4 +1,7 @@
-/** A calibration with `rounds=forever`: what it does until it is stopped, resumed and made again, on both logs. */
+/**
+ * A calibration with `rounds=forever`: what it does until it is stopped, resumed and made again, on both
+ * logs.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -46,7 +49,10 @@ async function until(version: number, options: TinyOptions): Promise<string> {
   return (await tinyCalibration({ ...options, open, signal: stop.signal })).end;
 }
 
-/** Every rollout was sampled under exactly the version that its question was due, every step made once, in order. */
+/**
+ * Every rollout was sampled under exactly the version that its question was due, every step made once, in
+ * order.
+ */
 function expectInOrder(run: RunRecords): void {
   expect(run.deadLetters).toEqual([]);
   const steps = run.batches.map(({ step }) => step);

@@ -1,6 +1,7 @@
 /**
- * Every number of the presets, each with where it is from: E = ET-Agent's notes, A = those of ARPO, AEPO, Tool-Star and Tool-Light, by
- * section; `ours` = said by neither paper nor scripts. Written from the notes, not from jobs/presets.ts, so that one holds the other.
+ * Every number of the presets, each with where it is from: E = ET-Agent's notes, A = those of ARPO, AEPO,
+ * Tool-Star and Tool-Light, by section; `ours` = said by neither paper nor scripts. Written from the notes,
+ * not from jobs/presets.ts, so that one holds the other.
  */
 export type Numbers = Readonly<
   Record<string, readonly [value: number | readonly number[], source: string]>

@@ -1,4 +1,7 @@
-/** Presets: every number of one is a setting of its job, and takes effect; and the papers' numbers that matter most. */
+/**
+ * Presets: every number of one is a setting of its job, and takes effect; and the papers' numbers that matter
+ * most.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

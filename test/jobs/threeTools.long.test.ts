@@ -1,6 +1,7 @@
 /**
- * Jobs with three tools, one of them the user's own, and a policy that calls all three: everything that reads a trajectory
- * counts the third as it does the papers' two. What is expected is counted here by other means, from the closing tags.
+ * Jobs with three tools, one of them the user's own, and a policy that calls all three: everything that reads
+ * a trajectory counts the third as it does the papers' two. What is expected is counted here by other means,
+ * from the closing tags.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +32,9 @@ const added = (input: string): string =>
   String([...input.matchAll(/\d+/g)].reduce((sum, [digits]) => sum + Number(digits), 0));
 const answers = { search: () => 'two', python: () => '3', calculator: added };
 
-/** Calls the calculator, or another tool first and then the calculator, or none, or leaves a call of it open. */
+/**
+ * Calls the calculator, or another tool first and then the calculator, or none, or leaves a call of it open.
+ */
 function handy({ context, draws }: ScriptLine): string {
   const [, a, b] = /(\d) ?\+ ?(\d)/.exec(context) ?? [];
   const chance = draws.uniform(0);

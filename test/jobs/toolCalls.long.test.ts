@@ -1,4 +1,7 @@
-/** A job whose tools are called through topics is the same job: the same records, the same weights, also when it was killed. */
+/**
+ * A job whose tools are called through topics is the same job: the same records, the same weights, also when
+ * it was killed.
+ */
 
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';

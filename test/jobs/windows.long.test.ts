@@ -1,6 +1,6 @@
 /**
- * Windows cut by time, and the running front, in a whole job whose questions go on coming: killed and resumed it is the run that was
- * left alone, and it is verified.
+ * Windows cut by time, and the running front, in a whole job whose questions go on coming: killed and resumed
+ * it is the run that was left alone, and it is verified.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,10 @@ const row = (id: string, i: number): QuestionRow => ({
   ability: 'math',
 });
 
-/** Question i comes after i times seven seconds, every tenth a minute later; the clock is the one that they come by. */
+/**
+ * Question i comes after i times seven seconds, every tenth a minute later; the clock is the one that they
+ * come by.
+ */
 function arriving() {
   let nowMs = 0;
   const clock = { now: () => nowMs };
@@ -58,7 +61,9 @@ function arriving() {
   return { clock, rows: { train, heldOut } satisfies JobQuestions };
 }
 
-/** Runs it until the version is committed, or its log dies: the one in its folder, or that of a run on Kafka. */
+/**
+ * Runs it until the version is committed, or its log dies: the one in its folder, or that of a run on Kafka.
+ */
 async function until(version: number, options: TinyOptions, onKafka?: string): Promise<string> {
   const stop = new AbortController();
   const open = async (): Promise<Log> => {

@@ -1,4 +1,6 @@
-/** Logits of each architecture on random weights, in both lowerings, against transformers; skipped without it. */
+/**
+ * Logits of each architecture on random weights, in both lowerings, against transformers; skipped without it.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +17,8 @@ import { worstError } from './vectors.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let runner: GraphRunner;
-// Not at once: of a file whose tests are all skipped jest runs no `afterAll`, and a worker would keep it from ending.
+// Not at once: of a file whose tests are all skipped jest runs no `afterAll`, and a worker would keep it from
+// ending.
 beforeAll(() => {
   folder = temporaryFolder();
   runner = graphRunner();

@@ -1,4 +1,7 @@
-/** One rollout that takes very much longer than all others delays itself alone, and a crash meanwhile costs itself alone. */
+/**
+ * One rollout that takes very much longer than all others delays itself alone, and a crash meanwhile costs
+ * itself alone.
+ */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs';
 import type { CallTool } from '../../operators/callTools.ts';

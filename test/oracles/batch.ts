@@ -1,4 +1,7 @@
-/** A batch in one go, as the published code takes it: groups named by sequence, a number a sequence over its tokens. */
+/**
+ * A batch in one go, as the published code takes it: groups named by sequence, a number a sequence over its
+ * tokens.
+ */
 import type { GroupAdvantage } from '../../model/credit/group.ts';
 import { type Mask, mapMatrix } from '../../model/credit/matrix.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Validation numbers of repeated rollouts by resampling (ARPO reference §7.9): the mean over a prompt's responses,
- * and what the best, the worst and the majority of n of them are expected to give.
+ * Validation numbers of repeated rollouts by resampling (ARPO reference §7.9): the mean over a prompt's
+ * responses, and what the best, the worst and the majority of n of them are expected to give.
  */
 import { mersenneTwister } from '../../operators/metrics/mersenneTwister.ts';
 

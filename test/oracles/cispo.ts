@@ -1,6 +1,6 @@
 /**
- * CISPO token by token, as MiniMax-M1 prints it (equations 4 and 5): the weight in front of a token's log-prob is a constant,
- * so `loss` is differentiated with the weights of `at` while the log-probs move.
+ * CISPO token by token, as MiniMax-M1 prints it (equations 4 and 5): the weight in front of a token's
+ * log-prob is a constant, so `loss` is differentiated with the weights of `at` while the log-probs move.
  */
 import type { Matrix } from '../../model/credit/matrix.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Direct preference optimisation (Tool-Star §4.4): value and gradients of the sigmoid loss over pairs, and the
- * log-probs of labelled sequences that it is computed from.
+ * Direct preference optimisation (Tool-Star §4.4): value and gradients of the sigmoid loss over pairs, and
+ * the log-probs of labelled sequences that it is computed from.
  *
  *     loss = -log σ(β · [(log π(w) - log π_ref(w)) - (log π(l) - log π_ref(l))]), mean over the pairs
  */

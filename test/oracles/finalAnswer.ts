@@ -1,7 +1,7 @@
 /**
- * A normal form of final answers to mathematical questions after Minerva (Lewkowycz et al., 2022, appendix D.1), with
- * the additions of Tool-Star (§3.5). It deletes units and words, also inside other words: compare with it, never
- * show it.
+ * A normal form of final answers to mathematical questions after Minerva (Lewkowycz et al., 2022, appendix
+ * D.1), with the additions of Tool-Star (§3.5). It deletes units and words, also inside other words: compare
+ * with it, never show it.
  */
 import { strip } from '../../operators/text/characters.ts';
 
@@ -58,7 +58,9 @@ function withoutMathDelimiters(text: string): string {
   return text.replace(/^\\[([]/, '').replace(/\\[)\]]$/, '');
 }
 
-/** Each line without these commands: the first three end at the next brace, a box at the last one of its line. */
+/**
+ * Each line without these commands: the first three end at the next brace, a box at the last one of its line.
+ */
 function unwrapCommands(text: string): string {
   return text.replace(/[^\n\r\u2028\u2029]+/g, (line) => {
     const plain = ['\\text{', '\\textbf{', '\\overline{'].reduce(unwrapped, line);

@@ -1,6 +1,6 @@
 /**
- * GSPO response by response, as the paper prints it (Zheng et al. 2025, equations 5 to 7 and, for advantages per token, 13
- * and 14): probabilities of whole responses, and the |y|-th root of their ratio.
+ * GSPO response by response, as the paper prints it (Zheng et al. 2025, equations 5 to 7 and, for advantages
+ * per token, 13 and 14): probabilities of whole responses, and the |y|-th root of their ratio.
  */
 import type { Matrix } from '../../model/credit/matrix.ts';
 
@@ -40,8 +40,8 @@ export function gspoLoss(input: GspoInput): number {
 }
 
 /**
- * GSPO-token: -(1 / G) Σ_i (1 / |y_i|) Σ_t min(s_it A_it, clip(s_it) A_it) with s_it = sg(s_i) π_it / sg(π_it). The
- * constants are taken from `fixed`, so that differences of this in `logProbs` are its gradient.
+ * GSPO-token: -(1 / G) Σ_i (1 / |y_i|) Σ_t min(s_it A_it, clip(s_it) A_it) with s_it = sg(s_i) π_it /
+ * sg(π_it). The constants are taken from `fixed`, so that differences of this in `logProbs` are its gradient.
  */
 export function gspoTokenLoss(input: GspoInput, fixed: GspoInput = input): number {
   const ratios = sequenceRatios(fixed);

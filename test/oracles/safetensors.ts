@@ -1,7 +1,8 @@
 /**
  * safetensors in the plainest way: the whole file in memory, float32 only, nothing checked.
  *
- * Layout: 8 bytes header length (little-endian), the JSON header {name: {dtype, shape, data_offsets}}, the data.
+ * Layout: 8 bytes header length (little-endian), the JSON header {name: {dtype, shape, data_offsets}}, the
+ * data.
  */
 import type { Tensor, Tensors } from '../../model/config.ts';
 

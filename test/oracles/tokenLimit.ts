@@ -1,6 +1,6 @@
 /**
- * The reference's micro-batches: balanced, of at most so many tokens without padding, with the way back to the order of
- * the batch (ARPO reference §7.6). The trainer's own (microBatches.ts) count padding as well.
+ * The reference's micro-batches: balanced, of at most so many tokens without padding, with the way back to
+ * the order of the batch (ARPO reference §7.6). The trainer's own (microBatches.ts) count padding as well.
  */
 import { balance } from '../../model/train/balance.ts';
 
@@ -12,8 +12,8 @@ export interface MicroBatches {
 }
 
 /**
- * As many micro-batches as the total asks for. Balance is a heuristic, so one may exceed `tokensMax` a little;
- * a single sequence longer than it is an error.
+ * As many micro-batches as the total asks for. Balance is a heuristic, so one may exceed `tokensMax` a
+ * little; a single sequence longer than it is an error.
  */
 export function tokenLimited(lengths: readonly number[], tokensMax: number): MicroBatches {
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0);

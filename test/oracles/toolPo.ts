@@ -1,6 +1,6 @@
 /**
- * ToolPO (DeepAgent §3.3 to §3.5) written out a second time, token by token and slowly: advantages, the surrogate, and its
- * gradient by moving every logit a little. It shares no code with the product.
+ * ToolPO (DeepAgent §3.3 to §3.5) written out a second time, token by token and slowly: advantages, the
+ * surrogate, and its gradient by moving every logit a little. It shares no code with the product.
  */
 
 export interface OracleSpan {
@@ -9,7 +9,10 @@ export interface OracleSpan {
   readonly end: number;
 }
 
-/** One context of a rollout: what was written in it, and the logits [tokens, vocabulary] of the policy that is trained. */
+/**
+ * One context of a rollout: what was written in it, and the logits [tokens, vocabulary] of the policy that is
+ * trained.
+ */
 export interface OracleRound {
   readonly tokens: readonly number[];
   readonly logits: readonly (readonly number[])[];

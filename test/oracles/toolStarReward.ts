@@ -1,6 +1,6 @@
 /**
- * The outcome rewards of Tool-Star (§3.5). Knowledge is scored as deep search is; a mathematical answer earns 1, a
- * wrong one in good form 0.1, and a fault of form nothing.
+ * The outcome rewards of Tool-Star (§3.5). Knowledge is scored as deep search is; a mathematical answer earns
+ * 1, a wrong one in good form 0.1, and a fault of form nothing.
  */
 
 import { lastBoxed } from '../../base/text/boxed.ts';
@@ -14,8 +14,8 @@ import { finalAnswerForm } from './finalAnswer.ts';
 const GOOD_FORM = 0.1;
 
 /**
- * What the comparison of two answers rests on: the same text, two numbers, the same normal form, or nothing (they
- * differ, and only algebra could tell whether they mean the same).
+ * What the comparison of two answers rests on: the same text, two numbers, the same normal form, or nothing
+ * (they differ, and only algebra could tell whether they mean the same).
  */
 export type ComparisonBasis = 'text' | 'numbers' | 'form' | 'nothing';
 
@@ -26,8 +26,9 @@ export interface MathVerdict {
 }
 
 /**
- * Verdict on one response to a mathematical question. A response that does not end with `endText` ran out of room
- * and earns nothing. The published reward asks a symbolic verifier where this rests on a form or on nothing.
+ * Verdict on one response to a mathematical question. A response that does not end with `endText` ran out of
+ * room and earns nothing. The published reward asks a symbolic verifier where this rests on a form or on
+ * nothing.
  */
 export function mathVerdict(
   response: string,

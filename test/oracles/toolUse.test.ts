@@ -45,7 +45,8 @@ describe('tool necessity', () => {
     const undecided = { verdict: 'Error', toolCalls: 0 };
     const right = { verdict: 'Correct', toolCalls: 0 };
     const wrong = { verdict: 'Incorrect', toolCalls: 0 };
-    // own: +1 for the wrong, -1 for the right, nothing for the undecided; the others have no one with fewer calls.
+    // own: +1 for the wrong, -1 for the right, nothing for the undecided; the others have no one with fewer
+    // calls.
     expect(toolNecessity([[own], [undecided], [wrong]])).toEqual([1, 0, 0]);
     expect(toolNecessity([[own], [undecided], [right]])).toEqual([0, 1, 1]);
     expect(toolNecessity([[own], [undecided], [undecided]])).toEqual([0.0001, 0.0001, 0.0001]);

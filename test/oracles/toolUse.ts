@@ -36,9 +36,10 @@ const ALL_EQUAL = 0.0001;
 /**
  * Whether the calls of each method were needed, scaled from 0 to 1 over the methods, to four decimals.
  *
- * On a question that a method answered, each method that failed with fewer calls counts for its calls, each that
- * succeeded with fewer calls against them; one whose verdict is neither (`Error`) counts nothing. `methods[m][q]` = method m on question q. `mode` `reference` keeps a
- * slip of the published code: on question q it leaves out method q (not the method itself).
+ * On a question that a method answered, each method that failed with fewer calls counts for its calls, each
+ * that succeeded with fewer calls against them; one whose verdict is neither (`Error`) counts nothing.
+ * `methods[m][q]` = method m on question q. `mode` `reference` keeps a slip of the published code: on
+ * question q it leaves out method q (not the method itself).
  */
 export function toolNecessity(
   methods: readonly (readonly JudgedSample[])[],

@@ -1,6 +1,6 @@
 /**
- * What the published code does with trajectories and no job of ours does: tags around plain solutions, calls in fences, the
- * policy's own text.
+ * What the published code does with trajectories and no job of ours does: tags around plain solutions, calls
+ * in fences, the policy's own text.
  */
 import { withoutResults } from '../../operators/dialect/results.ts';
 import { countToolCalls } from '../../operators/dialect/tags.ts';

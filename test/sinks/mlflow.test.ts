@@ -1,4 +1,7 @@
-/** The metrics of a run on an MLflow server: one run there, each metric once, whatever the server and we go through. */
+/**
+ * The metrics of a run on an MLflow server: one run there, each metric once, whatever the server and we go
+ * through.
+ */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../base/clock.ts';
 import { sleepClock } from '../../base/sleepClock.ts';

@@ -44,8 +44,8 @@ async function all<T>(topic: Topic<T>): Promise<T[]> {
 }
 
 /**
- * Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each, one cloned from the other. Every other
- * group is `lag` versions behind its step where there are so many.
+ * Version 0, and a round of STEPS batches with GROUPS groups of two rollouts each, one cloned from the other.
+ * Every other group is `lag` versions behind its step where there are so many.
  */
 async function fill(order: readonly number[] = [1, 2, 3], lag = 0): Promise<void> {
   const base = join(folder.path, 'base.safetensors');

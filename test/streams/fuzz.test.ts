@@ -1,6 +1,7 @@
 /**
- * 100,000 damaged records to the readers of every topic, of this version and of the older ones: each is decoded or
- * refused with an error of ours, none hangs, and memory stays where it is. `FUZZ_RECORDS` asks for another number.
+ * 100,000 damaged records to the readers of every topic, of this version and of the older ones: each is
+ * decoded or refused with an error of ours, none hangs, and memory stays where it is. `FUZZ_RECORDS` asks for
+ * another number.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /**
- * Raw RxJS operators on deliveries: each works, or fails the stage with an error that names stage, record and remedy.
+ * Raw RxJS operators on deliveries: each works, or fails the stage with an error that names stage, record and
+ * remedy.
  */
 import { describe, expect, test } from '@jest/globals';
 import {

@@ -1,4 +1,7 @@
-/** Sources that say where they are: each item is in the log once, whenever the process died, and cursors ride with them. */
+/**
+ * Sources that say where they are: each item is in the log once, whenever the process died, and cursors ride
+ * with them.
+ */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { from, lastValueFrom, map, toArray } from 'rxjs';

@@ -1,4 +1,7 @@
-/** A byte-level BPE tokenizer as checkpoints have it, made from a few merges: every tag is many tokens unless it is added. */
+/**
+ * A byte-level BPE tokenizer as checkpoints have it, made from a few merges: every tag is many tokens unless
+ * it is added.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tokenizer } from '../../model/engine.ts';

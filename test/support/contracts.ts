@@ -45,7 +45,10 @@ export function readFixture(topic: string, version: number, from: Frozen = froze
   return JSON.parse(from.text(fixtureName(topic, version))!) as Fixture;
 }
 
-/** What is wrong with a topic's contract, in sentences that say what to do; `full` is a record of the present version. */
+/**
+ * What is wrong with a topic's contract, in sentences that say what to do; `full` is a record of the present
+ * version.
+ */
 export function complaints(topic: Topic<unknown>, full: unknown, from: Frozen = frozen): string[] {
   const versions = Array.from({ length: topic.version }, (_, i) => i + 1);
   const older = versions.flatMap((version) => ofVersion(topic, full, version, from));

@@ -1,7 +1,8 @@
 /**
- * A policy engine behind the HTTP shapes of vLLM and of SGLang, with their traps: a request that leaves
- * the sampling to the model's generation config is failed, for nobody means that; stop strings are trimmed unless asked otherwise, a text prompt gets a BOS token unless asked
- * otherwise, loading an adapter is answered in plain text, a name that is taken is refused.
+ * A policy engine behind the HTTP shapes of vLLM and of SGLang, with their traps: a request that leaves the
+ * sampling to the model's generation config is failed, for nobody means that; stop strings are trimmed unless
+ * asked otherwise, a text prompt gets a BOS token unless asked otherwise, loading an adapter is answered in
+ * plain text, a name that is taken is refused.
  *
  * Draws are the server's own: they come from the seed that is sent.
  */

@@ -1,4 +1,7 @@
-/** What a module exports, read from its text: names, where each is declared, and whether a comment says what it is. */
+/**
+ * What a module exports, read from its text: names, where each is declared, and whether a comment says what
+ * it is.
+ */
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -28,7 +28,10 @@ export interface Restored extends TrainerCheckpoint {
 export interface FakeTrainerOptions {
   /** Awaited at the beginning of every call. */
   readonly before?: (call: 'step' | 'score' | 'save' | 'restore') => Promise<void>;
-  /** Mean difference of its log-probs from the recorded ones, by the number of the call of `step`, from 0; 0 when left out. */
+  /**
+   * Mean difference of its log-probs from the recorded ones, by the number of the call of `step`, from 0; 0
+   * when left out.
+   */
   readonly apart?: (call: number) => number;
 }
 

@@ -1,4 +1,6 @@
-/** A retriever that finds passages by the words they share with a query, and answers when the test lets it. */
+/**
+ * A retriever that finds passages by the words they share with a query, and answers when the test lets it.
+ */
 import {
   byScore,
   type Hit,

@@ -1,6 +1,6 @@
 /**
- * A clock for waits between tries: every sleep is over at once and remembered, but for those that are held, which last
- * until the test rings.
+ * A clock for waits between tries: every sleep is over at once and remembered, but for those that are held,
+ * which last until the test rings.
  */
 import type { SleepClock } from '../../base/sleepClock.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A loss of the product over given log-probs: its own graph and its own feeds, in float64. Rows are responses; a mask says
- * which of their tokens are targets.
+ * A loss of the product over given log-probs: its own graph and its own feeds, in float64. Rows are
+ * responses; a mask says which of their tokens are targets.
  */
 
 import type { Matrix } from '../../model/credit/matrix.ts';
@@ -25,8 +25,9 @@ export interface LossInput {
 }
 
 /**
- * What the references' losses are multiplied with to give ours: 1, but for `seq-mean-token-sum-norm`, which divides by the
- * longest response. Theirs is as wide as the matrix, ours begins with the first target, as rollouts do.
+ * What the references' losses are multiplied with to give ours: 1, but for `seq-mean-token-sum-norm`, which
+ * divides by the longest response. Theirs is as wide as the matrix, ours begins with the first target, as
+ * rollouts do.
  */
 export function widthFactor(mask: Matrix, aggregation: string): number {
   if (aggregation !== 'seq-mean-token-sum-norm') return 1;

@@ -1,6 +1,7 @@
 /**
- * The part of MLflow's REST interface that is used, in memory, as strict as the real one: names, sizes of requests, parameters that
- * do not change, and metrics that are kept once. Replies can be lost, and the server be away.
+ * The part of MLflow's REST interface that is used, in memory, as strict as the real one: names, sizes of
+ * requests, parameters that do not change, and metrics that are kept once. Replies can be lost, and the
+ * server be away.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +27,10 @@ export interface MlflowServer {
   /** Of requests that were answered or done, by path. */
   readonly asked: string[];
   readonly logins: Set<string>;
-  /** What happens to the next requests, in order: 503, 401, or done with the connection broken before the reply. */
+  /**
+   * What happens to the next requests, in order: 503, 401, or done with the connection broken before the
+   * reply.
+   */
   readonly mischief: ('busy' | 'denied' | 'lost')[];
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** A collector that takes spans by OTLP over HTTP (protocol buffers, by their published field numbers) and keeps them. */
+/**
+ * A collector that takes spans by OTLP over HTTP (protocol buffers, by their published field numbers) and
+ * keeps them.
+ */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';

@@ -1,6 +1,6 @@
 /**
- * Pareto selection as NSGA-II writes it down: every pair of points is compared. Slow, O(n^2), and plain enough to
- * be checked by eye; its result, order included, is what operators/sampling must give.
+ * Pareto selection as NSGA-II writes it down: every pair of points is compared. Slow, O(n^2), and plain
+ * enough to be checked by eye; its result, order included, is what operators/sampling must give.
  */
 import type { Point } from '../../operators/sampling/fronts.ts';
 import type { Crowded, ParetoVerdict } from '../../operators/sampling/pareto.ts';

@@ -1,6 +1,6 @@
 /**
- * What every policy engine keeps, wherever it computes. The weights are those of `TINY` policies, so that another way of
- * computing them can be asked whether an engine is right.
+ * What every policy engine keeps, wherever it computes. The weights are those of `TINY` policies, so that
+ * another way of computing them can be asked whether an engine is right.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Checkpoint, Generation, PolicyEngine } from '../../model/engine.ts';

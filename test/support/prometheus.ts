@@ -1,4 +1,7 @@
-/** Prometheus and its promtool, where they are installed (Debian has both in one package). A test without them says so in its title. */
+/**
+ * Prometheus and its promtool, where they are installed (Debian has both in one package). A test without them
+ * says so in its title.
+ */
 import { spawnSync } from 'node:child_process';
 import { test } from '@jest/globals';
 

@@ -1,7 +1,8 @@
 /**
  * A Python with the packages that a yardstick test compares with, if there is one.
  *
- * `MILLRACE_PYTHON` names the interpreter, else `python3` is tried. A test without it is skipped, and its title says why.
+ * `MILLRACE_PYTHON` names the interpreter, else `python3` is tried. A test without it is skipped, and its
+ * title says why.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from '@jest/globals';

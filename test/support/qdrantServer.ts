@@ -1,6 +1,6 @@
 /**
- * What Qdrant answers, by its documentation (REST, 1.10 and later), over vectors in memory. It keeps to the shapes of the requests that
- * are used here, and refuses others.
+ * What Qdrant answers, by its documentation (REST, 1.10 and later), over vectors in memory. It keeps to the
+ * shapes of the requests that are used here, and refuses others.
  */
 import { type ScriptedServer, type Seen, scriptedServer } from './scriptedServer.ts';
 

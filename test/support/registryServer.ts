@@ -1,4 +1,7 @@
-/** A schema registry on loopback: as much of Confluent's REST as Millrace asks, with answers as that server gives them. */
+/**
+ * A schema registry on loopback: as much of Confluent's REST as Millrace asks, with answers as that server
+ * gives them.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 
 export interface RegistryServer {

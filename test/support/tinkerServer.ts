@@ -1,9 +1,11 @@
 /**
- * A training service of the Tinker API in this process: real HTTP, and a second, slow writing of what such services do.
+ * A training service of the Tinker API in this process: real HTTP, and a second, slow writing of what such
+ * services do.
  *
- * Its policy is a table: the log-prob of a token after another is a row of a softmax. Losses, gradients and Adam are written
- * out in float64, token by token, so that a step can be checked against what our own losses say of the same table. How
- * services differ (reduction, numbers, dialects of "not yet" and "failed", results that are given once) is chosen.
+ * Its policy is a table: the log-prob of a token after another is a row of a softmax. Losses, gradients and
+ * Adam are written out in float64, token by token, so that a step can be checked against what our own losses
+ * say of the same table. How services differ (reduction, numbers, dialects of "not yet" and "failed", results
+ * that are given once) is chosen.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

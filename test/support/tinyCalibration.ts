@@ -1,9 +1,10 @@
 /**
- * A whole calibrate job in a folder, small enough to run in a moment: single-digit sums, a scripted policy that
- * searches too much and is sometimes wrong, a trainer whose weights are a digest, and the real embedded log.
+ * A whole calibrate job in a folder, small enough to run in a moment: single-digit sums, a scripted policy
+ * that searches too much and is sometimes wrong, a trainer whose weights are a digest, and the real embedded
+ * log.
  *
- * What the policy says follows from its version, the question and its draws, never from timing; `timing` seeds
- * the order in which things are finished.
+ * What the policy says follows from its version, the question and its draws, never from timing; `timing`
+ * seeds the order in which things are finished.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -301,7 +302,10 @@ export async function oneLife(
   }
 }
 
-/** Lets the file operations end that were under way at the kill: a process that is really killed has none left. */
+/**
+ * Lets the file operations end that were under way at the kill: a process that is really killed has none
+ * left.
+ */
 async function stillness(): Promise<void> {
   for (let quiet = 0; quiet < 20; quiet++) {
     await new Promise((resolve) => setImmediate(resolve));

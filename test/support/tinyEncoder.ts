@@ -1,6 +1,6 @@
 /**
- * A random encoder of a few thousand numbers in a Hugging Face folder: a BERT with WordPiece, or an XLM-RoBERTa with unigrams. The
- * same on every machine (keyed draws).
+ * A random encoder of a few thousand numbers in a Hugging Face folder: a BERT with WordPiece, or an
+ * XLM-RoBERTa with unigrams. The same on every machine (keyed draws).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The jobs of Tool-Light and Tool-Star in a moment: single-digit sums, a scripted policy, a trainer of digests. */
+/**
+ * The jobs of Tool-Light and Tool-Star in a moment: single-digit sums, a scripted policy, a trainer of
+ * digests.
+ */
 
 import { draws } from '../../base/draws.ts';
 import { type Method, trainPolicy } from '../../jobs/method.ts';
@@ -100,7 +103,10 @@ export async function whole<Settings>(
   return readRun(options.folder);
 }
 
-/** Starts a job again and again, each time to be killed at some commit, until it ends; gives the number of starts. */
+/**
+ * Starts a job again and again, each time to be killed at some commit, until it ends; gives the number of
+ * starts.
+ */
 export async function killedUntilDone<Settings>(
   job: TinyJob<Settings>,
   options: TinyPreferences<Settings>,

@@ -1,4 +1,7 @@
-/** A run of the tiny calibration as the command line leaves one: a folder with its log, its files and `run.json`. */
+/**
+ * A run of the tiny calibration as the command line leaves one: a folder with its log, its files and
+ * `run.json`.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RunRecord, writeRunRecord } from '../../cli/runRecord.ts';

@@ -1,6 +1,6 @@
 /**
- * A server of vLLM's shape whose weights are a number: what it says of a token is a formula of that number and of the token, so
- * that a test knows what is right. It does what a test tells it to do wrong.
+ * A server of vLLM's shape whose weights are a number: what it says of a token is a formula of that number
+ * and of the token, so that a test knows what is right. It does what a test tells it to do wrong.
  */
 import type { ServerResponse } from 'node:http';
 import { answer, type ScriptedServer, type Seen, scriptedServer } from './scriptedServer.ts';

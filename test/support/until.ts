@@ -1,4 +1,7 @@
-/** Waits for what the test cannot hear of: what another process does, or a socket, or a file. The limit of the test ends it. */
+/**
+ * Waits for what the test cannot hear of: what another process does, or a socket, or a file. The limit of the
+ * test ends it.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 
 type Truthy<Seen> = Exclude<Seen, false | null | undefined>;

@@ -1,4 +1,6 @@
-/** An encoder whose vectors count the words of a small vocabulary: texts that share words are near each other. */
+/**
+ * An encoder whose vectors count the words of a small vocabulary: texts that share words are near each other.
+ */
 import type { TextEncoder } from '../../model/encoder/encoder.ts';
 
 export interface WordEncoder extends TextEncoder {

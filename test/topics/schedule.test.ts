@@ -1,6 +1,6 @@
 /**
- * The laws of the schedule, over rounds, sizes and lags drawn at random. What each record comes to under them is in the
- * tests of those who ask (plan, gate, batch, paretoSample, …).
+ * The laws of the schedule, over rounds, sizes and lags drawn at random. What each record comes to under them
+ * is in the tests of those who ask (plan, gate, batch, paretoSample, …).
  */
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';

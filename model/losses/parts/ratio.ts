@@ -1,6 +1,6 @@
 /**
- * What the losses share that bound a ratio r between the policy that is trained and the one that sampled: the bounds
- * 1 - clipLow and 1 + clipHigh as scalar inputs, their feeds, and when a token counts as clipped.
+ * What the losses share that bound a ratio r between the policy that is trained and the one that sampled: the
+ * bounds 1 - clipLow and 1 + clipHigh as scalar inputs, their feeds, and when a token counts as clipped.
  */
 import type { Graph, Value } from '../../graph/graph.ts';
 import type { Feeds } from '../../runtime/session.ts';
@@ -22,7 +22,10 @@ export interface RatioBounds {
   readonly ratioMax: Value;
 }
 
-/** The parts of a definition that are the same for all losses over rollouts with the settings of `termSettings`. */
+/**
+ * The parts of a definition that are the same for all losses over rollouts with the settings of
+ * `termSettings`.
+ */
 export const overRollouts = {
   data: 'rollouts',
   reference: (settings: TermSettings) => termsOf(settings).kl !== null,

@@ -1,6 +1,6 @@
 /**
- * What the losses over rollouts share: their feeds, and what they report of the ratio between the policy that is trained and
- * the one that sampled.
+ * What the losses over rollouts share: their feeds, and what they report of the ratio between the policy that
+ * is trained and the one that sampled.
  */
 import type { Graph, Value } from '../../graph/graph.ts';
 import type { Feeds } from '../../runtime/session.ts';

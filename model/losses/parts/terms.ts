@@ -1,8 +1,8 @@
 /**
  * What may be added to a loss over rollouts: a divergence from a reference policy, and a reward for entropy.
  *
- * Both are sums over the target tokens with the weights of the aggregation alone, so importance weights do not touch
- * them and micro-batches add up (ARPO reference §7.2, §7.5).
+ * Both are sums over the target tokens with the weights of the aggregation alone, so importance weights do
+ * not touch them and micro-batches add up (ARPO reference §7.2, §7.5).
  */
 import { z } from 'zod';
 import type { Value } from '../../graph/graph.ts';
@@ -40,7 +40,10 @@ export interface TermSettings {
   readonly entropyCoefficient: number;
 }
 
-/** Estimate per token, d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = e^-d + d - 1 (at most 10). */
+/**
+ * Estimate per token, d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = e^-d + d - 1 (at most
+ * 10).
+ */
 export type KlEstimate = 'k1' | 'abs' | 'k2' | 'k3';
 
 /** The terms that are there; each makes another graph. */
@@ -74,8 +77,8 @@ export function termFeeds(
 const K3_MAX = 10;
 
 /**
- * Estimate of KL(policy, reference) per token [M], with d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2 / 2,
- * k3 = e^-d + d - 1, at most 10. Its gradient is that of the estimate itself.
+ * Estimate of KL(policy, reference) per token [M], with d = logProb - refLogProb: k1 = d, abs = |d|, k2 = d^2
+ * / 2, k3 = e^-d + d - 1, at most 10. Its gradient is that of the estimate itself.
  */
 export function klPerToken(kind: KlEstimate, logProbs: Value, refLogProbs: Value): Value {
   const { graph, shape } = logProbs;

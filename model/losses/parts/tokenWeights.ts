@@ -1,15 +1,15 @@
 /**
  * How token losses add up to one number, as a weight for every target token of a batch.
  *
- * The loss of a batch is sum(weight * token loss) over its target tokens, so it may be computed in micro-batches.
- * Formulas as in verl's `agg_loss`; a sequence without targets counts as a sequence and adds nothing. Rounds of one folded
- * rollout are sequences of their own and count as one.
+ * The loss of a batch is sum(weight * token loss) over its target tokens, so it may be computed in
+ * micro-batches. Formulas as in verl's `agg_loss`; a sequence without targets counts as a sequence and adds
+ * nothing. Rounds of one folded rollout are sequences of their own and count as one.
  */
 import { z } from 'zod';
 
 /**
- * The setting: a mean over all tokens, or a mean over sequences of their tokens' mean, sum, or sum over the longest
- * response.
+ * The setting: a mean over all tokens, or a mean over sequences of their tokens' mean, sum, or sum over the
+ * longest response.
  */
 export const aggregation = z.enum([
   'token-mean',

@@ -1,9 +1,10 @@
 /**
  * SGLang: token ids through `/generate`, LoRA adapters and all weights from a folder while it runs.
  *
- * Tokens are read from `meta_info.output_token_logprobs`, which holds every sampled one, the one that ended the text too.
- * Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at the model's own end token,
- * which such requests name anyway. `meta_info.weight_version` says which weights the server had when it answered.
+ * Tokens are read from `meta_info.output_token_logprobs`, which holds every sampled one, the one that ended
+ * the text too. Its `ignore_eos` would ignore the stop tokens too, so a request with stop tokens also ends at
+ * the model's own end token, which such requests name anyway. `meta_info.weight_version` says which weights
+ * the server had when it answered.
  */
 import { adaptersBelow } from '../adapterRoutes.ts';
 import {
@@ -38,7 +39,9 @@ interface ServerArguments {
   readonly device?: string | null;
 }
 
-/** The wire of SGLang. It refuses a repetition penalty, under which its log-probs are not the policy's own. */
+/**
+ * The wire of SGLang. It refuses a repetition penalty, under which its log-probs are not the policy's own.
+ */
 export const sglang: ServerWire = {
   name: 'SGLang',
   refused: ({ repetitionPenalty = 1 }) =>

@@ -1,14 +1,16 @@
 /**
  * vLLM: token ids through `/v1/completions`, LoRA adapters and all weights from a folder while it runs.
  *
- * All weights go by its development routes (`VLLM_SERVER_DEV_MODE=1`), which no key protects: `/collective_rpc` runs the
- * worker's `reload_weights`, `/update_weight_version` labels what was loaded. A server that was restarted has the label of
- * its start; completions do not carry it, so it is asked for beside them (`/weight_info`).
+ * All weights go by its development routes (`VLLM_SERVER_DEV_MODE=1`), which no key protects:
+ * `/collective_rpc` runs the worker's `reload_weights`, `/update_weight_version` labels what was loaded. A
+ * server that was restarted has the label of its start; completions do not carry it, so it is asked for
+ * beside them (`/weight_info`).
  *
- * - `ignore_eos` with all stop tokens as `stop_token_ids`: generation ends where the request says and nowhere else. The
- *   token that ended it is in `token_ids` although it is not in the text.
+ * - `ignore_eos` with all stop tokens as `stop_token_ids`: generation ends where the request says and nowhere
+ *   else. The token that ended it is in `token_ids` although it is not in the text.
  * - Every sampling parameter is sent: vLLM takes what is left out from the model's `generation_config.json`.
- * - Stop texts are found in decoded text, special tokens included; the token that completes one is the last of `token_ids`.
+ * - Stop texts are found in decoded text, special tokens included; the token that completes one is the last
+ *   of `token_ids`.
  * - `cache_salt` keeps the prefix caches of different weights apart.
  * - Top log-probs are keyed by the token's text, under which different tokens fall together, unless
  *   `return_tokens_as_token_ids` is set.
@@ -160,7 +162,8 @@ export const vllm: ServerWire = {
       read: (body) => (body as { weight_version?: string } | null)?.weight_version ?? null,
     },
     needs: 'VLLM_SERVER_DEV_MODE=1',
-    // Its processor kernels keep a packed copy of the head, which reload_weights does not renew where it is the embeddings (0.32).
+    // Its processor kernels keep a packed copy of the head, which reload_weights does not renew where it is
+    // the embeddings (0.32).
     refused: ({ tied }, { device }) =>
       tied && device === 'cpu'
         ? 'vLLM on a CPU keeps the old output head when weights with tied embeddings are reloaded: publish adapters (engine.publish=adapter, trainer.adapterRank=16, trainer.adapterAs=adapter), or use a GPU or SGLang'

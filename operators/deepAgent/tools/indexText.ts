@@ -13,7 +13,10 @@ export function apiText(raw: RawApi): string {
   ].join(', ');
 }
 
-/** ToolHop and RestBench, and libraries of one's own: name, description and the schema of the parameters, a line each. */
+/**
+ * ToolHop and RestBench, and libraries of one's own: name, description and the schema of the parameters, a
+ * line each.
+ */
 export function functionText({ name, description, parameters }: ToolDoc): string {
   return `${name}\nDescription: ${description}\nParameters: ${pythonJson(parameters)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A call as a policy writes it, `{"name": …, "arguments": {…}}`, and whether it fits the function's schema (DeepAgent §1.6). The
- * messages are our own and stable: a policy reads them, and a record keeps them.
+ * A call as a policy writes it, `{"name": …, "arguments": {…}}`, and whether it fits the function's schema
+ * (DeepAgent §1.6). The messages are our own and stable: a policy reads them, and a record keeps them.
  */
 import { z } from 'zod';
 import type { EpisodeMode } from '../episode.ts';
@@ -51,7 +51,10 @@ function fault(name: string | null, given: Arguments, why: string): ReadCall {
   return { name, arguments: given, fault: why };
 }
 
-/** Against the schema of the function; null = they fit. A schema that cannot be read asks for its required arguments only. */
+/**
+ * Against the schema of the function; null = they fit. A schema that cannot be read asks for its required
+ * arguments only.
+ */
 export function argumentFault(
   { name, parameters }: Pick<ToolDoc, 'name' | 'parameters'>,
   given: Arguments,

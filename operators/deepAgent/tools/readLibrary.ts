@@ -1,6 +1,6 @@
 /**
- * A library of tools as a file: JSON Lines, an OpenAI function a line, bare or as `{"type": "function", "function": {…}}`. The first
- * line that is none stops the reading, with its file, line and field.
+ * A library of tools as a file: JSON Lines, an OpenAI function a line, bare or as `{"type": "function",
+ * "function": {…}}`. The first line that is none stops the reading, with its file, line and field.
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';

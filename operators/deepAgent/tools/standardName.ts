@@ -1,6 +1,6 @@
 /**
- * Names of tools as functions may be called (DeepAgent §1.5, ToolBench's conversion). A caret is kept: the released pattern lists
- * it among what may stand in a name.
+ * Names of tools as functions may be called (DeepAgent §1.5, ToolBench's conversion). A caret is kept: the
+ * released pattern lists it among what may stand in a name.
  */
 import { codePoints } from '../../text/characters.ts';
 

@@ -21,15 +21,19 @@ export interface NativeChat {
   readonly tokenizer: Tokenizer;
   /** What the template writes before the policy goes on: `<|im_start|>assistant\n`. */
   readonly opening: string;
-  /** Where a conversation that grows call by call differs from what the template makes of the whole, in words. */
+  /**
+   * Where a conversation that grows call by call differs from what the template makes of the whole, in words.
+   */
   readonly notes: readonly string[];
   /** System prompt, tools and question. The question is text from outside. */
   prompt(question: string): Int32Array;
-  /** What follows a turn of calls: its results, up to where the policy goes on. Outputs are text from outside. */
+  /**
+   * What follows a turn of calls: its results, up to where the policy goes on. Outputs are text from outside.
+   */
   results(outputs: readonly string[]): Int32Array;
   /**
-   * The whole conversation as the template writes it, in order. The policy's segments end with the token that ends its turn;
-   * `open` = the policy is to go on behind the last result.
+   * The whole conversation as the template writes it, in order. The policy's segments end with the token that
+   * ends its turn; `open` = the policy is to go on behind the last result.
    */
   conversation(question: string, turns: readonly ChatTurn[], open: boolean): readonly ChatSegment[];
 }

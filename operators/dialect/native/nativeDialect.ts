@@ -1,13 +1,15 @@
 /**
- * The model's own function calling, through its chat template: tools as JSON schemas, calls as JSON, results in messages of
- * role `tool`. A turn may hold several calls; they are run in order.
+ * The model's own function calling, through its chat template: tools as JSON schemas, calls as JSON, results
+ * in messages of role `tool`. A turn may hold several calls; they are run in order.
  *
- * A response becomes a trajectory in the papers' tags, which all that reads responses knows: thinking stays as it is, each
- * call stands in its tool's tag with its result behind it, and what the last turn says is the answer. The policy's own words
- * stay; tags in them that are not its thinking are broken, since here they mean nothing.
+ * A response becomes a trajectory in the papers' tags, which all that reads responses knows: thinking stays
+ * as it is, each call stands in its tool's tag with its result behind it, and what the last turn says is the
+ * answer. The policy's own words stay; tags in them that are not its thinking are broken, since here they
+ * mean nothing.
  *
- * A call that cannot be made (no JSON, no such tool, a missing argument) stands as `<tool_call>…</tool_call>` and is a fault of
- * form. `faults` says what else: `answered` = the policy is told what is wrong and goes on, `ends` = the rollout ends.
+ * A call that cannot be made (no JSON, no such tool, a missing argument) stands as `<tool_call>…</tool_call>`
+ * and is a fault of form. `faults` says what else: `answered` = the policy is told what is wrong and goes on,
+ * `ends` = the rollout ends.
  */
 
 import type { TrainSequence } from '../../../model/index.ts';
@@ -155,8 +157,8 @@ function answered(said: string): string {
 }
 
 /**
- * The first fault of a trajectory of this dialect: a call that could not be made, or what `formatFault` finds, but that
- * a response need not think.
+ * The first fault of a trajectory of this dialect: a call that could not be made, or what `formatFault`
+ * finds, but that a response need not think.
  */
 function nativeFault(
   trajectory: string,

@@ -1,6 +1,6 @@
 /**
- * Calls as a policy with function calling writes them: a name and arguments as JSON. A tool takes one text, or, where its
- * schema has more than one argument or another kind, the arguments as JSON.
+ * Calls as a policy with function calling writes them: a name and arguments as JSON. A tool takes one text,
+ * or, where its schema has more than one argument or another kind, the arguments as JSON.
  */
 import { jsonIn } from '../../../base/text/index.ts';
 import type { Tool, ToolParameters } from '../../tools/tool.ts';

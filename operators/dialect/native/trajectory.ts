@@ -9,8 +9,8 @@ export interface ChatTurns {
 }
 
 /**
- * A turn ends with the result of its call, with a call that was not answered, or with the answer; a text that was cut off
- * has a `rest`. A result without a call before it is left out.
+ * A turn ends with the result of its call, with a call that was not answered, or with the answer; a text that
+ * was cut off has a `rest`. A result without a call before it is left out.
  */
 export function turnsOf(trajectory: string, tools: readonly string[]): ChatTurns {
   const turns: ChatTurn[] = [];

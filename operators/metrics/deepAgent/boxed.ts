@@ -1,7 +1,7 @@
 /**
- * The final answer as DeepAgent's evaluation takes it (§4.3), in its two forms. `whole` (questions of knowledge and mathematics):
- * from the first `\boxed{` to the last brace of the output. `last` (ToolHop): from the last `\boxed{` to the first brace behind
- * it. Where there is no box, what stands behind `ANSWER:`.
+ * The final answer as DeepAgent's evaluation takes it (§4.3), in its two forms. `whole` (questions of
+ * knowledge and mathematics): from the first `\boxed{` to the last brace of the output. `last` (ToolHop):
+ * from the last `\boxed{` to the first brace behind it. Where there is no box, what stands behind `ANSWER:`.
  *
  * Both misread what nests or comes twice; `lastBoxed` (base/text/boxed.ts) is the reading that counts braces.
  */

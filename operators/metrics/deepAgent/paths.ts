@@ -1,6 +1,6 @@
 /**
- * Success and path of DeepAgent's benchmarks, as far as no judge decides them (§4.3), each from the recorded calls of one
- * episode. ToolBench has its path alone: its success is a judge's.
+ * Success and path of DeepAgent's benchmarks, as far as no judge decides them (§4.3), each from the recorded
+ * calls of one episode. ToolBench has its path alone: its success is a judge's.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type GoldCall, subgoalPattern } from '../../rewards/toolPo/callCredit.ts';
@@ -11,7 +11,10 @@ type Calls = readonly Pick<RecordedCall, 'name' | 'arguments' | 'response'>[];
 type Named = readonly Pick<RecordedCall, 'name'>[];
 type Answered = readonly Pick<RecordedCall, 'response'>[];
 
-/** ToolBench's path: share of the gold functions that were called. Names as the tools have them (`functionName`). */
+/**
+ * ToolBench's path: share of the gold functions that were called. Names as the tools have them
+ * (`functionName`).
+ */
 export function toolBenchPath(calls: Named, gold: readonly string[]): number {
   const called = new Set(calls.map(({ name }) => name));
   return shareOf([...new Set(gold)], (name) => called.has(name));

@@ -1,9 +1,11 @@
 /**
- * Which tool calls of an episode were right (DeepAgent §3.3, C). The method does not say what right is; here it is decided
- * without a model:
+ * Which tool calls of an episode were right (DeepAgent §3.3, C). The method does not say what right is; here
+ * it is decided without a model:
  *
- * 1. the call can be read, the tool was offered, the arguments fit its schema, and the tool did not answer with an error;
- * 2. where the question has gold, the call must also bring something of it that no call before it has brought.
+ * 1. the call can be read, the tool was offered, the arguments fit its schema, and the tool did not answer
+ *    with an error;
+ * 2. where the question has gold, the call must also bring something of it that no call before it has
+ *    brought.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { EpisodeCall } from '../../deepAgent/episode.ts';
@@ -52,7 +54,10 @@ function brokenRule({ name, arguments: given, ok, offered, fault, response }: Cr
   return ok && !isErrorResponse(response) ? null : 'failed';
 }
 
-/** Whether a call brings something of the gold that was not there yet; it is asked of each call once, in order. */
+/**
+ * Whether a call brings something of the gold that was not there yet; it is asked of each call once, in
+ * order.
+ */
 function goldOf(gold: CallGold): (call: CreditedCall) => boolean {
   switch (gold.kind) {
     case 'tools':

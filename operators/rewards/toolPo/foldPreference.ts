@@ -1,10 +1,11 @@
 /**
- * Whether folding paid (DeepAgent §3.3): a rollout that folded its memory against those of its group that did not.
+ * Whether folding paid (DeepAgent §3.3): a rollout that folded its memory against those of its group that did
+ * not.
  *
  *     S = (L_direct - L_fold) / (L_direct + L_fold)    between -1 and 1, above 0 where the folded one is shorter
  *
- * L is the number of tokens that the policy wrote, in all contexts together. L_direct is the mean over the group's rollouts
- * without a fold.
+ * L is the number of tokens that the policy wrote, in all contexts together. L_direct is the mean over the
+ * group's rollouts without a fold.
  */
 
 /** What is compared of a rollout. */
@@ -21,7 +22,10 @@ export function foldPreference(direct: number, fold: number): number {
   return direct + fold === 0 ? 0 : (direct - fold) / (direct + fold);
 }
 
-/** S of each rollout of a group: 0 for one without a fold, and where there is none without a fold to compare with. */
+/**
+ * S of each rollout of a group: 0 for one without a fold, and where there is none without a fold to compare
+ * with.
+ */
 export function foldPreferences(group: readonly FoldedLength[]): number[] {
   const direct = group.filter(({ folds, failed }) => folds === 0 && !failed);
   if (direct.length === 0) return group.map(() => 0);

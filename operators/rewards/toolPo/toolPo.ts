@@ -4,8 +4,8 @@
  *     R_success = the score of the reward that says how right a response is
  *     R_action  = callWeight · Σ C(call) + foldWeight · S(rollout)
  *
- * The score is R_success; R_action is the part `action`, from which the advantage `toolpo` makes a second one for the tokens of
- * actions (model/credit/toolPo.ts).
+ * The score is R_success; R_action is the part `action`, from which the advantage `toolpo` makes a second one
+ * for the tokens of actions (model/credit/toolPo.ts).
  */
 import type { Question, Reward, Rollout } from '../../../topics/index.ts';
 import { episodeOf } from '../../deepAgent/episode.ts';
@@ -15,8 +15,8 @@ import { type CallGold, type CallVerdict, type CreditedCall, callVerdicts } from
 import { foldPreferences } from './foldPreference.ts';
 
 /**
- * What ΣC counts: `sum` every right call, as the method has it; `mean` divides by the number of calls, so that more calls
- * are worth no more; `distinct` counts a tool once, however often it is called rightly.
+ * What ΣC counts: `sum` every right call, as the method has it; `mean` divides by the number of calls, so
+ * that more calls are worth no more; `distinct` counts a tool once, however often it is called rightly.
  */
 export type CallCredit = 'sum' | 'mean' | 'distinct';
 
@@ -35,8 +35,8 @@ export interface ToolPoOptions {
 }
 
 /**
- * Parts: those of `success`, `calls` (ΣC), `fold` (S), `action` (R_action), and, to look at, how many calls were `attempted`
- * and how many of them were `right`.
+ * Parts: those of `success`, `calls` (ΣC), `fold` (S), `action` (R_action), and, to look at, how many calls
+ * were `attempted` and how many of them were `right`.
  */
 export function toolPo(options: ToolPoOptions = {}): RewardFunction {
   const { success = accuracy(), gold = () => null, credit = 'sum' } = options;

@@ -1,8 +1,9 @@
 /**
- * Asking the outside for something once: what is kept is not asked again, and what is being asked already is waited for.
+ * Asking the outside for something once: what is kept is not asked again, and what is being asked already is
+ * waited for.
  *
- * Holds true: rollouts that ask alike at the same time make one request, and share what comes of it. Failures are not kept: the
- * next call asks again.
+ * Holds true: rollouts that ask alike at the same time make one request, and share what comes of it. Failures
+ * are not kept: the next call asks again.
  */
 import type { CachePlace, ToolCache } from './toolCache.ts';
 

@@ -1,8 +1,8 @@
 /**
  * The form in which the papers release their search caches: one JSON object, query → result text.
  *
- * What is imported becomes `result` entries, which a search answers with first; what is exported is these, and the results of
- * providers as the plain text that a policy read.
+ * What is imported becomes `result` entries, which a search answers with first; what is exported is these,
+ * and the results of providers as the plain text that a policy read.
  */
 import { MillraceError } from '../../../base/index.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
@@ -21,7 +21,10 @@ export interface Imported {
 /** Entries that are written at once. */
 const BATCH = 1000;
 
-/** Puts the queries of a released cache into `cache`. Fails with code `USAGE` on another form; `file` is what it is called. */
+/**
+ * Puts the queries of a released cache into `cache`. Fails with code `USAGE` on another form; `file` is what
+ * it is called.
+ */
 export async function importReleased(
   text: string,
   cache: ToolCache,
@@ -66,7 +69,10 @@ function notReleased(file: string, why: string): MillraceError {
   );
 }
 
-/** The searches of `cache` in the released form, sorted by query. An imported text counts before a provider's results, new before old. */
+/**
+ * The searches of `cache` in the released form, sorted by query. An imported text counts before a provider's
+ * results, new before old.
+ */
 export function exportReleased(cache: ToolCache, options: PagesOptions): string {
   const newest = new Map<
     string,

@@ -1,9 +1,10 @@
 /**
- * What tools brought in from outside, kept on disk for all runs: results of searches, pages, summaries, outputs of pure tools.
+ * What tools brought in from outside, kept on disk for all runs: results of searches, pages, summaries,
+ * outputs of pure tools.
  *
- * An entry is known by its kind, its scope (whatever else decides what it says: provider, region, model) and its key. Queries
- * are compared in their normal form (`searchCacheKey`), everything else as it is. A replay never looks here: it answers from the
- * run's own record.
+ * An entry is known by its kind, its scope (whatever else decides what it says: provider, region, model) and
+ * its key. Queries are compared in their normal form (`searchCacheKey`), everything else as it is. A replay
+ * never looks here: it answers from the run's own record.
  */
 
 import { createHash } from 'node:crypto';
@@ -13,7 +14,10 @@ import { type Clock, withoutSecrets } from '../../../base/index.ts';
 import { openCheckedFile } from '../../../base/lmdb/index.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
 
-/** What is kept: results of providers, finished result texts (the form that the papers release), pages, summaries, pure tools' outputs. */
+/**
+ * What is kept: results of providers, finished result texts (the form that the papers release), pages,
+ * summaries, pure tools' outputs.
+ */
 export const cacheKinds = ['search', 'result', 'page', 'summary', 'tool'] as const;
 /** One of `cacheKinds`. */
 export type CacheKind = (typeof cacheKinds)[number];

@@ -1,8 +1,10 @@
 /**
- * One server of the Model Context Protocol, by the official SDK: a process (stdio) or an address (streamable HTTP).
+ * One server of the Model Context Protocol, by the official SDK: a process (stdio) or an address (streamable
+ * HTTP).
  *
- * Holds true: it is started by the first request and again when it has ended; a call that a server's death cut off is made once more,
- * on a new one; what a server says is text from outside, and every wait has an end.
+ * Holds true: it is started by the first request and again when it has ended; a call that a server's death
+ * cut off is made once more, on a new one; what a server says is text from outside, and every wait has an
+ * end.
  */
 import {
   type CallToolResult,
@@ -96,7 +98,10 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
     return open;
   }
 
-  /** Made once more where the server ended under it. Of several calls that it cut off, the first opens the new one for all. */
+  /**
+   * Made once more where the server ended under it. Of several calls that it cut off, the first opens the new
+   * one for all.
+   */
   async function asked<Result>(ask: (client: Client) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const opened = client();

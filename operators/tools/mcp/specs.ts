@@ -1,7 +1,8 @@
 /**
- * What an MCP server says of its tools, as a policy may be told of it. It is text from outside that goes into every prompt: names must be
- * such as a tag can have, sentences are cut to one line without anything that opens a tag or a message, schemas are plain and
- * bounded. What cannot be made so is refused by name, and can be left out by the list of tools that are wanted.
+ * What an MCP server says of its tools, as a policy may be told of it. It is text from outside that goes into
+ * every prompt: names must be such as a tag can have, sentences are cut to one line without anything that
+ * opens a tag or a message, schemas are plain and bounded. What cannot be made so is refused by name, and can
+ * be left out by the list of tools that are wanted.
  */
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { z } from 'zod';

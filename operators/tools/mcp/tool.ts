@@ -1,4 +1,7 @@
-/** A tool of an MCP server as a tool of a job: what the policy wrote becomes arguments, what the server gives becomes text. */
+/**
+ * A tool of an MCP server as a tool of a job: what the policy wrote becomes arguments, what the server gives
+ * becomes text.
+ */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { hasCode, messageOf, outsideText } from '../../../base/index.ts';
 import { jsonIn } from '../../../base/text/index.ts';

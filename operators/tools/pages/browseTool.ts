@@ -1,6 +1,6 @@
 /**
- * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it on the policy's question (the
- * browser agent of the papers).
+ * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it on the
+ * policy's question (the browser agent of the papers).
  */
 import { strip } from '../../text/characters.ts';
 import { outputText } from '../outputText.ts';

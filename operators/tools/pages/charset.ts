@@ -1,6 +1,7 @@
 /**
- * Bytes of a page as text, in the encoding that it says: a byte order mark, then what the server says, then what the page says
- * in its first kilobyte, then UTF-8 where the bytes are that, and Windows-1252 otherwise, as browsers have it.
+ * Bytes of a page as text, in the encoding that it says: a byte order mark, then what the server says, then
+ * what the page says in its first kilobyte, then UTF-8 where the bytes are that, and Windows-1252 otherwise,
+ * as browsers have it.
  */
 
 const SNIFFED = 1024;

@@ -1,6 +1,7 @@
 /**
- * HTML to readable text: what a reader's view would show, by Mozilla's Readability; everything that can be seen where a page has no
- * main text, or where that is asked for (the papers take it all). Runs in a worker thread (pageWorker.ts).
+ * HTML to readable text: what a reader's view would show, by Mozilla's Readability; everything that can be
+ * seen where a page has no main text, or where that is asked for (the papers take it all). Runs in a worker
+ * thread (pageWorker.ts).
  */
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
@@ -16,7 +17,10 @@ const BLOCKS = new Set(
 );
 /** A main text that is shorter is none: lists, forms and tables are not what Readability looks for. */
 const MAIN_MIN = 200;
-/** Readability takes time out of proportion to larger pages, which are lists and manuals: all of them is their text. */
+/**
+ * Readability takes time out of proportion to larger pages, which are lists and manuals: all of them is their
+ * text.
+ */
 const ELEMENTS_MAX = 40_000;
 
 export function htmlText(html: string, extract: Extract): ParsedPage {
@@ -53,7 +57,10 @@ interface TreeNode {
 const ELEMENT = 1;
 const TEXT = 3;
 
-/** The text of a tree: blocks on lines of their own, cells and items set off, white space as it is read. Any depth. */
+/**
+ * The text of a tree: blocks on lines of their own, cells and items set off, white space as it is read. Any
+ * depth.
+ */
 function visibleText(root: TreeNode | null): string {
   if (root === null) return '';
   const pieces: string[] = [];

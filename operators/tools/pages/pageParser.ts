@@ -1,8 +1,8 @@
 /**
  * Makes text of pages in worker threads.
  *
- * Holds true: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended, and the next page gets a
- * new one. So the worst that a page can do is to fail.
+ * Holds true: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended,
+ * and the next page gets a new one. So the worst that a page can do is to fail.
  */
 import {
   hasCode,
@@ -17,7 +17,10 @@ import {
 } from '../../../base/index.ts';
 import type { PageFormat } from './pageReader.ts';
 
-/** What of an HTML page is taken: the text that a reader's view would show, or all that can be seen (the papers'). */
+/**
+ * What of an HTML page is taken: the text that a reader's view would show, or all that can be seen (the
+ * papers').
+ */
 export const extracts = ['readable', 'visible'] as const;
 /** One of `extracts`. */
 export type Extract = (typeof extracts)[number];

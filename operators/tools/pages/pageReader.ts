@@ -1,9 +1,10 @@
 /**
  * Reads pages of the web: a URL to readable text, kept for all runs.
  *
- * Holds true: no request goes to an address that is not public, unless that is allowed, redirects and names that change their
- * address included; a site's robots.txt is kept to, where that is asked for; bytes, time and text are bounded; what cannot be read
- * is data. What a page says is hostile text, and comes back without what no reader sees (`webText`).
+ * Holds true: no request goes to an address that is not public, unless that is allowed, redirects and names
+ * that change their address included; a site's robots.txt is kept to, where that is asked for; bytes, time
+ * and text are bounded; what cannot be read is data. What a page says is hostile text, and comes back without
+ * what no reader sees (`webText`).
  */
 import { raceAbort } from '../../../base/index.ts';
 import type { AskOnce } from '../cache/askOnce.ts';

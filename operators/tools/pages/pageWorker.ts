@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that makes text of pages (pageParser.ts): whatever a page does to a parser, it does it here, where time and
- * memory are bounded and the event loop of the run is not held up.
+ * Entry of the thread that makes text of pages (pageParser.ts): whatever a page does to a parser, it does it
+ * here, where time and memory are bounded and the event loop of the run is not held up.
  */
 import { serve } from '../../../base/index.ts';
 import { decodePage } from './charset.ts';

@@ -1,4 +1,7 @@
-/** The text of a PDF file, page by page, by Mozilla's pdf.js (as unpdf packs it). Runs in a worker thread (pageWorker.ts). */
+/**
+ * The text of a PDF file, page by page, by Mozilla's pdf.js (as unpdf packs it). Runs in a worker thread
+ * (pageWorker.ts).
+ */
 import { extractText, getDocumentProxy, getMeta } from 'unpdf';
 import type { ParsedPage } from './pageParser.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Pages by a reader service of Jina's form: `GET <service>/<url>` with `Accept: application/json` gives `data.title` and
- * `data.content`. For pages that only a browser can show, and for sites that refuse us.
+ * Pages by a reader service of Jina's form: `GET <service>/<url>` with `Accept: application/json` gives
+ * `data.title` and `data.content`. For pages that only a browser can show, and for sites that refuse us.
  */
 import { lookup } from 'node:dns/promises';
 import {

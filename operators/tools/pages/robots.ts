@@ -1,6 +1,7 @@
 /**
- * What a site's robots.txt allows (RFC 9309): the rules of the group that names us, else of `*`; the longest rule that matches a
- * path decides, and a tie allows. Linear in the file; a rule is matched in the product of its length, which is bounded, and the path's.
+ * What a site's robots.txt allows (RFC 9309): the rules of the group that names us, else of `*`; the longest
+ * rule that matches a path decides, and a tie allows. Linear in the file; a rule is matched in the product of
+ * its length, which is bounded, and the path's.
  */
 
 /** One rule, with `*` and a `$` at its end as the file has them. */

@@ -1,10 +1,13 @@
 /**
- * Lines from a process that may be hostile: none is longer than was said, whatever comes. What is longer, and all after it, is
- * not read.
+ * Lines from a process that may be hostile: none is longer than was said, whatever comes. What is longer, and
+ * all after it, is not read.
  */
 import type { Readable } from 'node:stream';
 
-/** Calls `heard` with each line as it comes, and with null, once and for all, where one is longer than `lengthMax`. */
+/**
+ * Calls `heard` with each line as it comes, and with null, once and for all, where one is longer than
+ * `lengthMax`.
+ */
 export function readLines(
   stream: Readable,
   lengthMax: number,

@@ -1,10 +1,11 @@
 /**
  * How the sandbox process is started: Node's own limits always, the kernel's where it grants them.
  *
- * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the
- * `ws` folder that pyodide imports, the packages that it is given and the sandbox's own scripts (no writes, processes, workers, addons);
- * no code from strings, no modules but files. Where the kernel allows it, a network namespace with no interface in it, no
- * capabilities, no new privileges, and death together with the parent.
+ * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the `ws`
+ * folder that pyodide imports, the packages that it is given and the sandbox's own scripts (no writes,
+ * processes, workers, addons); no code from strings, no modules but files. Where the kernel allows it, a
+ * network namespace with no interface in it, no capabilities, no new privileges, and death together with the
+ * parent.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -79,8 +80,8 @@ function permissionFlag(): string {
 }
 
 /**
- * Modules come from files alone (`import('data:…')` would be code from a string): Node 20 takes a policy for that, later ones a hook
- * (child/host.mjs).
+ * Modules come from files alone (`import('data:…')` would be code from a string): Node 20 takes a policy for
+ * that, later ones a hook (child/host.mjs).
  */
 function policyFlags(): readonly string[] {
   const flag = '--experimental-policy';

@@ -1,14 +1,14 @@
 /**
- * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when
- * one is used up. Beside them spares are kept ready, started when everybody else has a process, so that a program that is
- * stuck costs the next one no start.
+ * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when one
+ * is used up. Beside them spares are kept ready, started when everybody else has a process, so that a program
+ * that is stuck costs the next one no start.
  *
- * At most `processes + spares` processes stay. One that is worn (it holds more memory than a fresh one) goes on
- * until another is there.
+ * At most `processes + spares` processes stay. One that is worn (it holds more memory than a fresh one) goes
+ * on until another is there.
  *
- * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process that goes
- * without an answer has given none: its program runs again in another. When that does not help, or no process can be
- * started, the tool is down; where none could ever be started, it is broken.
+ * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process
+ * that goes without an answer has given none: its program runs again in another. When that does not help, or
+ * no process can be started, the tool is down; where none could ever be started, it is broken.
  */
 import { messageOf } from '../../../base/index.ts';
 import { toolBroken, toolDown } from '../tool.ts';
@@ -16,7 +16,10 @@ import type { ProgramResult } from './programResult.ts';
 import { Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
-/** Starts that may fail in a row before the pool goes on without, or says so where it has no process; of the first ones, for good. */
+/**
+ * Starts that may fail in a row before the pool goes on without, or says so where it has no process; of the
+ * first ones, for good.
+ */
 const FAILURES_MAX = 3;
 /** Processes that a program may lose. */
 const LOST_MAX = 3;

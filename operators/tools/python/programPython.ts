@@ -1,8 +1,8 @@
 /**
  * How a program is run, as Python text: in the sandbox and on a server alike.
  *
- * The value of a last expression is printed unless it is None (or is that of a call of `print`). An error is one line: what
- * Python would print last.
+ * The value of a last expression is printed unless it is None (or is that of a call of `print`). An error is
+ * one line: what Python would print last.
  */
 export const programPython = `
 import ast, traceback

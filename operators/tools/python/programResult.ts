@@ -3,8 +3,8 @@ import { outputText } from '../outputText.ts';
 import { type ToolResult, toolDown } from '../tool.ts';
 
 /**
- * How a program ended: `done` with its output, `raised` with the error's last line, `expired` and
- * `overgrown` at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke. `lost` is no
+ * How a program ended: `done` with its output, `raised` with the error's last line, `expired` and `overgrown`
+ * at a limit, `forbidden` with the name of what it called, `stopped` when the interpreter broke. `lost` is no
  * answer at all: the process went without one.
  */
 export type ProgramResultKind =

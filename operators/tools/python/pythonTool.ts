@@ -1,13 +1,14 @@
 /**
- * `python`: runs a program that a model wrote, in CPython on WebAssembly inside a locked process, or on a server.
+ * `python`: runs a program that a model wrote, in CPython on WebAssembly inside a locked process, or on a
+ * server.
  *
  * The result is what the program printed and the value of its last expression, or the last line of its
  * error. Every call begins from the same state, so the same program gives the same output: hash seed,
  * `random`, `os.urandom` and the files are the same each time. Only the clock goes on.
  *
  * What holds it is told in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly) and
- * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given. A server (`remote.ts`) has
- * what it has, and need not give the same each time.
+ * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given. A
+ * server (`remote.ts`) has what it has, and need not give the same each time.
  */
 
 import { raceAbort } from '../../../base/index.ts';
@@ -22,7 +23,8 @@ export interface PythonOptions {
   /** Time of one program (default 2000); reading and compiling it count. */
   readonly timeoutMs?: number;
   /**
-   * Most memory of a program in MiB, from 64 (default 256; on a server: what it has). Past it Python raises MemoryError.
+   * Most memory of a program in MiB, from 64 (default 256; on a server: what it has). Past it Python raises
+   * MemoryError.
    */
   readonly memoryMaxMiB?: number;
   /** Most code points of a result; a longer one is cut and ends in `...` (default 1000). */
@@ -61,9 +63,9 @@ function bounded(name: string, value: number, min: number, max: number): number 
 /**
  * The Python tool. Processes start with the first call (about 3 s each) and stay until `close()`.
  *
- * A signal gives the caller up at once; the program ends by its own time limit. When no process can be had, or each that
- * runs the program goes without an answer, a call rejects with code `TOOL_DOWN`; when none could ever be started, with
- * `TOOL_BROKEN`.
+ * A signal gives the caller up at once; the program ends by its own time limit. When no process can be had,
+ * or each that runs the program goes without an answer, a call rejects with code `TOOL_DOWN`; when none could
+ * ever be started, with `TOOL_BROKEN`.
  */
 export function pythonTool(options: PythonOptions = {}): Tool {
   const { server, packages = [] } = options;

@@ -1,10 +1,12 @@
 /**
- * Queries of many callers, answered in batches: encoders and indexes are much faster on several queries than on one.
+ * Queries of many callers, answered in batches: encoders and indexes are much faster on several queries than
+ * on one.
  *
- * Holds true: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most `waitingMax` queries wait,
- * first come first served; more are refused, but for a request that
- * finds nobody waiting, which would be refused for ever. All queries of a batch ask for the same number of passages, so that an answer does
- * not depend on who asked beside. A query whose caller goes away while it waits is never answered; nothing waits for company.
+ * Holds true: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most
+ * `waitingMax` queries wait, first come first served; more are refused, but for a request that finds nobody
+ * waiting, which would be refused for ever. All queries of a batch ask for the same number of passages, so
+ * that an answer does not depend on who asked beside. A query whose caller goes away while it waits is never
+ * answered; nothing waits for company.
  */
 import { setMaxListeners } from 'node:events';
 import { MillraceError } from '../../../base/index.ts';
@@ -58,7 +60,10 @@ export class Batches {
     return this.#running;
   }
 
-  /** Rejects with code `BUSY` where too many wait, with the signal's reason, or with what the retriever fails with. */
+  /**
+   * Rejects with code `BUSY` where too many wait, with the signal's reason, or with what the retriever fails
+   * with.
+   */
   async ask(queries: readonly string[], top: number, signal: AbortSignal): Promise<Answered> {
     signal.throwIfAborted();
     const known = queries.map((query) => this.#kept.get(keyOf(query, top)));

@@ -1,4 +1,7 @@
-/** Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). Where somebody else can read them, only their ids are kept. */
+/**
+ * Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). Where somebody else can read
+ * them, only their ids are kept.
+ */
 import { MillraceError } from '../../../base/index.ts';
 import type { Hit, Passage, Retriever } from './retriever.ts';
 import { WordIndexBuilder } from './wordIndex.ts';
@@ -7,8 +10,8 @@ import { WordIndexBuilder } from './wordIndex.ts';
 const TURN = 1000;
 
 /**
- * Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's reason. `read` reads the
- * passage of a row, from 0; left out = all passages are kept in memory.
+ * Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's
+ * reason. `read` reads the passage of a row, from 0; left out = all passages are kept in memory.
  */
 export async function bm25Retriever(
   passages: Iterable<Passage> | AsyncIterable<Passage>,

@@ -1,4 +1,6 @@
-/** Builds the graphs of an index, a stretch of passages each: several at once, each by a thread of its own. */
+/**
+ * Builds the graphs of an index, a stretch of passages each: several at once, each by a thread of its own.
+ */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startWorker, workerEntry } from '../../../base/index.ts';
@@ -33,7 +35,10 @@ export function stretches(passages: number, passagesMax: number): Graphs {
   });
 }
 
-/** Builds those whose files are not there. Rejects with the signal's reason when it aborts; what is built stays. */
+/**
+ * Builds those whose files are not there. Rejects with the signal's reason when it aborts; what is built
+ * stays.
+ */
 export async function buildGraphs(
   folder: string,
   there: ReadonlySet<string>,

@@ -1,9 +1,9 @@
 /**
  * Builds an index in a folder: reads the corpus, encodes its passages, builds the graphs.
  *
- * The corpus is read to its end first, so what is wrong in it is known before hours of encoding begin. `building.json`
- * says how far a build has come: one that was stopped, or whose machine went down, goes on there. The manifest is written
- * last.
+ * The corpus is read to its end first, so what is wrong in it is known before hours of encoding begin.
+ * `building.json` says how far a build has come: one that was stopped, or whose machine went down, goes on
+ * there. The manifest is written last.
  */
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -75,8 +75,8 @@ interface State {
 }
 
 /**
- * Builds, or goes on building. Rejects with the signal's reason when it aborts, and with code `RETRIEVER` where the folder
- * holds something else.
+ * Builds, or goes on building. Rejects with the signal's reason when it aborts, and with code `RETRIEVER`
+ * where the folder holds something else.
  */
 export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   const { to, encoder, signal } = options;

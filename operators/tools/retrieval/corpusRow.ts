@@ -1,6 +1,6 @@
 /**
- * One row of a corpus as a passage: FlashRAG's `id` and `contents`, or `id`, `title` and `text`, or a function of a tool library, which is
- * found by its name, description and parameters.
+ * One row of a corpus as a passage: FlashRAG's `id` and `contents`, or `id`, `title` and `text`, or a
+ * function of a tool library, which is found by its name, description and parameters.
  */
 import { functionText } from '../../deepAgent/tools/indexText.ts';
 import { functionOf } from '../../deepAgent/tools/readLibrary.ts';

@@ -1,11 +1,14 @@
 /**
- * Several retrievers as one: each is asked for its candidates, and a passage's scores in those lists become one score.
+ * Several retrievers as one: each is asked for its candidates, and a passage's scores in those lists become
+ * one score.
  *
- * `rrf`, reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): the sum of 1 / (60 + rank) over the lists that have it, ranks
- * from 1. It looks at ranks alone, so scores of different kinds need no common scale. `weighted`: the weighted sum of scores that
- * are brought to 0 … 1 within each list (its best = 1, its worst = 0), 0 where a list lacks the passage.
+ * `rrf`, reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): the sum of 1 / (60 + rank) over the
+ * lists that have it, ranks from 1. It looks at ranks alone, so scores of different kinds need no common
+ * scale. `weighted`: the weighted sum of scores that are brought to 0 … 1 within each list (its best = 1, its
+ * worst = 0), 0 where a list lacks the passage.
  *
- * A passage is known by its id. Ties by id, sums in the order of the parts: the same lists give the same answer.
+ * A passage is known by its id. Ties by id, sums in the order of the parts: the same lists give the same
+ * answer.
  */
 import { byScore, type Hit, type Retriever } from './retriever.ts';
 

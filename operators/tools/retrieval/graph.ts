@@ -1,9 +1,11 @@
 /**
- * The graphs of an index (HNSW: Malkov and Yashunin, 2016), by usearch. For use inside a worker: its calls block.
+ * The graphs of an index (HNSW: Malkov and Yashunin, 2016), by usearch. For use inside a worker: its calls
+ * block.
  *
- * A graph is asked for candidates, whose scores are then computed from the vectors themselves (nearest.ts): so it may keep
- * the vectors in 8 bits, a quarter of their size. Vectors of other lengths than 1 it keeps in 16 bits, because the
- * rounding to 8 forgets their length. A graph is built by one thread, so that the same vectors give the same graph.
+ * A graph is asked for candidates, whose scores are then computed from the vectors themselves (nearest.ts):
+ * so it may keep the vectors in 8 bits, a quarter of their size. Vectors of other lengths than 1 it keeps in
+ * 16 bits, because the rounding to 8 forgets their length. A graph is built by one thread, so that the same
+ * vectors give the same graph.
  */
 import { createRequire } from 'node:module';
 import type { Index } from 'usearch';
@@ -18,7 +20,10 @@ export interface GraphForm {
 
 /** Neighbours of a passage on a level; on the lowest there are twice as many. */
 const CONNECTIVITY = 16;
-/** Candidates that are kept in mind while a neighbourhood is looked for: as the graph grows, and as it is asked. */
+/**
+ * Candidates that are kept in mind while a neighbourhood is looked for: as the graph grows, and as it is
+ * asked.
+ */
 const EXPANSION_ADD = 128;
 const EXPANSION_SEARCH = 56;
 
@@ -37,8 +42,8 @@ export function newGraph({ dimensions, normalised }: GraphForm): Index {
 }
 
 /**
- * usearch by its CommonJS module: the other one looks for the native build from a file name in a stack trace, and where
- * that is not as it expects (under tsx) never stops looking.
+ * usearch by its CommonJS module: the other one looks for the native build from a file name in a stack trace,
+ * and where that is not as it expects (under tsx) never stops looking.
  */
 export function library(): typeof import('usearch') {
   try {

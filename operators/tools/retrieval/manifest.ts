@@ -1,9 +1,10 @@
 /**
  * What lies in the folder of an index, and whether it is whole.
  *
- * `retriever.json` is written last, so a folder that has it was built to the end. It names every other file with its
- * size and SHA-256. The graphs are checked to the last byte whenever they are opened: they are mapped into memory, and a
- * damaged one could end the process. Of the others the size is checked, and the digest where it is asked for.
+ * `retriever.json` is written last, so a folder that has it was built to the end. It names every other file
+ * with its size and SHA-256. The graphs are checked to the last byte whenever they are opened: they are
+ * mapped into memory, and a damaged one could end the process. Of the others the size is checked, and the
+ * digest where it is asked for.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -88,7 +89,10 @@ export async function writeManifest(
   await replaceFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Fails with code `RETRIEVER` at the first file that is not as it was written; `all` = every digest is computed. */
+/**
+ * Fails with code `RETRIEVER` at the first file that is not as it was written; `all` = every digest is
+ * computed.
+ */
 export async function checkFiles(folder: string, manifest: Manifest, all = false): Promise<void> {
   const graphs = new Set(manifest.graphs.map(({ file }) => file));
   for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {

@@ -1,9 +1,13 @@
 /**
- * The passages nearest to a query among some, by the product of their vectors: the same sums in the same order wherever
- * they are computed, so that a score is the same on every machine and whatever found the candidates.
+ * The passages nearest to a query among some, by the product of their vectors: the same sums in the same
+ * order wherever they are computed, so that a score is the same on every machine and whatever found the
+ * candidates.
  */
 
-/** Rows with their scores, best first; ties in the order of the rows. Whatever ties with the last one is there too. */
+/**
+ * Rows with their scores, best first; ties in the order of the rows. Whatever ties with the last one is there
+ * too.
+ */
 export interface Nearest {
   readonly rows: Uint32Array;
   readonly scores: Float64Array;
@@ -29,7 +33,9 @@ export function dot(
   return s0 + s1 + (s2 + s3);
 }
 
-/** The `top` best of `rows`, whose scores stand at the same places, and those that tie with the last of them. */
+/**
+ * The `top` best of `rows`, whose scores stand at the same places, and those that tie with the last of them.
+ */
 export function best(rows: Uint32Array, scores: Float64Array, top: number): Nearest {
   const least = scores.length <= top ? -Infinity : scores.toSorted()[scores.length - top]!;
   const places: number[] = [];

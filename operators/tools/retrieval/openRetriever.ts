@@ -1,8 +1,8 @@
 /**
  * Opens what `millrace retriever build` wrote.
  *
- * Search runs in a worker thread, encoding in another; the passages' texts stay on disk. The queries of a call are one batch
- * (batches.ts makes one of those of many callers).
+ * Search runs in a worker thread, encoding in another; the passages' texts stay on disk. The queries of a
+ * call are one batch (batches.ts makes one of those of many callers).
  */
 import { join } from 'node:path';
 import { halfOfThem, startWorker, workerEntry } from '../../../base/index.ts';
@@ -26,8 +26,8 @@ export interface RetrieverOptions {
 }
 
 /**
- * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, where there is none, where one is damaged,
- * or where the encoder is not the one that the index was built with.
+ * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, where there is none,
+ * where one is damaged, or where the encoder is not the one that the index was built with.
  */
 export async function openRetriever(
   folder: string,

@@ -1,8 +1,8 @@
 /**
  * A collection of Qdrant over its REST interface, as far as passages need it: six requests.
  *
- * Holds true: the key stands in a header alone; requests end in time and are tried again where that may help; a server that nobody
- * answers at is `TOOL_DOWN`, what it refuses is `QDRANT` with its own words.
+ * Holds true: the key stands in a header alone; requests end in time and are tried again where that may help;
+ * a server that nobody answers at is `TOOL_DOWN`, what it refuses is `QDRANT` with its own words.
  */
 
 import {
@@ -22,7 +22,10 @@ export interface QdrantPlace {
   readonly collection: string;
 }
 
-/** `qdrant://host:6333/collection`, or `qdrants://…` over TLS; null where the text begins otherwise. Fails with `USAGE` on what is wrong in it. */
+/**
+ * `qdrant://host:6333/collection`, or `qdrants://…` over TLS; null where the text begins otherwise. Fails
+ * with `USAGE` on what is wrong in it.
+ */
 export function qdrantPlace(text: string): QdrantPlace | null {
   const [, secure, rest] = /^qdrant(s?):\/\/(.*)$/s.exec(text) ?? [];
   if (rest === undefined) return null;

@@ -1,9 +1,10 @@
 /**
- * Passages in a collection of Qdrant, for corpora that are too large for one machine: it has vectors and texts, this process encodes
- * queries.
+ * Passages in a collection of Qdrant, for corpora that are too large for one machine: it has vectors and
+ * texts, this process encodes queries.
  *
- * A point's payload is the passage, and which encoder its vector is of, with the settings that queries need as well. Ties by id: a few points more than asked for are fetched, so
- * that equal scores at the end are told apart too.
+ * A point's payload is the passage, and which encoder its vector is of, with the settings that queries need
+ * as well. Ties by id: a few points more than asked for are fetched, so that equal scores at the end are told
+ * apart too.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../../base/index.ts';
@@ -22,7 +23,10 @@ export interface QdrantRetrieverOptions {
   readonly openEncoder: (settings: Partial<EncoderSettings>) => Promise<TextEncoder>;
 }
 
-/** The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` where it is not there or of another encoder. */
+/**
+ * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` where it is not there
+ * or of another encoder.
+ */
 export async function qdrantRetriever(
   { client, openEncoder }: QdrantRetrieverOptions,
   signal: AbortSignal,
@@ -105,8 +109,9 @@ export interface Filled {
 }
 
 /**
- * Puts passages into a collection, which is made where it is not there. Passages that are there word for word are not encoded again,
- * so a fill that was stopped goes on when it is begun again. Fails as `qdrantRetriever` does.
+ * Puts passages into a collection, which is made where it is not there. Passages that are there word for word
+ * are not encoded again, so a fill that was stopped goes on when it is begun again. Fails as
+ * `qdrantRetriever` does.
  */
 export async function fillQdrant(options: FillOptions): Promise<Filled> {
   const { client, encoder, passages, signal, onProgress } = options;
@@ -174,7 +179,10 @@ function rowsOf(vectors: Float32Array, dimensions: number): number[][] {
   ]);
 }
 
-/** Points are known by numbers or UUIDs: this is a UUID (of the version for own forms) that a passage's id always gives. */
+/**
+ * Points are known by numbers or UUIDs: this is a UUID (of the version for own forms) that a passage's id
+ * always gives.
+ */
 function pointId(id: string): string {
   const hex = createHash('sha256').update(id).digest('hex');
   return [

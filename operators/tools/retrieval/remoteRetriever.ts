@@ -1,9 +1,10 @@
 /**
- * A retriever that answers over HTTP: ours (`millrace retriever serve`), and those that speak as the papers' scripts do (wire.ts).
+ * A retriever that answers over HTTP: ours (`millrace retriever serve`), and those that speak as the papers'
+ * scripts do (wire.ts).
  *
- * The address was given by whoever runs the job, so it may be private or loopback; redirects are not followed, so nothing goes
- * elsewhere. Requests end in time. What another try may cure is tried again, after the time that the server asks for or
- * `retryDelayMs`.
+ * The address was given by whoever runs the job, so it may be private or loopback; redirects are not
+ * followed, so nothing goes elsewhere. Requests end in time. What another try may cure is tried again, after
+ * the time that the server asks for or `retryDelayMs`.
  */
 
 import {
@@ -27,7 +28,10 @@ import { hitsIn, requestFor } from './wire.ts';
 
 /** Whom to ask, and how patiently. */
 export interface RemoteOptions {
-  /** With the route, or without: an address that ends in `/search` is asked in ET-Agent's shape, every other at `/retrieve`. */
+  /**
+   * With the route, or without: an address that ends in `/search` is asked in ET-Agent's shape, every other
+   * at `/retrieve`.
+   */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`; '' = none. */
   readonly key: string;
@@ -52,7 +56,10 @@ const BUSY = [408, 425, 429, 502, 503, 504];
 
 interface Failed {
   readonly reason: string;
-  /** `away`: nobody answered, or nobody had time; `refused`: no query would get further; `wrong`: this one was answered, and badly. */
+  /**
+   * `away`: nobody answered, or nobody had time; `refused`: no query would get further; `wrong`: this one was
+   * answered, and badly.
+   */
   readonly kind: 'away' | 'refused' | 'wrong';
   /** Whether another try may help. */
   readonly again: boolean;
@@ -60,8 +67,8 @@ interface Failed {
 }
 
 /**
- * Asks a server. Rejects with code `TOOL_DOWN` where nobody answers or the server refuses everything, with `RETRIEVER_REPLY` where it
- * answers badly.
+ * Asks a server. Rejects with code `TOOL_DOWN` where nobody answers or the server refuses everything, with
+ * `RETRIEVER_REPLY` where it answers badly.
  */
 export function remoteRetriever(options: RemoteOptions): Asks {
   const { url, key, clock, triesMax, retryDelayMs, timeoutMs, report } = options;

@@ -1,7 +1,9 @@
 /**
- * `search` over a retriever: the passages as the papers' local search shows them, or as its web search shows pages.
+ * `search` over a retriever: the passages as the papers' local search shows them, or as its web search shows
+ * pages.
  *
- * Passages are text that anybody may have written: what no reader sees is left out of them, and the dialect fences the rest.
+ * Passages are text that anybody may have written: what no reader sees is left out of them, and the dialect
+ * fences the rest.
  */
 import { hasCode, raceAbort } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';
@@ -14,7 +16,10 @@ import type { Asks } from './remoteRetriever.ts';
 import type { Hit } from './retriever.ts';
 import { QUERY_MAX } from './wire.ts';
 
-/** `documents`: the passages with a blank line between (the papers' local search). `pages`: `Page 1: …`, a line a passage. */
+/**
+ * `documents`: the passages with a blank line between (the papers' local search). `pages`: `Page 1: …`, a
+ * line a passage.
+ */
 export const passageForms = ['documents', 'pages'] as const;
 /** One of `passageForms`. */
 export type PassageForm = (typeof passageForms)[number];

@@ -1,5 +1,6 @@
 /**
- * Entry of the worker that searches an index: every passage where there is no graph, else the candidates of each graph.
+ * Entry of the worker that searches an index: every passage where there is no graph, else the candidates of
+ * each graph.
  *
  * The graphs are mapped into memory; of the vectors only those of the candidates are read, from the file.
  */

@@ -2,13 +2,15 @@
  * What clients of a retriever send, and what they are answered: three routes, in the shapes that are in use.
  *
  *     POST /retrieve      {"queries": [q, …] or "query": q, "topk": 3, "return_scores": false}
- *                         {"result": [[passage, …], …]}, with scores {"result": [[{"document": passage, "score": s}, …], …]}
+ *                         {"result": [[passage, …], …]}, with scores {"result": [[{"document": passage,
+ *                         "score": s}, …], …]}
  *     POST /search        {"query": q, "top_n": 10, "return_score": false}     [passage, …], with scores [[passage, …], [s, …]]
  *     POST /batch_search  {"query": [q, …], "top_n": 10, "return_score": false}
  *                         [[passage, …], …], with scores [[[passage, …], …], [[s, …], …]]
  *
- * The first is Search-R1's and those that follow it, the others ET-Agent's and Tool-Star's over FlashRAG. Each route takes the
- * fields of the others in the place of its own. A passage is {"id", "contents"}, and "title" where it has one.
+ * The first is Search-R1's and those that follow it, the others ET-Agent's and Tool-Star's over FlashRAG.
+ * Each route takes the fields of the others in the place of its own. A passage is {"id", "contents"}, and
+ * "title" where it has one.
  */
 import { Refusal } from '../../../base/http/index.ts';
 import type { Hit, Passage } from './retriever.ts';

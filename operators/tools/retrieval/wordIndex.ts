@@ -1,10 +1,10 @@
 /**
- * An index of the words of many texts, and BM25+ over it: postings in flat arrays, so that a million passages fit and a query that has
- * "the" in it takes milliseconds.
+ * An index of the words of many texts, and BM25+ over it: postings in flat arrays, so that a million passages
+ * fit and a query that has "the" in it takes milliseconds.
  *
- * Words are runs of characters that are neither white space nor punctuation, in lower case; no word is left out and none is cut to a
- * stem. Constants as the search tool's (k 1.2, b 0.7, d 0.5). Sums are made in the order of the query's words, so a score is the same on
- * every machine.
+ * Words are runs of characters that are neither white space nor punctuation, in lower case; no word is left
+ * out and none is cut to a stem. Constants as the search tool's (k 1.2, b 0.7, d 0.5). Sums are made in the
+ * order of the query's words, so a score is the same on every machine.
  */
 
 const K = 1.2;
@@ -115,7 +115,10 @@ export class WordIndex {
     this.#scores = new Float64Array(lengths.length);
   }
 
-  /** The best `top` texts that have a word of the query, best first; of equal scores the one that `before` puts first. */
+  /**
+   * The best `top` texts that have a word of the query, best first; of equal scores the one that `before`
+   * puts first.
+   */
   find(query: string, top: number, before: (a: number, b: number) => boolean): FoundRow[] {
     const scores = this.#scores;
     const found: number[] = [];

@@ -31,7 +31,9 @@ export interface SearchOptions {
   readonly top?: number;
   /** Most code points of a document in a result; a longer one is cut and ends in `...` (default 1200). */
   readonly charactersMax?: number;
-  /** The result's text (default: `Page 1: <text>`, a line a document; ET-Agent reference, plain formatter). */
+  /**
+   * The result's text (default: `Page 1: <text>`, a line a document; ET-Agent reference, plain formatter).
+   */
   readonly format?: (found: readonly Found[]) => string;
 }
 

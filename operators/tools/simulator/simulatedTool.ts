@@ -1,9 +1,10 @@
 /**
  * A tool that a simulated world answers for (DeepAgent §3.2), in the place of the real one.
  *
- * An answer is known by (tool, arguments whatever their order, version of the world, group). So all rollouts of a group meet
- * one world, a resumed run finds it again in the cache that it is given, and a replay never asks, since every call is in
- * `tool-calls`. Arguments are checked before anybody is asked, and a wrong one has the same answer always.
+ * An answer is known by (tool, arguments whatever their order, version of the world, group). So all rollouts
+ * of a group meet one world, a resumed run finds it again in the cache that it is given, and a replay never
+ * asks, since every call is in `tool-calls`. Arguments are checked before anybody is asked, and a wrong one
+ * has the same answer always.
  */
 import { canonicalJson, jsonIn } from '../../../base/text/index.ts';
 import { argumentFault } from '../../deepAgent/tools/readCall.ts';
@@ -22,7 +23,10 @@ export interface SimulatorOptions {
   readonly concurrencyMax?: number;
 }
 
-/** Takes its arguments as JSON. A world that does not answer is a tool that is down: nothing is learnt from that. */
+/**
+ * Takes its arguments as JSON. A world that does not answer is a tool that is down: nothing is learnt from
+ * that.
+ */
 export function simulatedTool(spec: SimulatedSpec, options: SimulatorOptions): Tool {
   const { world, once, concurrencyMax = 8 } = options;
   const { name, about, parameters } = spec;

@@ -1,8 +1,9 @@
 /**
- * A simulated world: it answers calls of tools that cannot be called for real. One call is answered by itself; what an earlier
- * call made is not known to it.
+ * A simulated world: it answers calls of tools that cannot be called for real. One call is answered by
+ * itself; what an earlier call made is not known to it.
  *
- * Either a text model plays the tools (`modelWorld`, DeepAgent §3.2), or a rule does (`ruleWorld`: tests, demonstrations).
+ * Either a text model plays the tools (`modelWorld`, DeepAgent §3.2), or a rule does (`ruleWorld`: tests,
+ * demonstrations).
  */
 import type { DrawKey } from '../../../base/index.ts';
 import { chatFence } from '../../dialect/fence.ts';
@@ -30,7 +31,10 @@ export interface WorldCall {
 
 /** Answers calls. */
 export interface ToolWorld {
-  /** What else than the call decides the answer: model, sampling, prompt or rule. Another version, another world. */
+  /**
+   * What else than the call decides the answer: model, sampling, prompt or rule. Another version, another
+   * world.
+   */
   readonly version: string;
   /** The tool's answer as JSON; undefined = nobody answered, and no other call is told so. */
   answer(call: WorldCall, signal: AbortSignal): Promise<unknown>;
@@ -58,8 +62,8 @@ export type AskSimulator = (
 const PROMPT = 1;
 
 /**
- * A world that a text model plays; `id` = the model's name and its sampling. The release draws with temperature 0.2, top-p 1 and
- * at most 2048 tokens.
+ * A world that a text model plays; `id` = the model's name and its sampling. The release draws with
+ * temperature 0.2, top-p 1 and at most 2048 tokens.
  */
 export function modelWorld(id: string, ask: AskSimulator): ToolWorld {
   return {

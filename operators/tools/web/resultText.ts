@@ -1,8 +1,9 @@
 /**
  * The text of a search's result, as the papers write it.
  *
- * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, a line each. `records` (their deep search):
- * each result as JSON with what its page says around the snippet. Lengths are in code points.
+ * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, a line each.
+ * `records` (their deep search): each result as JSON with what its page says around the snippet. Lengths are
+ * in code points.
  */
 import { cutCodePoints, firstCodePoints, strip } from '../../text/characters.ts';
 import type { WebResult } from './webResult.ts';

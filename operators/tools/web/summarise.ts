@@ -1,9 +1,10 @@
 /**
  * Summaries by another model of what the web says: the sub-agents of the papers' deep search.
  *
- * Two forms. With the prior reasoning (ET-Agent §2.5): pages and the reasoning so far, down to what helps the next step. Of one
- * page: what it says on a question. The texts from outside are fenced before they are shown to the model, and its reply is text
- * from outside as well: a page may have told it what to say. A summary is asked for once and kept.
+ * Two forms. With the prior reasoning (ET-Agent §2.5): pages and the reasoning so far, down to what helps the
+ * next step. Of one page: what it says on a question. The texts from outside are fenced before they are shown
+ * to the model, and its reply is text from outside as well: a page may have told it what to say. A summary is
+ * asked for once and kept.
  */
 import { createHash } from 'node:crypto';
 import type { DrawKey } from '../../../base/index.ts';
@@ -21,7 +22,10 @@ export type AskSummary = (
 /** Who summarises. */
 export interface SummariserOptions {
   readonly ask: AskSummary;
-  /** What else than the prompt decides the summary: the model's name and its sampling. Its cache entries are kept under this. */
+  /**
+   * What else than the prompt decides the summary: the model's name and its sampling. Its cache entries are
+   * kept under this.
+   */
   readonly scope: string;
   readonly once: AskOnce;
 }
@@ -68,8 +72,8 @@ const FINAL = '**Final Information**';
 const MODIFIED = '**Modified Reasoning Steps**';
 
 /**
- * What a summariser's reply comes to: the text after its last `**Final Information**` on one line without outer backticks, else
- * that after its last `**Modified Reasoning Steps**`, else all of it.
+ * What a summariser's reply comes to: the text after its last `**Final Information**` on one line without
+ * outer backticks, else that after its last `**Modified Reasoning Steps**`, else all of it.
  */
 export function finalInformation(reply: string): string {
   const final = reply.lastIndexOf(FINAL);

@@ -1,8 +1,10 @@
 /**
- * Searches the web by one provider: one request after another until there is an answer, with the waits of the papers.
+ * Searches the web by one provider: one request after another until there is an answer, with the waits of the
+ * papers.
  *
- * Holds true: a key stands in the request alone, never in a reason; requests keep to the rate; each ends in time. A wrong key is an
- * error, since no other query would get further; what another try may cure is tried again and is then data.
+ * Holds true: a key stands in the request alone, never in a reason; requests keep to the rate; each ends in
+ * time. A wrong key is an error, since no other query would get further; what another try may cure is tried
+ * again and is then data.
  */
 import { Exchange, type HttpReply, NoReply, saidIn } from '../../../base/http/index.ts';
 import { outsideText, RateLimit, type SleepClock, withoutSecrets } from '../../../base/index.ts';

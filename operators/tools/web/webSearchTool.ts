@@ -1,8 +1,9 @@
 /**
  * `search` on the web: a provider's results as the papers' result texts, kept for all runs.
  *
- * Three forms, each on top of the one before: snippets (`Page 1: …`); with `read`, records of the results with what their pages
- * say around the snippet; with `summariser` as well, what a model makes of those and of the reasoning so far.
+ * Three forms, each on top of the one before: snippets (`Page 1: …`); with `read`, records of the results
+ * with what their pages say around the snippet; with `summariser` as well, what a model makes of those and of
+ * the reasoning so far.
  */
 import { raceAbort } from '../../../base/index.ts';
 import { splitLogs } from '../../dialect/logs.ts';

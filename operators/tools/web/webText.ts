@@ -1,8 +1,10 @@
 /**
- * Text from the web on its way to a policy or a summariser: well-formed, of bounded length, without characters that no reader sees.
+ * Text from the web on its way to a policy or a summariser: well-formed, of bounded length, without
+ * characters that no reader sees.
  *
- * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag characters. Joiners
- * stay, because scripts and emoji need them. What the text says is not changed; the dialect's fence comes after this.
+ * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag
+ * characters. Joiners stay, because scripts and emoji need them. What the text says is not changed; the
+ * dialect's fence comes after this.
  */
 import { withoutSecrets } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';

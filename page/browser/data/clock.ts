@@ -1,4 +1,7 @@
-/** The server's time, once a second while the page can be seen: for ages, which are of times that the server wrote. */
+/**
+ * The server's time, once a second while the page can be seen: for ages, which are of times that the server
+ * wrote.
+ */
 import { signal } from '@preact/signals';
 import { frozen } from './frozen.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What may be changed from here: nothing, unless the server was started with `--control` and its second token was typed in, which
- * is kept in this page's memory alone.
+ * What may be changed from here: nothing, unless the server was started with `--control` and its second token
+ * was typed in, which is kept in this page's memory alone.
  */
 import { signal } from '@preact/signals';
 import type { ControlData, ControlSaid, ErrorBody } from '../../wire/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Where the page is: one signal, bound to the address. A served page uses paths; one frozen into a file keeps path and query
- * behind the `#`, since a file has one path alone.
+ * Where the page is: one signal, bound to the address. A served page uses paths; one frozen into a file keeps
+ * path and query behind the `#`, since a file has one path alone.
  */
 import { computed, signal } from '@preact/signals';
 import type { KnownRoute } from '../../wire/index.ts';
@@ -35,7 +35,10 @@ export const at = computed<string>(() => place.value.query.at ?? '');
 /** What an anchor carries, so that links can be opened in another tab and copied. */
 export const linkTo = (href: string): string => (frozen === null ? href : `#${href}`);
 
-/** The same with the view's `at`: whoever looks at step 120 stays there from page to page. Results are of no other step than the last. */
+/**
+ * The same with the view's `at`: whoever looks at step 120 stays there from page to page. Results are of no
+ * other step than the last.
+ */
 export function linkAt(to: KnownRoute, over: Query = {}): string {
   const isNow = at.value === '' || to.page === 'results';
   return linkTo(hrefOf(to, isNow ? over : { at: at.value, ...over }));

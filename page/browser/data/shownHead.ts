@@ -1,4 +1,6 @@
-/** The run as the data of the view tells it, for the head of the page until the stream says something newer. */
+/**
+ * The run as the data of the view tells it, for the head of the page until the stream says something newer.
+ */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { OfRun, RunHead } from '../../wire/index.ts';

@@ -1,6 +1,7 @@
 /**
- * What the server says while the page is open, as signals: one stream a browser by a SharedWorker, or one in this tab (and
- * none while it is hidden) where there is no SharedWorker. A page frozen into a file has no stream.
+ * What the server says while the page is open, as signals: one stream a browser by a SharedWorker, or one in
+ * this tab (and none while it is hidden) where there is no SharedWorker. A page frozen into a file has no
+ * stream.
  */
 import { signal } from '@preact/signals';
 import type {
@@ -140,7 +141,10 @@ function opened(): (message: ToWorker) => void {
   return (message) => port.postMessage(message);
 }
 
-/** The one address that may become a worker; everything else that a script could make of a text stays forbidden. */
+/**
+ * The one address that may become a worker; everything else that a script could make of a text stays
+ * forbidden.
+ */
 function trusted(url: string): string {
   const types = (
     globalThis as {

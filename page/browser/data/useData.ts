@@ -1,6 +1,7 @@
 /**
  * The data behind views, asked for by address. Answers that were read lately are kept (at most 8 MB of them),
- * shown at once when they are wanted again, and asked for again. What was there stays while something newer is on its way.
+ * shown at once when they are wanted again, and asked for again. What was there stays while something newer
+ * is on its way.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ErrorBody, frozenKey } from '../../wire/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Where the lines of a group's rollouts run: x is the place in tokens, each rollout is a row, and a branch begins where it
- * left its parent. Children stand under their parents. Pure.
+ * Where the lines of a group's rollouts run: x is the place in tokens, each rollout is a row, and a branch
+ * begins where it left its parent. Children stand under their parents. Pure.
  */
 export interface TreeRollout {
   readonly index: number;

@@ -1,4 +1,7 @@
-/** Numbers of the page beside those of summary/numbers.ts: counts, ages, times of day, and a curve in one sentence. */
+/**
+ * Numbers of the page beside those of summary/numbers.ts: counts, ages, times of day, and a curve in one
+ * sentence.
+ */
 import { NOTHING, significant } from '../../../summary/format/index.ts';
 
 /** A whole number with thousands apart: `48,210`. */

@@ -1,4 +1,7 @@
-/** Which point lies nearest to a place, over many points: a grid of cells, so that a look-up reads a few of them. Pure. */
+/**
+ * Which point lies nearest to a place, over many points: a grid of cells, so that a look-up reads a few of
+ * them. Pure.
+ */
 export interface Hits {
   /** Index of the nearest point within `reach`; null where there is none. */
   nearest(x: number, y: number, reach: number): number | null;

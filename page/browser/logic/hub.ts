@@ -1,7 +1,7 @@
 /**
- * One stream for all tabs of a browser: it holds what each tab wants, asks the server for the union, hands every event to
- * every tab, and opens the stream again when the union changes or the server went away. It runs in a SharedWorker, or in the
- * tab itself where there is none. Time and network are passed in.
+ * One stream for all tabs of a browser: it holds what each tab wants, asks the server for the union, hands
+ * every event to every tab, and opens the stream again when the union changes or the server went away. It
+ * runs in a SharedWorker, or in the tab itself where there is none. Time and network are passed in.
  */
 import { limits } from '../../wire/index.ts';
 

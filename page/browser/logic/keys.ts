@@ -1,4 +1,7 @@
-/** The keyboard as a machine of its own: key presses in, names of actions out. A sequence such as `g o` is two presses. */
+/**
+ * The keyboard as a machine of its own: key presses in, names of actions out. A sequence such as `g o` is two
+ * presses.
+ */
 
 import { type RunPage, runPages, runViews } from '../../wire/index.ts';
 

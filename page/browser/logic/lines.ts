@@ -1,4 +1,7 @@
-/** Curves as uPlot takes them: one ascending x for all, gaps where a curve has no value, colours and dashes by place. Pure. */
+/**
+ * Curves as uPlot takes them: one ascending x for all, gaps where a curve has no value, colours and dashes by
+ * place. Pure.
+ */
 
 export interface Line {
   readonly label: string;
@@ -44,7 +47,10 @@ export function colourOf(name: string): number {
 
 export type Column = (number | null | undefined)[];
 
-/** x and one column a curve, over all x that any of them has; `undefined` = this curve has no point there, `null` = a gap. */
+/**
+ * x and one column a curve, over all x that any of them has; `undefined` = this curve has no point there,
+ * `null` = a gap.
+ */
 export function joined(
   curves: readonly { readonly xs: readonly number[]; readonly ys: readonly (number | null)[] }[],
 ): readonly [number[], ...Column[]] {

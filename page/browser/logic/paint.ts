@@ -1,4 +1,7 @@
-/** Which tokens get which colour: eight steps of one blue by surprise or entropy, six colours by policy version. Pure. */
+/**
+ * Which tokens get which colour: eight steps of one blue by surprise or entropy, six colours by policy
+ * version. Pure.
+ */
 import type { Tokens } from './tokens.ts';
 
 export type Paint = 'logprob' | 'entropy' | 'version' | 'none';
@@ -12,7 +15,10 @@ export function isKnown(tokens: Tokens | null, paint: Paint): boolean {
     : paint !== 'entropy' || tokens.entropy !== null;
 }
 
-/** In nats, the same for every trajectory, so that colours can be compared. A value below the first has no colour. */
+/**
+ * In nats, the same for every trajectory, so that colours can be compared. A value below the first has no
+ * colour.
+ */
 export const steps: Readonly<Record<'logprob' | 'entropy', readonly number[]>> = {
   logprob: [0.1, 0.3, 0.7, 1.2, 2, 3, 5],
   entropy: [0.1, 0.25, 0.5, 0.9, 1.4, 2, 3],
@@ -55,7 +61,10 @@ export interface Run {
   readonly end: number;
 }
 
-/** Neighbours of one class are one run, so that there are few of them. `top` = those above the 95th percentile. */
+/**
+ * Neighbours of one class are one run, so that there are few of them. `top` = those above the 95th
+ * percentile.
+ */
 export function runsOf(tokens: Tokens, paint: Paint): readonly Run[] {
   if (paint === 'none') return [];
   const runs = joined(tokens.count, (token) => nameOf(tokens, paint, token));
@@ -91,7 +100,9 @@ export function highest(tokens: Tokens, paint: 'logprob' | 'entropy'): number {
   return known[Math.floor(0.95 * (known.length - 1))]!;
 }
 
-/** The largest value within each of `columns` equal parts of the response, for a strip of that many pixels. */
+/**
+ * The largest value within each of `columns` equal parts of the response, for a strip of that many pixels.
+ */
 export function stripOf(
   tokens: Tokens,
   paint: 'logprob' | 'entropy',

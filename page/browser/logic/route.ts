@@ -1,4 +1,7 @@
-/** Addresses of the page as the browser has them: a view, or a path that names none, and the query that is its state. */
+/**
+ * Addresses of the page as the browser has them: a view, or a path that names none, and the query that is its
+ * state.
+ */
 import { dataPath, type KnownRoute, pathOf, type RunPage, routeAt } from '../../wire/index.ts';
 
 export { pathOf, type RunPage };

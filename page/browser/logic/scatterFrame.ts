@@ -47,8 +47,8 @@ function spread(values: readonly number[]): readonly [number, number] {
 }
 
 /**
- * Groups often have the very same values: those that share a pixel are laid around it in a spiral, so that their number can be
- * seen. Changes the columns; deterministic.
+ * Groups often have the very same values: those that share a pixel are laid around it in a spiral, so that
+ * their number can be seen. Changes the columns; deterministic.
  */
 export function jittered(xs: Float32Array, ys: Float32Array): void {
   const seen = new Map<string, number>();

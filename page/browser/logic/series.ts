@@ -1,6 +1,7 @@
 /**
- * A curve in buckets, as the server gives it, going on with single values from the stream. Buckets stay where they are; when
- * they become too many, neighbours merge and the width doubles, so that a peak is never lost and the size is bounded. Pure.
+ * A curve in buckets, as the server gives it, going on with single values from the stream. Buckets stay where
+ * they are; when they become too many, neighbours merge and the width doubles, so that a peak is never lost
+ * and the size is bounded. Pure.
  */
 import type { Series } from '../../wire/index.ts';
 import { pointsMax } from './lines.ts';

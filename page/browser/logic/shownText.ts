@@ -1,9 +1,13 @@
 /**
- * Text that a model or a tool wrote, as the page shows it: characters that cannot be seen, or that could make text look like
- * other text, become marks such as `⟨U+202E⟩`. Offsets into the text can be turned into offsets into what is shown.
+ * Text that a model or a tool wrote, as the page shows it: characters that cannot be seen, or that could make
+ * text look like other text, become marks such as `⟨U+202E⟩`. Offsets into the text can be turned into
+ * offsets into what is shown.
  */
 
-/** Control characters but tab and line feed, zero-width characters, separators of lines, and turns of direction. */
+/**
+ * Control characters but tab and line feed, zero-width characters, separators of lines, and turns of
+ * direction.
+ */
 const unseen =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;

@@ -3,7 +3,10 @@
 /** Fewer points are read one by one. */
 export const smoothMin = 20;
 
-/** `weight` 0..1: how much of the past a point keeps. The values themselves where there are few, or nothing to smooth. */
+/**
+ * `weight` 0..1: how much of the past a point keeps. The values themselves where there are few, or nothing to
+ * smooth.
+ */
 export function smoothed(
   values: readonly (number | null)[],
   weight: number,

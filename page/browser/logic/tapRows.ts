@@ -1,4 +1,7 @@
-/** The rows of a tap, newest first: what comes in goes to its place, nothing stands there twice, and there are never too many. Pure. */
+/**
+ * The rows of a tap, newest first: what comes in goes to its place, nothing stands there twice, and there are
+ * never too many. Pure.
+ */
 import type { TopicRow } from '../../wire/index.ts';
 
 export const rowsMax = 2000;
@@ -10,7 +13,10 @@ export function newestFirst(a: TopicRow, b: TopicRow): number {
     : b.atMs - a.atMs || b.partition - a.partition;
 }
 
-/** `drop` = which end goes when there are too many: the old one while one follows, the new one while one reads back. */
+/**
+ * `drop` = which end goes when there are too many: the old one while one follows, the new one while one reads
+ * back.
+ */
 export function withRows(
   rows: readonly TopicRow[],
   more: readonly TopicRow[],

@@ -1,4 +1,7 @@
-/** Two runs side by side: what was set differently, what came of it by question, and the first record and token that differ. */
+/**
+ * Two runs side by side: what was set differently, what came of it by question, and the first record and
+ * token that differ.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
 import type { DiffData, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';

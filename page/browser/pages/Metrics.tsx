@@ -1,4 +1,7 @@
-/** Curves of a run, and of others beside it: chosen by name, zoomed by dragging, smoothed on request. All of it is in the address. */
+/**
+ * Curves of a run, and of others beside it: chosen by name, zoomed by dragging, smoothed on request. All of
+ * it is in the address.
+ */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { limits, type MetricName, type MetricsData, type Series } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';

@@ -20,7 +20,9 @@ import { TopicTable } from '../parts/TopicTable.tsx';
 
 const none: OverviewData['curves'] = [];
 
-/** What changes a run is a command; the server takes pause and resume where it was started with `--control`. */
+/**
+ * What changes a run is a command; the server takes pause and resume where it was started with `--control`.
+ */
 const steering = [
   ['change a setting', 'set RUN temperature=0.8'],
   ['start nothing new', 'pause RUN'],

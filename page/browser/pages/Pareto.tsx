@@ -1,4 +1,7 @@
-/** Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why the others not. */
+/**
+ * Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why
+ * the others not.
+ */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';

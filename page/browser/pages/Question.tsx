@@ -1,4 +1,7 @@
-/** A question and every time that it was rolled out: its rollouts side by side, how they branched, what came of the group. */
+/**
+ * A question and every time that it was rolled out: its rollouts side by side, how they branched, what came
+ * of the group.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';

@@ -1,4 +1,7 @@
-/** The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was verified; commands. */
+/**
+ * The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was
+ * verified; commands.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';

@@ -1,4 +1,7 @@
-/** The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with a style of their own. */
+/**
+ * The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with
+ * a style of their own.
+ */
 import { useCallback, useEffect } from 'preact/hooks';
 import type { OverviewData } from '../../wire/index.ts';
 import { useHead } from '../data/shownHead.ts';

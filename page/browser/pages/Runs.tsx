@@ -146,7 +146,10 @@ export function Runs() {
   );
 }
 
-/** The rows as they were asked for, with what the stream said since: newer rows, new runs first, those that are gone left out. */
+/**
+ * The rows as they were asked for, with what the stream said since: newer rows, new runs first, those that
+ * are gone left out.
+ */
 export function newest(
   rows: readonly RunRow[],
   live: ReadonlyMap<string, RunRow | null>,

@@ -1,4 +1,7 @@
-/** The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it grows. */
+/**
+ * The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it
+ * grows.
+ */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';

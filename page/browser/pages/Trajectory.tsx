@@ -1,6 +1,6 @@
 /**
- * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and behind the words how sure
- * the policy was of them. Left its group, right its facts.
+ * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and behind
+ * the words how sure the policy was of them. Left its group, right its facts.
  */
 import { useEffect, useState } from 'preact/hooks';
 import { fixed } from '../../../summary/format/index.ts';

@@ -1,4 +1,6 @@
-/** One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled. */
+/**
+ * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
+ */
 import { useEffect } from 'preact/hooks';
 import { size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';

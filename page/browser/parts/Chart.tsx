@@ -1,6 +1,7 @@
 /**
- * Curves on a canvas, by uPlot: one cursor for all charts of a page, drag to zoom, double-click to zoom out, arrow keys for
- * those without a pointer, and a table behind it. A chart that is off the screen is destroyed, so that memory stays flat.
+ * Curves on a canvas, by uPlot: one cursor for all charts of a page, drag to zoom, double-click to zoom out,
+ * arrow keys for those without a pointer, and a table behind it. A chart that is off the screen is destroyed,
+ * so that memory stays flat.
  */
 import { effect } from '@preact/signals';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -203,7 +204,10 @@ export function xText(x: number, unit: 'steps' | 'time' | 'tokens'): string {
   return unit === 'steps' ? `step ${value(x)}` : `${value(x)} tokens`;
 }
 
-/** Columns: x, then for each line its lows, highs and values where it has a band, its raw values where it is smoothed, its values. */
+/**
+ * Columns: x, then for each line its lows, highs and values where it has a band, its raw values where it is
+ * smoothed, its values.
+ */
 function dataOf({ lines, smoothing = 0 }: ChartProps): uPlot.AlignedData {
   const banded = lines.some(({ low }) => low !== undefined);
   const none = (line: Line): Column => line.xs.map(() => null);

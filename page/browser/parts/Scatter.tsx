@@ -1,6 +1,6 @@
 /**
- * Points on a canvas of our own: groups by two objectives, those that were kept filled, fronts as lines. Hover and arrow keys
- * name a point, a click opens it, dragging chooses several.
+ * Points on a canvas of our own: groups by two objectives, those that were kept filled, fronts as lines.
+ * Hover and arrow keys name a point, a click opens it, dragging chooses several.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ticks } from '../../../summary/format/index.ts';

@@ -1,4 +1,7 @@
-/** The whole response as a strip of pixels, the higher the less expected; a click or the arrow keys go to a token. */
+/**
+ * The whole response as a strip of pixels, the higher the less expected; a click or the arrow keys go to a
+ * token.
+ */
 import { useEffect, useRef } from 'preact/hooks';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { query, setQuery } from '../data/place.ts';

@@ -36,7 +36,10 @@ export function Ago({ at }: { readonly at: number | null }) {
   return <span class="num">{at === null || text === 'now' ? text : `${text} ago`}</span>;
 }
 
-/** Text that a model, a tool or a data file wrote: as text, its direction its own, what cannot be seen made visible. */
+/**
+ * Text that a model, a tool or a data file wrote: as text, its direction its own, what cannot be seen made
+ * visible.
+ */
 export function Hostile({ text, max = 0 }: { readonly text: string; readonly max?: number }) {
   const cut = max > 0 && text.length > max;
   return (
@@ -70,7 +73,10 @@ const titles: Readonly<Record<string, string>> = {
   NOT_FROZEN: 'Not part of this file',
 };
 
-/** What to show of an answer that is not there: nothing for a moment, then that it is on its way, or the problem. */
+/**
+ * What to show of an answer that is not there: nothing for a moment, then that it is on its way, or the
+ * problem.
+ */
 export function Missing({ answer }: { readonly answer: Answer<unknown> }) {
   if (answer.problem !== null) return <Wrong problem={answer.problem} />;
   return (

@@ -1,4 +1,7 @@
-/** A canvas as sharp as its screen, ready to be drawn on: in pixels of the page, with the colours and the font of its style. */
+/**
+ * A canvas as sharp as its screen, ready to be drawn on: in pixels of the page, with the colours and the font
+ * of its style.
+ */
 
 export interface Pen {
   readonly pen: CanvasRenderingContext2D;

@@ -1,6 +1,7 @@
 /**
- * A run's data gathered for a page in one file: all of its first pages, and so many trajectories, from its beginning and its
- * end. What does not go in is said. Its first view is the results, which the file holds beside them.
+ * A run's data gathered for a page in one file: all of its first pages, and so many trajectories, from its
+ * beginning and its end. What does not go in is said. Its first view is the results, which the file holds
+ * beside them.
  */
 
 import { size } from '../../../summary/format/index.ts';

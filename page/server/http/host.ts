@@ -1,4 +1,7 @@
-/** What the page's server needs of the program around it: the folder of runs, how each is opened, and the commands that change one. */
+/**
+ * What the page's server needs of the program around it: the folder of runs, how each is opened, and the
+ * commands that change one.
+ */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Clock } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
@@ -25,7 +28,10 @@ export interface Host {
   readonly commands: RunCommands;
 }
 
-/** What the page may do to a run: each is the command of that name, and leaves the record that the command leaves. */
+/**
+ * What the page may do to a run: each is the command of that name, and leaves the record that the command
+ * leaves.
+ */
 export interface RunCommands {
   /** Resolves to what the command says. */
   admission(kind: 'pause' | 'resume', run: string): Promise<string>;

@@ -1,9 +1,10 @@
 /**
  * One metric in bounded room, for a run of any length: minimum, maximum, sum and count by bucket of steps.
  *
- * Bucket k holds the steps k·width … (k+1)·width − 1. When there are more buckets than `BUCKETS_MAX`, neighbours merge and
- * the width doubles; so what a bucket says depends on its steps alone, not on when they came, and a bucket stays where it is
- * as values are appended. A spike stays visible for ever: it is some bucket's minimum or maximum.
+ * Bucket k holds the steps k·width … (k+1)·width − 1. When there are more buckets than `BUCKETS_MAX`,
+ * neighbours merge and the width doubles; so what a bucket says depends on its steps alone, not on when they
+ * came, and a bucket stays where it is as values are appended. A spike stays visible for ever: it is some
+ * bucket's minimum or maximum.
  */
 
 export const BUCKETS_MAX = 4096;
@@ -19,7 +20,10 @@ export interface Sample {
   readonly value: number;
 }
 
-/** Some steps of a metric. `step` is the first of its values, `lastStep`, `atMs` and `tokens` are the last one's. */
+/**
+ * Some steps of a metric. `step` is the first of its values, `lastStep`, `atMs` and `tokens` are the last
+ * one's.
+ */
 export interface Bucket {
   step: number;
   lastStep: number;

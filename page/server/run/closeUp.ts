@@ -1,6 +1,6 @@
 /**
- * A part of a curve as fine as the log has it. The book's buckets become wider as a run goes on; when a page zooms in, the records of
- * that part are read again, found by where their steps lie (`places.ts`).
+ * A part of a curve as fine as the log has it. The book's buckets become wider as a run goes on; when a page
+ * zooms in, the records of that part are read again, found by where their steps lie (`places.ts`).
  */
 import type { Log } from '../../../streams/index.ts';
 import { type Metric, topics } from '../../../topics/index.ts';
@@ -11,7 +11,10 @@ import type { RunView } from './runView.ts';
 
 /** Records that are read for one look. */
 const READ_MAX = 50_000;
-/** Null where the book is as fine, the part is all there is, or it holds too many records to be read for one look. */
+/**
+ * Null where the book is as fine, the part is all there is, or it holds too many records to be read for one
+ * look.
+ */
 export async function closeUp(
   view: RunView,
   name: string,

@@ -1,4 +1,7 @@
-/** How far the topic `metrics` of a run was read: the offset vector that a stream's `id:` carries. Written `0-812.1-33`. */
+/**
+ * How far the topic `metrics` of a run was read: the offset vector that a stream's `id:` carries. Written
+ * `0-812.1-33`.
+ */
 import type { Position } from '../../../topics/index.ts';
 
 const PARTITIONS_MAX = 1_000;

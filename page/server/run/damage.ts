@@ -1,4 +1,7 @@
-/** Records of a run that could not be read when a page met them: where they lie, so that the overview can say so. */
+/**
+ * Records of a run that could not be read when a page met them: where they lie, so that the overview can say
+ * so.
+ */
 import type { Log, TapOptions, Topic } from '../../../streams/index.ts';
 
 const KEPT_MAX = 1_000;

@@ -1,4 +1,7 @@
-/** Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each time. */
+/**
+ * Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each
+ * time.
+ */
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';
 import type { Group } from '../../wire/index.ts';

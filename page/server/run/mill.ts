@@ -1,4 +1,7 @@
-/** The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one sentence. Pure. */
+/**
+ * The mill as the page draws it, from what `top` reads: stages with the shares of their time, topics, and one
+ * sentence. Pure.
+ */
 import type { TopicStat } from '../../../streams/index.ts';
 import { isLive, isOld, type Live, type RunFacts, type StageRow } from '../../../summary/index.ts';
 import { allTopics } from '../../../topics/index.ts';

@@ -1,6 +1,7 @@
 /**
- * The moment that a page is as of: `?at=step:120` is right after the weights that step 120 made were written, with all that
- * was committed together with them or before. The embedded log knows where every topic ended then; of Kafka it is by time.
+ * The moment that a page is as of: `?at=step:120` is right after the weights that step 120 made were written,
+ * with all that was committed together with them or before. The embedded log knows where every topic ended
+ * then; of Kafka it is by time.
  */
 import { hasCode, MillraceError } from '../../../base/index.ts';
 import type { From, Log, Stored } from '../../../streams/index.ts';

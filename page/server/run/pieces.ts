@@ -1,6 +1,6 @@
 /**
- * The text that each token adds, so that numbers of tokens can stand under their text. A token may be a part of a character:
- * its text then comes with the last part. What all of them add is the text, whole.
+ * The text that each token adds, so that numbers of tokens can stand under their text. A token may be a part
+ * of a character: its text then comes with the last part. What all of them add is the text, whole.
  */
 import type { Tokenizer } from '../../../model/index.ts';
 

@@ -1,4 +1,7 @@
-/** Roughly where in `metrics` the steps of a run lie, in each partition: every so many records their step is kept. In bounded room. */
+/**
+ * Roughly where in `metrics` the steps of a run lie, in each partition: every so many records their step is
+ * kept. In bounded room.
+ */
 import type { Position } from '../../../topics/index.ts';
 
 /** Of a partition. */

@@ -59,14 +59,18 @@ export function unreadableRow(
 }
 
 /**
- * Finds records by question or by key. Where a log has an index it reads only those; where it has none, only the newest so many
- * records of a topic are looked through: a page opens in bounded time however long its run is, and says how much it read.
+ * Finds records by question or by key. Where a log has an index it reads only those; where it has none, only
+ * the newest so many records of a topic are looked through: a page opens in bounded time however long its run
+ * is, and says how much it read.
  */
 export class Search {
   readonly #log: Log;
   readonly #moment: Moment;
   readonly #most: number;
-  /** Records that were read, of those and the ones that were left out since they were too many. What an index passes over is neither. */
+  /**
+   * Records that were read, of those and the ones that were left out since they were too many. What an index
+   * passes over is neither.
+   */
   scanned = 0;
   of = 0;
 

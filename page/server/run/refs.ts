@@ -1,4 +1,7 @@
-/** Refs: where a record lies, as a word in an address. `812` = offset 812 of partition 0, `2-812` of partition 2. */
+/**
+ * Refs: where a record lies, as a word in an address. `812` = offset 812 of partition 0, `2-812` of partition
+ * 2.
+ */
 import type { Position } from '../../../topics/index.ts';
 
 export function refOf({ partition, offset }: Position): string {

@@ -1,9 +1,9 @@
 /**
- * What one reader of the stream is told of one run: new values of the metrics that it asked for, the mill, how far topics are,
- * and what changed its state.
+ * What one reader of the stream is told of one run: new values of the metrics that it asked for, the mill,
+ * how far topics are, and what changed its state.
  *
- * It holds state and no queue: what is not taken is merged into the newest, and of values at most so many are kept before the
- * reader is told to read again.
+ * It holds state and no queue: what is not taken is merged into the newest, and of values at most so many are
+ * kept before the reader is told to read again.
  */
 import type { Subscription } from 'rxjs';
 import { topics } from '../../../topics/index.ts';
@@ -17,7 +17,9 @@ export type StreamEvent = {
   readonly [K in keyof StreamEvents]: { readonly event: K; readonly data: StreamEvents[K] };
 }[keyof StreamEvents];
 
-/** Values that wait for a reader, of all its metrics; and values that are read again for one that comes back. */
+/**
+ * Values that wait for a reader, of all its metrics; and values that are read again for one that comes back.
+ */
 const WAITING_MAX = 5_000;
 const MISSED_MAX = 20_000;
 

@@ -1,9 +1,9 @@
 /**
  * A run that the page shows: one reading of its log that all its pages and streams share.
  *
- * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it in bounded
- * room. Like a tap it belongs to no group and commits nothing. What stages do is asked of the board at most once a second,
- * and only while somebody looks.
+ * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it
+ * in bounded room. Like a tap it belongs to no group and commits nothing. What stages do is asked of the
+ * board at most once a second, and only while somebody looks.
  */
 import { Subject, Subscription } from 'rxjs';
 import { type Clock, messageOf } from '../../../base/index.ts';
@@ -123,7 +123,10 @@ export class RunView {
     return [...this.#ahead.values()].reduce((sum, records) => sum + records, 0);
   }
 
-  /** Resolves when what lay there has been read; of a very long run after a while, and `behind` says how much is missing. */
+  /**
+   * Resolves when what lay there has been read; of a very long run after a while, and `behind` says how much
+   * is missing.
+   */
   async ready(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

@@ -1,8 +1,8 @@
 /**
  * Every step of a run by the weights that it made: where the page's scrubber and `?at=step:N` stand.
  *
- * Bounded: when there are too many, every second one is let go (never the newest), and a step between two that are kept is
- * looked for in the log.
+ * Bounded: when there are too many, every second one is let go (never the newest), and a step between two
+ * that are kept is looked for in the log.
  */
 import type { Stored } from '../../../streams/index.ts';
 import type { Position, Weights } from '../../../topics/index.ts';

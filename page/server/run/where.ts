@@ -1,5 +1,6 @@
 /**
- * `where=`: a small expression about a record, `reward < 0.2 and finish = length`. Read by hand, never evaluated as code.
+ * `where=`: a small expression about a record, `reward < 0.2 and finish = length`. Read by hand, never
+ * evaluated as code.
  *
  *     where  = term { "and" term }
  *     term   = field operator value

@@ -1,4 +1,7 @@
-/** The data of two runs side by side: settings, answers paired by question with intervals, metrics, and the first record that differs. */
+/**
+ * The data of two runs side by side: settings, answers paired by question with intervals, metrics, and the
+ * first record that differs.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { byQuestion, meanFigures } from '../../../operators/metrics/index.ts';
 import {

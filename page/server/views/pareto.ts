@@ -1,4 +1,7 @@
-/** The data of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and verdicts. */
+/**
+ * The data of the Pareto scatter: the groups that were judged in a round, over two axes, with fronts and
+ * verdicts.
+ */
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Scored, type Selected, topics } from '../../../topics/index.ts';

@@ -1,4 +1,7 @@
-/** The data of a topic: its records newest first or from a place on, filtered on the server within a budget that is shown. */
+/**
+ * The data of a topic: its records newest first or from a place on, filtered on the server within a budget
+ * that is shown.
+ */
 
 import { MillraceError } from '../../../base/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
@@ -203,7 +206,10 @@ class Reading {
   }
 }
 
-/** By partition: the end of what is to be read going back, the beginning of it going on. Fails with code `USAGE`. */
+/**
+ * By partition: the end of what is to be read going back, the beginning of it going on. Fails with code
+ * `USAGE`.
+ */
 function placesIn(
   { offset, dir }: TopicAsked,
   ends: ReadonlyMap<number, number>,

@@ -1,4 +1,7 @@
-/** The data of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its tokens. */
+/**
+ * The data of one rollout: its turns, its tool calls, what it was rewarded for, its neighbours; and its
+ * tokens.
+ */
 
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
@@ -155,8 +158,8 @@ function callOf({ value, position }: Stored<ToolCall>): Call {
 }
 
 /**
- * Without pieces one turn with the whole text. Calls belong to the tool turns by their numbers; what is left, to the last. A branch has
- * no records of the calls that it copied: its parent made them.
+ * Without pieces one turn with the whole text. Calls belong to the tool turns by their numbers; what is left,
+ * to the last. A branch has no records of the calls that it copied: its parent made them.
  */
 function turnsOf(
   rollout: Rollout,

@@ -1,9 +1,12 @@
 /**
- * The entries of an index by key: (hash of a name, record) pairs, sorted, in pages that are looked up without reading the others.
+ * The entries of an index by key: (hash of a name, record) pairs, sorted, in pages that are looked up without
+ * reading the others.
  *
- * An entry is one float64 (little-endian, as all machines are that lmdb is built for here), hash × 2^21 + the record's place in its run, so that numbers sort as pairs do and a run is an array
- * of numbers. A page holds the entries of one range of hashes, and a checksum that also covers which page it is: one that was
- * changed, or lies in another's place, is recognised. Two names may have one hash: who looks up compares the record's own.
+ * An entry is one float64 (little-endian, as all machines are that lmdb is built for here), hash × 2^21 + the
+ * record's place in its run, so that numbers sort as pairs do and a run is an array of numbers. A page holds
+ * the entries of one range of hashes, and a checksum that also covers which page it is: one that was changed,
+ * or lies in another's place, is recognised. Two names may have one hash: who looks up compares the record's
+ * own.
  */
 import { crc32 } from '../../../base/index.ts';
 import { namesOf } from '../../names.ts';

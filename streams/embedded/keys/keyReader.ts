@@ -1,6 +1,6 @@
 /**
- * Leads a tap to the records that may be asked for. Where the index says nothing it leads to every record, one by one, and
- * tells: nothing is left out because the index lacks it.
+ * Leads a tap to the records that may be asked for. Where the index says nothing it leads to every record,
+ * one by one, and tells: nothing is left out because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';
 import type { Store } from '../store.ts';
@@ -34,7 +34,10 @@ export class KeyReader {
     this.#runs = runsOf(store, asked.topic);
   }
 
-  /** The first record from `offset` on that may be one of those asked for; `end` where there is none before it. */
+  /**
+   * The first record from `offset` on that may be one of those asked for; `end` where there is none before
+   * it.
+   */
   candidate(offset: number, end: number): number {
     let at = offset;
     while (at < end) {

@@ -1,8 +1,9 @@
 /**
- * The index by key of a topic, on disk: runs of entries (`entries.ts`), each of the records from one offset to another.
+ * The index by key of a topic, on disk: runs of entries (`entries.ts`), each of the records from one offset
+ * to another.
  *
- * What is nowhere in a run (the last records of a topic, those of an older millrace, a run whose page was changed) is no
- * error: it has to be read. So an index can lack something, and cannot say something wrong.
+ * What is nowhere in a run (the last records of a topic, those of an older millrace, a run whose page was
+ * changed) is no error: it has to be read. So an index can lack something, and cannot say something wrong.
  */
 import { hasCode } from '../../../base/index.ts';
 import type { Store, Writes } from '../store.ts';
@@ -45,7 +46,10 @@ export function entriesOf(store: Store, topic: string, run: Run): readonly Float
   return pages;
 }
 
-/** Offsets, in order, of the records of a run that may have one of these names; null where that cannot be told. */
+/**
+ * Offsets, in order, of the records of a run that may have one of these names; null where that cannot be
+ * told.
+ */
 export function hitsIn(
   store: Store,
   topic: string,

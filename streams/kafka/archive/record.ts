@@ -1,4 +1,7 @@
-/** A record of Kafka as it lies in a segment: what the broker said of it as JSON, behind its length, then its value. */
+/**
+ * A record of Kafka as it lies in a segment: what the broker said of it as JSON, behind its length, then its
+ * value.
+ */
 import type { Raw } from '../pages.ts';
 
 type Header = readonly [name: string | null, value: string | null];

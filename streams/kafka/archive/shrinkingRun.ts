@@ -1,9 +1,10 @@
 /**
- * A run on Kafka as retention sees it: a segment is written, then an entry of the state topic says so in a transaction, then the broker
- * deletes its records.
+ * A run on Kafka as retention sees it: a segment is written, then an entry of the state topic says so in a
+ * transaction, then the broker deletes its records.
  *
- * Killed before the entry, the segment is written again; killed after it, its records lie in both places, are read from the archive
- * and deleted when retention next begins. No transaction covers file, entry and deletion, and none has to.
+ * Killed before the entry, the segment is written again; killed after it, its records lie in both places, are
+ * read from the archive and deleted when retention next begins. No transaction covers file, entry and
+ * deletion, and none has to.
  */
 import { deleteRecordsV2 } from '@platformatic/kafka';
 import { MillraceError } from '../../../base/index.ts';
@@ -111,7 +112,9 @@ export class ShrinkingRun implements Shrinking<Next> {
     return (await Promise.all(all)).flat();
   }
 
-  /** By partition, the first offset that some group has not settled; without groups, that is not committed. */
+  /**
+   * By partition, the first offset that some group has not settled; without groups, that is not committed.
+   */
   async #settled(topic: string, count: number): Promise<readonly number[]> {
     const { run, link, topics, state } = this.#parts;
     const name = topics.nameOf(topic);
@@ -127,7 +130,10 @@ export class ShrinkingRun implements Shrinking<Next> {
     return ends;
   }
 
-  /** The next segment of a partition, where as many offsets stay behind it as it has records: who looks at a live run looks there. */
+  /**
+   * The next segment of a partition, where as many offsets stay behind it as it has records: who looks at a
+   * live run looks there.
+   */
   async #nextOf(
     topic: string,
     partition: number,

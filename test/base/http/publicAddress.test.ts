@@ -1,4 +1,7 @@
-/** Which addresses a request that a policy chose may reach: checked as text, as a URL, as a name, and as a connection. */
+/**
+ * Which addresses a request that a policy chose may reach: checked as text, as a URL, as a name, and as a
+ * connection.
+ */
 import type { LookupAddress } from 'node:dns';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

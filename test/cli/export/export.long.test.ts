@@ -61,7 +61,10 @@ async function millrace(...args: readonly string[]) {
 }
 const at = (name: string): string => join(folder.path, name);
 
-/** What DuckDB makes JSON of, said as our JSON says it: its 64-bit numbers are texts, a map is a list of pairs. */
+/**
+ * What DuckDB makes JSON of, said as our JSON says it: its 64-bit numbers are texts, a map is a list of
+ * pairs.
+ */
 function alike(value: unknown): unknown {
   if (typeof value === 'string') return /^-?\d+$/.test(value) ? Number(value) : value;
   if (Array.isArray(value)) {

@@ -1,4 +1,6 @@
-/** Mirrors are read by kcat, which shares no code with us: each record once, in order, whatever was killed. */
+/**
+ * Mirrors are read by kcat, which shares no code with us: each record once, in order, whatever was killed.
+ */
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

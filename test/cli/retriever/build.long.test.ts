@@ -1,4 +1,7 @@
-/** `millrace retriever build`: a corpus and a small real encoder into an index that can be asked; what is wrong is named. */
+/**
+ * `millrace retriever build`: a corpus and a small real encoder into an index that can be asked; what is
+ * wrong is named.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,7 @@
-/** `millrace retriever serve`: its service by real HTTP, and the command as a process that the papers' client asks. */
+/**
+ * `millrace retriever serve`: its service by real HTTP, and the command as a process that the papers' client
+ * asks.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';

@@ -1,4 +1,7 @@
-/** The page's server by real HTTP: the data of every page of a small recorded run, the headers, the stream of a run that goes on. */
+/**
+ * The page's server by real HTTP: the data of every page of a small recorded run, the headers, the stream of
+ * a run that goes on.
+ */
 import { mkdir } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';

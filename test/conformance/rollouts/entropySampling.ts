@@ -1,6 +1,6 @@
 /**
- * Tool-Light's entropy-guided sampling as published, driven by a script: main chains, then branches from their most
- * uncertain steps. One token is one character here, so a window's length is a place in the text.
+ * Tool-Light's entropy-guided sampling as published, driven by a script: main chains, then branches from
+ * their most uncertain steps. One token is one character here, so a window's length is a place in the text.
  */
 import { callInput } from '../../../operators/dialect/calls.ts';
 import { countPairs } from '../../../operators/dialect/tags.ts';

@@ -1,16 +1,17 @@
 /**
- * A batch of prompts rolled out by `growGroup`, one group a prompt, with what the published loop shares between the prompts
- * of a batch: one stream of draws, one count of consecutive rounds, the order of requests. The same script and result as
- * `runBatch`, which is that loop written out.
+ * A batch of prompts rolled out by `growGroup`, one group a prompt, with what the published loop shares
+ * between the prompts of a batch: one stream of draws, one count of consecutive rounds, the order of
+ * requests. The same script and result as `runBatch`, which is that loop written out.
  *
- * It gives up with a `Departure` where a script comes to one of these, which `growGroup` does otherwise on purpose (D-006,
- * D-017), so that the published outcome is not to be had from it:
+ * It gives up with a `Departure` where a script comes to one of these, which `growGroup` does otherwise on
+ * purpose (D-006, D-017), so that the published outcome is not to be had from it:
  * - baselines of an earlier batch: here they live within a group;
- * - a call whose opening tag is in an earlier step, a result or the prompt: here a call is read from its own step;
+ * - a call whose opening tag is in an earlier step, a result or the prompt: here a call is read from its own
+ *   step;
  * - a generation of nothing that is not its rollout's end: here it is;
  * - a monitored rollout that goes on past its length or the model's context.
- * And it adds what the published loop makes beyond the length of a response, where another one's larger room let it
- * generate on: that changes no rollout, but its calls and its entropy are counted.
+ * And it adds what the published loop makes beyond the length of a response, where another one's larger room
+ * let it generate on: that changes no rollout, but its calls and its entropy are counted.
  */
 import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';

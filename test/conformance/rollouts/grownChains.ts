@@ -1,12 +1,14 @@
 /**
- * Chains that `growGuided` grows by the script of Tool-Light's sampling: the main chains of all prompts first, then all
- * branches, so many at a time. The same script and result as `sampledChains`, which is the method written out.
+ * Chains that `growGuided` grows by the script of Tool-Light's sampling: the main chains of all prompts
+ * first, then all branches, so many at a time. The same script and result as `sampledChains`, which is the
+ * method written out.
  *
- * It gives up with a `Departure` where a script comes to one of these, which `growGuided` does otherwise on purpose (see
- * there, and D-047):
+ * It gives up with a `Departure` where a script comes to one of these, which `growGuided` does otherwise on
+ * purpose (see there, and D-047):
  * - a tool's own limit: here one limit is that of all calls, and a rollout ends with the call beyond it;
  * - a branch behind a whole step: here that step is sampled again, and one of nothing is none.
- * What a branch's search is asked for is the script's: the published method asks for the whole text of the step.
+ * What a branch's search is asked for is the script's: the published method asks for the whole text of the
+ * step.
  */
 
 import { countPairs } from '../../../operators/dialect/tags.ts';

@@ -1,10 +1,10 @@
 /**
- * Groups that `growGroup` grows by a script, in rounds: the engine and the tools answer nobody until no group goes on by
- * itself, then all who are served in that round. So the product's own state machine is checked, and a script that counts
- * requests (the second one for the same context, say) knows which is which.
+ * Groups that `growGroup` grows by a script, in rounds: the engine and the tools answer nobody until no group
+ * goes on by itself, then all who are served in that round. So the product's own state machine is checked,
+ * and a script that counts requests (the second one for the same context, say) knows which is which.
  *
- * A token is one character, as in `scripted.ts`: closing tags are stop texts. Results enter as they are, as in the published
- * loop.
+ * A token is one character, as in `scripted.ts`: closing tags are stop texts. Results enter as they are, as
+ * in the published loop.
  */
 import type { Generation, PolicyEngine, Tokenizer } from '../../../model/engine.ts';
 import type { CallTool } from '../../../operators/callTools.ts';
@@ -62,7 +62,9 @@ export interface GroupsScript {
   readonly answered: (calls: readonly Called[]) => readonly Called[];
 }
 
-/** A script comes to where this repository departs from the published loop on purpose; the message says where. */
+/**
+ * A script comes to where this repository departs from the published loop on purpose; the message says where.
+ */
 export class Departure extends Error {
   override readonly name = 'Departure';
 }

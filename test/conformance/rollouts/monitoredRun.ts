@@ -1,6 +1,6 @@
 /**
- * AEPO's monitoring of a batch before its budget is split (AEPO reference §2.1): the entropy of each question, and
- * those of all segments of one rollout of each. Scripted, in the published order of requests.
+ * AEPO's monitoring of a batch before its budget is split (AEPO reference §2.1): the entropy of each
+ * question, and those of all segments of one rollout of each. Scripted, in the published order of requests.
  */
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';
 import { strip } from '../../../operators/text/characters.ts';

@@ -1,6 +1,7 @@
 /**
- * Losses. What a graph of the product computes is computed by it, fed by the product too, in float64; the plain writing of
- * test/oracles must agree, and gives what no graph has (the fractions of the dual clip, say).
+ * Losses. What a graph of the product computes is computed by it, fed by the product too, in float64; the
+ * plain writing of test/oracles must agree, and gives what no graph has (the fractions of the dual clip,
+ * say).
  */
 
 import type { Matrix } from '../../../model/credit/matrix.ts';
@@ -77,7 +78,10 @@ function agreed<T>(found: T, plain: T, { file }: CaseContext): T {
 const NOTHING =
   'a sequence without targets counts as 0, where the reference divides by its 0 tokens';
 
-/** The reference divides by the tokens of each sequence, and has NaN where there are none; ours counts it as 0. */
+/**
+ * The reference divides by the tokens of each sequence, and has NaN where there are none; ours counts it as
+ * 0.
+ */
 function dividesByNothing({ mask, aggregation }: PolicyLossInput): boolean {
   return aggregation === 'seq-mean-token-mean' && mask.some((row) => !row.includes(1));
 }

@@ -1,7 +1,8 @@
 /**
- * Complete scripted rollouts of the published loops, grown by `growGroup`. Where it departs from them on purpose (the list
- * is in `grownBatch.ts`) the loop written out gives the case: baselines of an earlier batch, calls that were opened in an
- * earlier step, generations of nothing, monitored rollouts that go on past their length.
+ * Complete scripted rollouts of the published loops, grown by `growGroup`. Where it departs from them on
+ * purpose (the list is in `grownBatch.ts`) the loop written out gives the case: baselines of an earlier
+ * batch, calls that were opened in an earlier step, generations of nothing, monitored rollouts that go on
+ * past their length.
  */
 import { aepo } from '../../../operators/sampling/aepo.ts';
 import { type ArpoOptions, arpo } from '../../../operators/sampling/arpo.ts';

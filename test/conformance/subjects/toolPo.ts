@@ -1,6 +1,6 @@
 /**
- * ToolPO. Expected values are hand-computed anchors and those of an independent writing; the plain writing of test/oracles
- * must agree too. The gradient is that of our training graph's own layers, over toy logits.
+ * ToolPO. Expected values are hand-computed anchors and those of an independent writing; the plain writing of
+ * test/oracles must agree too. The gradient is that of our training graph's own layers, over toy logits.
  */
 import { actionMask, toolPo, withActions } from '../../../model/credit/toolPo.ts';
 import type { TrainSequence } from '../../../model/engine.ts';

@@ -142,7 +142,9 @@ const DOCUMENTS = 3;
 
 type SampleChains = typeof sampledChains | typeof grownChains;
 
-/** Chains that `growGuided` grows; where it departs (the list is in `grownChains.ts`), the method written out. */
+/**
+ * Chains that `growGuided` grows; where it departs (the list is in `grownChains.ts`), the method written out.
+ */
 async function entropySampling(args: SamplingArgs, { by }: CaseContext): Promise<unknown> {
   try {
     return await entropySamplingBy(grownChains, args);

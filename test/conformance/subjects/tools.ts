@@ -1,6 +1,6 @@
 /**
- * The Python tool, as a program that runs. The rewritten source stays inside the sandbox, so what is compared is what
- * comes out of it; an error shows its last line only.
+ * The Python tool, as a program that runs. The rewritten source stays inside the sandbox, so what is compared
+ * is what comes out of it; an error shows its last line only.
  */
 import { pythonTool } from '../../../operators/tools/python/pythonTool.ts';
 import type { Tool } from '../../../operators/tools/tool.ts';
@@ -14,7 +14,10 @@ interface PythonArgs {
 const tool = (timeoutMs: number): Tool =>
   pythonTool({ timeoutMs, printNone: true, outputMax: 1_000_000 });
 
-/** Our tool says in words how a program left or that it took too long; the published one in others, or not at all. */
+/**
+ * Our tool says in words how a program left or that it took too long; the published one in others, or not at
+ * all.
+ */
 function asPublished(output: string): string {
   if (output.startsWith('TimeoutError: the program ran longer')) return 'Execution Timeout';
   const [, left] = /^SystemExit: (.*)$/s.exec(output) ?? [];

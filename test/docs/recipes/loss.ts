@@ -1,4 +1,7 @@
-/** A step by the loss, on a policy of a few weights: what it reports against the same sum over the policy's own log-probs. */
+/**
+ * A step by the loss, on a policy of a few weights: what it reports against the same sum over the policy's
+ * own log-probs.
+ */
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 

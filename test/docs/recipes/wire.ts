@@ -1,4 +1,7 @@
-/** The server by its name in settings, over one that answers as the wire says: a generation, then other weights. */
+/**
+ * The server by its name in settings, over one that answers as the wire says: a generation, then other
+ * weights.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** Reads the hostile files of a group, one after the other, and says of each on a line how it ended and what memory it took. */
+/**
+ * Reads the hostile files of a group, one after the other, and says of each on a line how it ended and what
+ * memory it took.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Function calling through chat templates: rollouts grown call by call, trajectories, examples, and what is refused. */
+/**
+ * Function calling through chat templates: rollouts grown call by call, trajectories, examples, and what is
+ * refused.
+ */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';

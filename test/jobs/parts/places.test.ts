@@ -1,4 +1,7 @@
-/** What is checked before a policy is loaded: where it lies, whether it fits, and whether the questions' prompts do. */
+/**
+ * What is checked before a policy is loaded: where it lies, whether it fits, and whether the questions'
+ * prompts do.
+ */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

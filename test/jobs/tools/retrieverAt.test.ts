@@ -1,4 +1,7 @@
-/** What `--index` may name: an index, a corpus, a collection, and words beside each; with a real encoder of a few thousand numbers. */
+/**
+ * What `--index` may name: an index, a corpus, a collection, and words beside each; with a real encoder of a
+ * few thousand numbers.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** The tools that settings name: what each needs is asked for before the first rollout, and a replay needs nobody. */
+/**
+ * The tools that settings name: what each needs is asked for before the first rollout, and a replay needs
+ * nobody.
+ */
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';

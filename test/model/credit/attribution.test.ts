@@ -102,7 +102,9 @@ function anyTree(seed: number): Grown[] {
   return group;
 }
 
-/** The same, slowly: every written token is an object, clones copy references, sharers hold the same object. */
+/**
+ * The same, slowly: every written token is an object, clones copy references, sharers hold the same object.
+ */
 function written(advantages: readonly number[], group: readonly Grown[]): number[][] {
   const said: object[][] = [];
   for (const { parent, tokens } of group) {

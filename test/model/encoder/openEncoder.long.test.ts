@@ -1,4 +1,6 @@
-/** Encoders of texts: what transformers makes of the same folders, settings, and folders that cannot be used. */
+/**
+ * Encoders of texts: what transformers makes of the same folders, settings, and folders that cannot be used.
+ */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';

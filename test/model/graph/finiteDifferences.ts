@@ -20,8 +20,8 @@ export function numbers(count: number, salt: number): Float64Array {
 }
 
 /**
- * Compares the outputs `gradient:<name>` with difference quotients of the output `loss`; at most `entriesMax` entries
- * of each wanted tensor are tried, evenly spread.
+ * Compares the outputs `gradient:<name>` with difference quotients of the output `loss`; at most `entriesMax`
+ * entries of each wanted tensor are tried, evenly spread.
  */
 export async function compareGradients(
   session: Session,

@@ -1,4 +1,7 @@
-/** Conversations grown call by call: the tokens behind the policy's own, and where they are not the template's whole. */
+/**
+ * Conversations grown call by call: the tokens behind the policy's own, and where they are not the template's
+ * whole.
+ */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,6 @@
-/** Tokenizers of the kinds that checkpoints have, against the Python package `tokenizers`; skipped without it. */
+/**
+ * Tokenizers of the kinds that checkpoints have, against the Python package `tokenizers`; skipped without it.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -26,7 +26,10 @@ function run(args: Args, clipping = false) {
   return graphs.run({ name: 'clipped', settings } satisfies NamedLoss, args);
 }
 
-/** The reference divides by zero where a sequence has no target and means are taken by sequence; we count it as 0. */
+/**
+ * The reference divides by zero where a sequence has no target and means are taken by sequence; we count it
+ * as 0.
+ */
 function hasEmptySequence({ mask, aggregation }: Args): boolean {
   return aggregation === 'seq-mean-token-mean' && mask.some((row) => !row.includes(1));
 }

@@ -1,4 +1,6 @@
-/** Responses to try a loss on: ratios below, inside and above the usual bounds, lengths and masks that differ. */
+/**
+ * Responses to try a loss on: ratios below, inside and above the usual bounds, lengths and masks that differ.
+ */
 
 import { draws } from '../../../base/draws.ts';
 import type { Matrix } from '../../../model/credit/matrix.ts';

@@ -1,7 +1,8 @@
 /**
- * The contract of policy engines over real servers, where `MILLRACE_VLLM` or `MILLRACE_SGLANG` names the URL of one
- * (`npm run servers -- start vllm`): it serves a checkpoint of this machine, whose weights are changed while it runs.
- * `MILLRACE_TIED=yes`: one whose head is its embeddings (`npm run servers -- start vllm --tied`).
+ * The contract of policy engines over real servers, where `MILLRACE_VLLM` or `MILLRACE_SGLANG` names the URL
+ * of one (`npm run servers -- start vllm`): it serves a checkpoint of this machine, whose weights are changed
+ * while it runs. `MILLRACE_TIED=yes`: one whose head is its embeddings (`npm run servers -- start vllm
+ * --tied`).
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +40,8 @@ async function servedAt(url: string): Promise<Served> {
     data: { id: string; root: string; parent?: string | null }[];
   };
   const { id, root } = said.data.find(({ parent = null }) => parent === null)!;
-  // SGLang gives the model's name as its root, and what it was started with elsewhere; its `model_path` is that of the last weights
+  // SGLang gives the model's name as its root, and what it was started with elsewhere; its `model_path` is
+  // that of the last weights
   const asked = await fetch(`${url}/get_model_info`);
   const { tokenizer_path: path = root } = asked.ok
     ? ((await asked.json()) as { tokenizer_path?: string })

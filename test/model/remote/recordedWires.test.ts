@@ -1,6 +1,6 @@
 /**
- * Replies that real servers gave (wires/), sent once more by a server of this test: how they are read, and what is made of their
- * errors.
+ * Replies that real servers gave (wires/), sent once more by a server of this test: how they are read, and
+ * what is made of their errors.
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
- * That servers are what they were taken for: what is found out at the start, after each publish, and when one of them was
- * away. The servers are toys whose right answers are known.
+ * That servers are what they were taken for: what is found out at the start, after each publish, and when one
+ * of them was away. The servers are toys whose right answers are known.
  */
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';

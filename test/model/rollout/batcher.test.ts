@@ -120,7 +120,8 @@ describe('Batcher', () => {
     const before = run.counts.prefillTokens;
     run.submit(1, request([...prompt, ...tokens, 1, 2, 3]));
     await finish(run);
-    // the last token made was never pushed through the model; the last token of a context goes with the first step
+    // the last token made was never pushed through the model; the last token of a context goes with the first
+    // step
     expect(run.counts.prefillTokens - before).toBe(3);
     run.submit(2, request([...prompt, ...tokens.subarray(0, 5)], { draws: ['branch'] }));
     await finish(run);

@@ -1,6 +1,7 @@
 /**
- * A model that is arithmetic on its cache: the probabilities after a context are a hash of the keys and values it was
- * given, so one wrong, stale or misplaced row shows as another token. `expected` computes the same without a cache.
+ * A model that is arithmetic on its cache: the probabilities after a context are a hash of the keys and
+ * values it was given, so one wrong, stale or misplaced row shows as another token. `expected` computes the
+ * same without a cache.
  */
 import { draws } from '../../../base/draws.ts';
 import type { GenerateRequest } from '../../../model/engine.ts';

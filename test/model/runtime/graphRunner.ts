@@ -1,6 +1,6 @@
 /**
- * Runs graphs in a worker thread: in jest's realm onnxruntime does not know typed arrays. Feeds and outputs are
- * copied between the threads.
+ * Runs graphs in a worker thread: in jest's realm onnxruntime does not know typed arrays. Feeds and outputs
+ * are copied between the threads.
  */
 
 import { startWorker, workerEntry } from '../../../base/worker.ts';

@@ -1,6 +1,7 @@
 /**
- * Providers as they are on this machine. The WebGPU test takes a Vulkan driver from MILLRACE_VULKAN. One that needs no GPU
- * is SwiftShader, in Debian's package chromium-common: /usr/lib/chromium/vk_swiftshader_icd.json.
+ * Providers as they are on this machine. The WebGPU test takes a Vulkan driver from MILLRACE_VULKAN. One that
+ * needs no GPU is SwiftShader, in Debian's package chromium-common:
+ * /usr/lib/chromium/vk_swiftshader_icd.json.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

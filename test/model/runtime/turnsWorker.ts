@@ -1,4 +1,7 @@
-/** Entry of a worker that takes turns with others: each turn adds one to a number, in two parts with a wait between. */
+/**
+ * Entry of a worker that takes turns with others: each turn adds one to a number, in two parts with a wait
+ * between.
+ */
 
 import { serve } from '../../../base/worker.ts';
 import { Turns } from '../../../model/runtime/turns.ts';

@@ -11,7 +11,9 @@ import { engineServer, type Message } from '../../support/engineServer.ts';
 import { impatientClock } from '../../support/impatientClock.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
-/** What the policy is asked is in its context, and so are its own words: it says things that depend on both. */
+/**
+ * What the policy is asked is in its context, and so are its own words: it says things that depend on both.
+ */
 function script({ context, draws }: ScriptLine): string {
   if (!context.startsWith('So What is')) return 'I is two';
   const word = ['one', 'two', 'three'][draws.integer(0, 3)]!;

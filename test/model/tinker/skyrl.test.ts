@@ -1,7 +1,8 @@
 /**
- * A step on a real training service equals ours, and one of PyTorch and PEFT where there is a Python with both (`MILLRACE_PYTHON`):
- * `MILLRACE_TINKER=http://127.0.0.1:8201 npm test -- test/model/tinker/skyrl`. The service runs on this machine (docs/tinker.md says
- * how to start it), so that the folder it names as its base model can be read. `MILLRACE_MEASURED=FILE` gets the differences.
+ * A step on a real training service equals ours, and one of PyTorch and PEFT where there is a Python with
+ * both (`MILLRACE_PYTHON`): `MILLRACE_TINKER=http://127.0.0.1:8201 npm test -- test/model/tinker/skyrl`. The
+ * service runs on this machine (docs/tinker.md says how to start it), so that the folder it names as its base
+ * model can be read. `MILLRACE_MEASURED=FILE` gets the differences.
  */
 import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -34,7 +35,10 @@ const MINUTES = 15 * 60_000;
 const LENGTHS = [24, 17, 30, 12];
 const LR = 1e-3;
 
-/** Tokens drawn for each length, and what every loss needs beside them, near the log-probs that the policy has. */
+/**
+ * Tokens drawn for each length, and what every loss needs beside them, near the log-probs that the policy
+ * has.
+ */
 const drawn = (vocabSize: number): Int32Array[] =>
   LENGTHS.map((length, row) =>
     Int32Array.from({ length }, (_, i) => draws('skyrl', row).integer(i, vocabSize)),

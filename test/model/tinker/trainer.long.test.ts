@@ -127,7 +127,10 @@ const losses: Readonly<Record<string, Loss>> = {
   dpo: { name: 'dpo', settings: { beta: 0.4 } },
 };
 
-/** The gradient of our loss in the table's logits, and the loss: by our graph in float64, and the table's own slopes. */
+/**
+ * The gradient of our loss in the table's logits, and the loss: by our graph in float64, and the table's own
+ * slopes.
+ */
 async function expected(
   loss: Loss,
   sequences: readonly TrainSequence[],

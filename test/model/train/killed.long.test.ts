@@ -1,4 +1,7 @@
-/** `kill -9` in the middle of an optimiser step, or of a checkpoint: training goes on as if nothing had happened. */
+/**
+ * `kill -9` in the middle of an optimiser step, or of a checkpoint: training goes on as if nothing had
+ * happened.
+ */
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Whatever a tool says, a trajectory has the tag tokens and the targets that it has with a harmless result. */
+/**
+ * Whatever a tool says, a trajectory has the tag tokens and the targets that it has with a harmless result.
+ */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import type { Tokenizer } from '../../../model/engine.ts';

@@ -1,6 +1,7 @@
 /**
- * The flywheel with hostile tools and hostile servers: a tool makes no difference to what is right and what is kept, and
- * the critic and the analyst write no result, no chat marker, and nothing but thoughts where they rewrite thinking.
+ * The flywheel with hostile tools and hostile servers: a tool makes no difference to what is right and what
+ * is kept, and the critic and the analyst write no result, no chat marker, and nothing but thoughts where
+ * they rewrite thinking.
  */
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';

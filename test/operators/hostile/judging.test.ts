@@ -1,6 +1,6 @@
 /**
- * Whatever a tool says, every reward, metric, criterion and filter says the same of a response as where the tool says
- * nothing of interest.
+ * Whatever a tool says, every reward, metric, criterion and filter says the same of a response as where the
+ * tool says nothing of interest.
  */
 import { describe, expect, test } from '@jest/globals';
 import { coldStartFindings } from '../../../operators/coldStart/findings.ts';

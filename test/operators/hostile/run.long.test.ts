@@ -1,7 +1,7 @@
 /**
- * A whole run twice, flywheel, fine-tuning and RL on the embedded log: once with a tool that tries everything, once with one
- * that says as much of no interest. Everything but the tool's own words must be equal: rewards and verdicts, what was
- * selected, what was trained on and which of its tokens.
+ * A whole run twice, flywheel, fine-tuning and RL on the embedded log: once with a tool that tries
+ * everything, once with one that says as much of no interest. Everything but the tool's own words must be
+ * equal: rewards and verdicts, what was selected, what was trained on and which of its tokens.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

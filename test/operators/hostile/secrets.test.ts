@@ -1,6 +1,6 @@
 /**
- * Servers that say our own keys back, in every disguise and at every place where text is cut: nothing of a key is in what a tool gives,
- * in the cache that all runs share, or in an error.
+ * Servers that say our own keys back, in every disguise and at every place where text is cut: nothing of a
+ * key is in what a tool gives, in the cache that all runs share, or in an error.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Hostile texts through every tool and every dialect, to the tokens that a policy reads and back to a trajectory: it has
- * the tags, the answer and the chat markers that it has with a harmless tool.
+ * Hostile texts through every tool and every dialect, to the tokens that a policy reads and back to a
+ * trajectory: it has the tags, the answer and the chat markers that it has with a harmless tool.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * What reads a policy's text takes time in proportion to its length, whatever it holds: a long response that repeats one
- * tag must not hold a stage up. How the time grows is compared, over a span that no noise can bridge.
+ * What reads a policy's text takes time in proportion to its length, whatever it holds: a long response that
+ * repeats one tag must not hold a stage up. How the time grows is compared, over a span that no noise can
+ * bridge.
  */
 import { describe, expect, test } from '@jest/globals';
 import { lastBoxed } from '../../../base/text/boxed.ts';
@@ -187,7 +188,10 @@ const TEXTS: Readonly<Record<string, (characters: number) => string>> = {
 
 const FEW = 20_000;
 const MANY = 4 * FEW;
-/** 64 times as long as the short text: work in proportion is 64 times as much, work that grows by the square 4,096 times. */
+/**
+ * 64 times as long as the short text: work in proportion is 64 times as much, work that grows by the square
+ * 4,096 times.
+ */
 const HUGE = 64 * FEW;
 /** Halfway between the two, eight times away from either, so that no noise reaches it. */
 const GROWTH_MAX = 512;

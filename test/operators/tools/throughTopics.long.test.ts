@@ -1,4 +1,7 @@
-/** Tools called through topics answer as in one process, on both logs, also where the worker that had a call is killed. */
+/**
+ * Tools called through topics answer as in one process, on both logs, also where the worker that had a call
+ * is killed.
+ */
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';

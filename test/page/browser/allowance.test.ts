@@ -1,4 +1,7 @@
-/** A tab that sleeps costs no memory: after so many messages it is told nothing more, and that it missed some when it wakes. */
+/**
+ * A tab that sleeps costs no memory: after so many messages it is told nothing more, and that it missed some
+ * when it wakes.
+ */
 import { expect, test } from '@jest/globals';
 import { allowance } from '../../../page/browser/logic/allowance.ts';
 import type { Heard } from '../../../page/browser/logic/hub.ts';

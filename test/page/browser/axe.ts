@@ -13,8 +13,8 @@ interface Found {
 }
 
 /**
- * What automatic rules of accessibility find, as `rule: element`. An element that the stream replaces while they look at it has
- * no colours: what is found counts when it is found again.
+ * What automatic rules of accessibility find, as `rule: element`. An element that the stream replaces while
+ * they look at it has no colours: what is found counts when it is found again.
  */
 export async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(axe);

@@ -1,4 +1,7 @@
-/** Runs that a disk or a person has damaged, in a real browser: each view says what is damaged and what to do, and none is empty. */
+/**
+ * Runs that a disk or a person has damaged, in a real browser: each view says what is damaged and what to do,
+ * and none is empty.
+ */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** A run that is the same for ever, as a page frozen into a file: what its pictures show depends on the page alone. */
+/**
+ * A run that is the same for ever, as a page frozen into a file: what its pictures show depends on the page
+ * alone.
+ */
 import {
   type Frozen,
   type MetricsData,

@@ -1,6 +1,7 @@
 /**
- * A page of another site, in a real browser that may read the live page: what it sends to the server is refused, under the
- * server's own address and under a name of that site that leads to this machine (DNS rebinding).
+ * A page of another site, in a real browser that may read the live page: what it sends to the server is
+ * refused, under the server's own address and under a name of that site that leads to this machine (DNS
+ * rebinding).
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** A run whose records lie on Kafka, in a real browser: the list knows how it is, every view reads it, and it is live. */
+/**
+ * A run whose records lie on Kafka, in a real browser: the list knows how it is, every view reads it, and it
+ * is live.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';

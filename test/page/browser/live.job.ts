@@ -1,4 +1,7 @@
-/** A job for the page's tests: numbered questions, each made into a trajectory after `workMs`, a reward and a version of weights. */
+/**
+ * A job for the page's tests: numbered questions, each made into a trajectory after `workMs`, a reward and a
+ * version of weights.
+ */
 import { z } from 'zod';
 import { defineJob } from '../../../jobs/defineJob.ts';
 import { flow } from '../../../streams/flow.ts';

@@ -1,6 +1,7 @@
 /**
- * A live run in a real browser: from an empty folder over its first record to its end, killed and resumed while the page is
- * open, with a server that goes away and comes back, and with text that would like to be markup.
+ * A live run in a real browser: from an empty folder over its first record to its end, killed and resumed
+ * while the page is open, with a server that goes away and comes back, and with text that would like to be
+ * markup.
  */
 import type { ChildProcess } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** What is drawn looks as it did: curves, the mill, the scatter and the branch tree of a run that never changes, light and dark. */
+/**
+ * What is drawn looks as it did: curves, the mill, the scatter and the branch tree of a run that never
+ * changes, light and dark.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,7 @@
 /**
- * Pictures of parts of the page beside those that were kept. Only drawings are compared, without their text: fonts differ from
- * machine to machine, boxes that are sized by text too. The browser itself reads and compares them, so that nothing else has to.
+ * Pictures of parts of the page beside those that were kept. Only drawings are compared, without their text:
+ * fonts differ from machine to machine, boxes that are sized by text too. The browser itself reads and
+ * compares them, so that nothing else has to.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

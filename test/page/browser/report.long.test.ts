@@ -1,4 +1,7 @@
-/** `report.html` opened as the file that it is, with a script and without: the same results, and what must not happen. */
+/**
+ * `report.html` opened as the file that it is, with a script and without: the same results, and what must not
+ * happen.
+ */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -39,7 +42,9 @@ withBrowser('report.html', () => {
     page.getByRole('heading', { name, exact: true });
   const tab = (page: Page, name: string): Locator => page.getByRole('link', { name, exact: true });
 
-  /** Of the report: its letters' colour, its width, and what the page's own style would have made of a chart. */
+  /**
+   * Of the report: its letters' colour, its width, and what the page's own style would have made of a chart.
+   */
   const look = (page: Page): Promise<unknown> =>
     page.evaluate(`(() => {
       const root = document.getElementById('millrace-results').shadowRoot;

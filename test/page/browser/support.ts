@@ -1,6 +1,7 @@
 /**
- * What the page's browser tests share: the distribution's Chromium, the real server as a process of its own, and a page that
- * notes everything that must not happen (errors, broken rules of the content security policy, requests to elsewhere).
+ * What the page's browser tests share: the distribution's Chromium, the real server as a process of its own,
+ * and a page that notes everything that must not happen (errors, broken rules of the content security policy,
+ * requests to elsewhere).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -120,7 +121,10 @@ export async function watched(
   return { page, context, wrong };
 }
 
-/** A view without what differs from time to time: ages, durations, sizes, the folder, and which place in its topic a record took. */
+/**
+ * A view without what differs from time to time: ages, durations, sizes, the folder, and which place in its
+ * topic a record took.
+ */
 export function steady(aria: string): string {
   return aria
     .replace(/\b(\d+ (s|min|h|d) ago|now ago)\b/g, 'AGE ago')
@@ -133,7 +137,10 @@ export function steady(aria: string): string {
     .replace(/(\/t\/|offset=|rollouts )\d+/g, '$1N');
 }
 
-/** Asks again and again until it is so; fails with `what` after `timeoutMs`. (Playwright's own way needs eval, which the page forbids.) */
+/**
+ * Asks again and again until it is so; fails with `what` after `timeoutMs`. (Playwright's own way needs eval,
+ * which the page forbids.)
+ */
 export async function until(
   what: string,
   holds: () => Promise<boolean>,

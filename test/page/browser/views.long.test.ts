@@ -1,4 +1,7 @@
-/** Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not happen. */
+/**
+ * Every view of a finished run in a real browser: what it says, where links and keys lead, and what must not
+ * happen.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import type { TrajectoryData } from '../../../page/wire/index.ts';
@@ -222,7 +225,8 @@ withBrowser('the page of a finished run', () => {
     await page.goto(addressOf(`/r/tiny/t/${rolloutId}`));
     const rows = page.locator('.parts tr');
     await rows.first().waitFor();
-    // The place of this rollout and of the others, from 0 (the least of the group) to 1, as it is drawn and as the numbers are.
+    // The place of this rollout and of the others, from 0 (the least of the group) to 1, as it is drawn and
+    // as the numbers are.
     const { rollout, group } = await page.evaluate<Pick<TrajectoryData, 'rollout' | 'group'>>(
       `fetch('/r/tiny/t/${rolloutId}.json').then((answer) => answer.json())`,
     );

@@ -1,4 +1,7 @@
-/** A mirror before a cluster that is not done with its last transaction, which one broker alone cannot be made to show. */
+/**
+ * A mirror before a cluster that is not done with its last transaction, which one broker alone cannot be made
+ * to show.
+ */
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Kafka, ProducerConfig } from 'kafkajs';
@@ -11,7 +14,10 @@ import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric } from '../../support/records.ts';
 
-/** It has committed offset 2 in a transaction whose end is still being written: until another may begin, readers of offsets see 0. */
+/**
+ * It has committed offset 2 in a transaction whose end is still being written: until another may begin,
+ * readers of offsets see 0.
+ */
 class BusyCluster {
   readonly sent: string[] = [];
   readonly producers: ProducerConfig[] = [];

@@ -1,4 +1,7 @@
-/** The law of the rule: what is left after every version, over rules, rounds, figures and restarts drawn at random. */
+/**
+ * The law of the rule: what is left after every version, over rules, rounds, figures and restarts drawn at
+ * random.
+ */
 
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';

@@ -1,4 +1,6 @@
-/** Steps of the real trainer on prepared batches: fine-tuning lowers the loss, preferences raise the margin. */
+/**
+ * Steps of the real trainer on prepared batches: fine-tuning lowers the loss, preferences raise the margin.
+ */
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { lastValueFrom, toArray } from 'rxjs';

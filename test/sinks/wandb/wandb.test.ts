@@ -1,4 +1,7 @@
-/** Offline runs of Weights & Biases: what its own program reads in them, and that a start goes on where the last whole batch ends. */
+/**
+ * Offline runs of Weights & Biases: what its own program reads in them, and that a start goes on where the
+ * last whole batch ends.
+ */
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Questions that others write to a topic: read once each, whatever is among them and whenever our process dies. */
+/**
+ * Questions that others write to a topic: read once each, whatever is among them and whenever our process
+ * dies.
+ */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';

@@ -1,4 +1,6 @@
-/** POST /questions: what is answered 200 is in the log; everything else may be sent again and is asked once. */
+/**
+ * POST /questions: what is answered 200 is in the log; everything else may be sent again and is asked once.
+ */
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';

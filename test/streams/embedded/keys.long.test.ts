@@ -1,6 +1,6 @@
 /**
- * The law of the index by key: whatever was done to a log, who asks for a key is given what a reading of the whole topic
- * would give him, and only the newest records are read for it.
+ * The law of the index by key: whatever was done to a log, who asks for a key is given what a reading of the
+ * whole topic would give him, and only the newest records are read for it.
  */
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';

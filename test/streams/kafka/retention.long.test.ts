@@ -1,4 +1,7 @@
-/** Records of a run on Kafka that go to an archive and are deleted on the broker: by us, by somebody else, and by a process that is killed. */
+/**
+ * Records of a run on Kafka that go to an archive and are deleted on the broker: by us, by somebody else, and
+ * by a process that is killed.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -74,7 +77,10 @@ describeKafka('an archive of a run on Kafka', () => {
     }
   }
 
-  /** Sets the topic's cleanup policy. A broker answers before it acts on it, so it is asked to delete nothing until it does as it is told. */
+  /**
+   * Sets the topic's cleanup policy. A broker answers before it acts on it, so it is asked to delete nothing
+   * until it does as it is told.
+   */
   async function cleanup(value: 'compact' | 'delete'): Promise<void> {
     const topic = `${run}.tool-calls`;
     const entry = { type: 2, name: topic, configEntries: [{ name: 'cleanup.policy', value }] };
@@ -211,7 +217,9 @@ describeKafka('an archive of a run on Kafka', () => {
 /** An object store that stands still at a request, so that who asks can be killed there. */
 async function objectStore(): Promise<{
   readonly url: string;
-  /** `PUT 2`: the second PUT from now on has come and is not answered; `after 2`: the second GET was answered. */
+  /**
+   * `PUT 2`: the second PUT from now on has come and is not answered; `after 2`: the second GET was answered.
+   */
   until(moment: string): Promise<void>;
   goOn(): void;
   close(): Promise<void>;

@@ -1,4 +1,7 @@
-/** `hermes` (Qwen2.5, Qwen3, Hermes): `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, any number of them. */
+/**
+ * `hermes` (Qwen2.5, Qwen3, Hermes): `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, any number of
+ * them.
+ */
 import { callFrom, fault, type ToolSpec } from '../toolCalls.ts';
 import type { Piece } from './form.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `llama` (Llama 3.x): the turn is the call, `{"name": …, "parameters": {…}}`, several with `;` between, or `<|python_tag|>`
- * before such an object, before `tool.call(argument="…")`, or before a program.
+ * `llama` (Llama 3.x): the turn is the call, `{"name": …, "parameters": {…}}`, several with `;` between, or
+ * `<|python_tag|>` before such an object, before `tool.call(argument="…")`, or before a program.
  */
 import type { DialectCall } from '../../dialect.ts';
 import { callFrom, fault, type ToolSpec, withArguments } from '../toolCalls.ts';

@@ -1,5 +1,6 @@
-// The way to the parent: lines of JSON, in on standard input and out on standard output. A Node channel (`ipc`) would do
-// the same, but its reader takes a message of any length; the reader of these lines bounds them (channel.ts).
+// The way to the parent: lines of JSON, in on standard input and out on standard output. A Node channel
+// (`ipc`) would do the same, but its reader takes a message of any length; the reader of these lines bounds
+// them (channel.ts).
 //
 // It is opened before the doors are closed (host.mjs), which takes `fs.writeSync` away from everybody else.
 

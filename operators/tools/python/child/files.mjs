@@ -13,7 +13,10 @@ const WRITABLE = ['/home/pyodide', '/tmp'];
 const EROFS = 69;
 const ENOSPC = 51;
 
-/** `/dev/random` and `/dev/urandom` give what the program's other sources of entropy give: the same in each call. */
+/**
+ * `/dev/random` and `/dev/urandom` give what the program's other sources of entropy give: the same in each
+ * call.
+ */
 export function foreseeableDevices(FS, nextByte) {
   for (const name of ['random', 'urandom']) {
     FS.unlink(`/dev/${name}`);

@@ -2,9 +2,9 @@
 // from: it takes pyodide's own modules away, imports what programs often use (a call starts with it
 // loaded) and leaves one function, `_millrace`, which takes itself away when it is called.
 //
-// A program runs in `__main__`, as under `python -c` (how is told in programPython.ts, whose text comes with the settings).
-// What it prints is its output. An error is reported by one write to the error stream that begins with a zero
-// byte; nothing else that is written there is kept.
+// A program runs in `__main__`, as under `python -c` (how is told in programPython.ts, whose text comes with
+// the settings). What it prints is its output. An error is reported by one write to the error stream that
+// begins with a zero byte; nothing else that is written there is kept.
 
 const COMMON = [
   'abc argparse array base64 binascii bisect calendar cmath collections collections.abc contextlib copy',
@@ -19,7 +19,8 @@ const COMMON = [
 const WITHHELD = ['js', 'pyodide', 'pyodide_js', '_pyodide', '_pyodide_core', 'ctypes', '_ctypes'];
 
 /**
- * @param {{ programPython: string, printNone: boolean, textMax: number }} settings what runs a program; print a last value that
+ * @param {{ programPython: string, printNone: boolean, textMax: number }} settings what runs a program; print
+ * a last value that
  *   is None as well; most code points of an error's line
  */
 export function harness(settings) {

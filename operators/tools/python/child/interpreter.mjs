@@ -100,8 +100,8 @@ async function loadGated(settings, gate) {
 }
 
 /**
- * Puts packages where Python finds them and imports each once, so that a program starts with it loaded; native code can only be
- * loaded now, while the doors are open.
+ * Puts packages where Python finds them and imports each once, so that a program starts with it loaded;
+ * native code can only be loaded now, while the doors are open.
  * @param {object} pyodide
  * @param {readonly { path: string, native: boolean, imports: readonly string[] }[]} packages
  */

@@ -1,10 +1,11 @@
-// The sandbox process. Its parent writes lines of JSON to standard input and reads as many from standard output:
+// The sandbox process. Its parent writes lines of JSON to standard input and reads as many from standard
+// output:
 //
 //   parent: { settings }             child: { ready: true }
 //   parent: { id, program }          child: { id, kind, text, reusable, worn }
 //
-// Only this file and channel.mjs hold the way out; Python reaches no JavaScript (gate.mjs), so it cannot answer for
-// itself. The process ends when its parent is gone.
+// Only this file and channel.mjs hold the way out; Python reaches no JavaScript (gate.mjs), so it cannot
+// answer for itself. The process ends when its parent is gone.
 
 import { openChannel } from './channel.mjs';
 import { startInterpreter } from './interpreter.mjs';

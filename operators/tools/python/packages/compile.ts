@@ -1,6 +1,7 @@
 /**
- * A wheel of Python alone as one archive that the interpreter imports from: its modules are compiled (sympy is loaded in a fifth of
- * the time then), its tests are left out. Done in a thread (compileWorker.ts): sympy takes seconds.
+ * A wheel of Python alone as one archive that the interpreter imports from: its modules are compiled (sympy
+ * is loaded in a fifth of the time then), its tests are left out. Done in a thread (compileWorker.ts): sympy
+ * takes seconds.
  */
 import {
   MillraceError,

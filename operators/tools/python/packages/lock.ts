@@ -1,4 +1,7 @@
-/** The packages of pyodide's own distribution, as its lock file names them: 357, with version, digest and what each needs. */
+/**
+ * The packages of pyodide's own distribution, as its lock file names them: 357, with version, digest and what
+ * each needs.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -68,8 +71,8 @@ export function pyodideLock(folder: string = pyodideFolder()): PyodideLock {
 }
 
 /**
- * What a lock file says that it is of, for people, where that is not what the installed pyodide runs; null where it is, or
- * the text is none. Native code of one does not run in another.
+ * What a lock file says that it is of, for people, where that is not what the installed pyodide runs; null
+ * where it is, or the text is none. Native code of one does not run in another.
  */
 export function otherDistribution(text: string, folder: string = pyodideFolder()): string | null {
   const its = infoOf(text);
@@ -94,7 +97,10 @@ export function normalName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
-/** These packages and all that they need, what is needed first. Throws code `USAGE` for a name that there is not. */
+/**
+ * These packages and all that they need, what is needed first. Throws code `USAGE` for a name that there is
+ * not.
+ */
 export function withNeeded(
   { packages }: Pick<PyodideLock, 'packages'>,
   names: readonly string[],

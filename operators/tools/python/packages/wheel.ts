@@ -1,7 +1,8 @@
 /**
- * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself, or, for packages of
- * Python alone, the index of Python packages. What comes has the digest that the lock file or our own list (indexWheels.ts) gives, or
- * is refused, whatever the place that it comes from says of it. Nothing comes over plain HTTP but from this machine.
+ * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself,
+ * or, for packages of Python alone, the index of Python packages. What comes has the digest that the lock
+ * file or our own list (indexWheels.ts) gives, or is refused, whatever the place that it comes from says of
+ * it. Nothing comes over plain HTTP but from this machine.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +21,10 @@ export interface Wheel {
 
 export interface WheelSources {
   readonly exchange: Exchange;
-  /** A folder or an address with the files of the distribution; null = the distribution's own address, and the index. */
+  /**
+   * A folder or an address with the files of the distribution; null = the distribution's own address, and the
+   * index.
+   */
   readonly from: string | null;
   /** Of Python packages, with PyPI's simple interface (JSON). */
   readonly index: string;

@@ -1,4 +1,6 @@
-/** Bing's own Web Search interface (version 7) and services of its shape: GET, results in `webPages.value`. */
+/**
+ * Bing's own Web Search interface (version 7) and services of its shape: GET, results in `webPages.value`.
+ */
 import { resultsIn, valueAt } from '../webResult.ts';
 import {
   defineProvider,

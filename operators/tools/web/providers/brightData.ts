@@ -1,4 +1,7 @@
-/** Bing by BrightData's SERP interface, as the papers use it: POST of the address of a Bing page, results in `organic`. */
+/**
+ * Bing by BrightData's SERP interface, as the papers use it: POST of the address of a Bing page, results in
+ * `organic`.
+ */
 import { z } from 'zod';
 import { resultsIn, valueAt } from '../webResult.ts';
 import {

@@ -1,5 +1,6 @@
 /**
- * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries again is `webSearch`.
+ * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries
+ * again is `webSearch`.
  *
  * `tools.search.provider` chooses one of those in `all.ts`.
  */
@@ -16,7 +17,10 @@ export interface SearchProvider {
   /** Tries of a search that finds nothing: some providers answer with nothing by mistake. */
   readonly emptyTriesMax: number;
   request(query: string, key: string): HttpRequest;
-  /** The results; a text = why it has none to give at present; null = not the shape that the provider documents. */
+  /**
+   * The results; a text = why it has none to give at present; null = not the shape that the provider
+   * documents.
+   */
   read(body: unknown): readonly WebResult[] | string | null;
 }
 
@@ -48,7 +52,10 @@ export interface ProviderKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly keyEnv?: string;
   /** What to check where it refuses requests without a key. */
   readonly check?: string;
-  /** The address that is set, as `open` takes it; fails with code `USAGE`. Left out = the address of a server, '' = its own. */
+  /**
+   * The address that is set, as `open` takes it; fails with code `USAGE`. Left out = the address of a server,
+   * '' = its own.
+   */
   readonly address?: (url: string) => string;
   open(settings: SearchSettings & z.infer<z.ZodObject<Shape>>): SearchProvider;
 }
@@ -68,7 +75,9 @@ export function languageOf(query: string, { language }: Pick<ProviderOptions, 'l
     : 'en-US';
 }
 
-/** `base` with these parameters, written as forms are (`+` for a space); those that are empty are left out. */
+/**
+ * `base` with these parameters, written as forms are (`+` for a space); those that are empty are left out.
+ */
 export function withQuery(base: string, parameters: Readonly<Record<string, string>>): string {
   const kept = Object.entries(parameters).filter(([, value]) => value !== '');
   const query = new URLSearchParams(kept).toString();

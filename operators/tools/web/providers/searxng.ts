@@ -1,4 +1,7 @@
-/** SearXNG, which one runs oneself: GET `/search?format=json`, results in `results`. It needs `json` among `search.formats`. */
+/**
+ * SearXNG, which one runs oneself: GET `/search?format=json`, results in `results`. It needs `json` among
+ * `search.formats`.
+ */
 
 import { serverAddress } from '../../../../base/http/index.ts';
 import { MillraceError } from '../../../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Any search service that answers in JSON, by a template: its address, headers and body with `{query}`, `{key}`, `{top}`,
- * `{region}` and `{language}` in them, and where in its reply the results lie.
+ * Any search service that answers in JSON, by a template: its address, headers and body with `{query}`,
+ * `{key}`, `{top}`, `{region}` and `{language}` in them, and where in its reply the results lie.
  */
 import { z } from 'zod';
 import { keylessHeader } from '../../../../base/http/index.ts';

@@ -1,4 +1,7 @@
-/** What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least expected tokens. */
+/**
+ * What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least
+ * expected tokens.
+ */
 import { fixed, signed } from '../../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';

@@ -1,4 +1,7 @@
-/** What is coloured in the text of a trajectory, as highlights over what the browser shows: tokens, tags, marks, the chosen token. */
+/**
+ * What is coloured in the text of a trajectory, as highlights over what the browser shows: tokens, tags,
+ * marks, the chosen token.
+ */
 import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import {

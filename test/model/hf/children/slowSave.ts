@@ -1,4 +1,6 @@
-/** Saves a policy to the path given, as `folder` or `file`, and stops for ever in the middle of its tensors. */
+/**
+ * Saves a policy to the path given, as `folder` or `file`, and stops for ever in the middle of its tensors.
+ */
 import { type DecoderConfig, initialise } from '../../../../model/config.ts';
 import { inMemory } from '../../../../model/hf/tensorSource.ts';
 import { writeFolder } from '../../../../model/hf/writeFolder.ts';

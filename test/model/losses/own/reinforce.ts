@@ -1,4 +1,7 @@
-/** A loss as a user writes it, in a file of its own: REINFORCE without a ratio, -strength · A · log π, a mean over tokens. */
+/**
+ * A loss as a user writes it, in a file of its own: REINFORCE without a ratio, -strength · A · log π, a mean
+ * over tokens.
+ */
 import { z } from 'zod';
 import { multiply, subtract, sum } from '../../../../model/graph/ops.ts';
 import { defineLoss } from '../../../../model/losses/loss.ts';

@@ -1,6 +1,7 @@
 /**
- * Generates, scores and takes a step on a provider, engine and trainer at the same time, and the same on the CPU.
- * Arguments: the provider, a policy file, a folder. Prints one line of JSON: what both gave, or the error.
+ * Generates, scores and takes a step on a provider, engine and trainer at the same time, and the same on the
+ * CPU. Arguments: the provider, a policy file, a folder. Prints one line of JSON: what both gave, or the
+ * error.
  */
 import { join } from 'node:path';
 import { MillraceError } from '../../../../base/errors.ts';

@@ -1,7 +1,7 @@
 /**
- * Four optimiser steps with a checkpoint after each: `mortalSteps.ts FOLDER [FATE]`. Goes on from the newest checkpoint
- * whose manifest is there, and prints the digest of the last weights. In the third step it kills itself where FATE says:
- * half of the parameters are updated, or half of a file's tensors are written.
+ * Four optimiser steps with a checkpoint after each: `mortalSteps.ts FOLDER [FATE]`. Goes on from the newest
+ * checkpoint whose manifest is there, and prints the digest of the last weights. In the third step it kills
+ * itself where FATE says: half of the parameters are updated, or half of a file's tensors are written.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

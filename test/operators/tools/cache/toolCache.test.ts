@@ -1,4 +1,7 @@
-/** What tools brought in, on disk: found again under the same place, in another process too, and asked for once. */
+/**
+ * What tools brought in, on disk: found again under the same place, in another process too, and asked for
+ * once.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /**
- * A process that answers tool calls until it is killed. Usage: toolWorker.ts <url> <run> <worker>. Prints `ready` once it reads.
+ * A process that answers tool calls until it is killed. Usage: toolWorker.ts <url> <run> <worker>. Prints
+ * `ready` once it reads.
  */
 import { callTools } from '../../../../operators/callTools.ts';
 import { answerCalls, toolTopics } from '../../../../operators/tools/throughTopics.ts';

@@ -1,4 +1,7 @@
-/** Tools of MCP servers: the reference server (everything) over both transports, and a server of ours that means harm. */
+/**
+ * Tools of MCP servers: the reference server (everything) over both transports, and a server of ours that
+ * means harm.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

@@ -1,4 +1,7 @@
-/** The readers on files that people made: pages and manuals that npm and Debian packages ship. Those of Debian where they are installed. */
+/**
+ * The readers on files that people made: pages and manuals that npm and Debian packages ship. Those of Debian
+ * where they are installed.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';

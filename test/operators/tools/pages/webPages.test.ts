@@ -1,6 +1,6 @@
 /**
- * Pages from servers of this machine: what becomes of redirects, addresses, robots.txt, sizes, encodings and files that hold a parser
- * up. One reader (and its threads) for all tests.
+ * Pages from servers of this machine: what becomes of redirects, addresses, robots.txt, sizes, encodings and
+ * files that hold a parser up. One reader (and its threads) for all tests.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

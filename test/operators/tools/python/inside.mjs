@@ -1,5 +1,6 @@
 // Tries the host's doors from JavaScript in the sandbox's process, as code would that had come through the
-// gate. Answers with the names of those that opened. `control FOLDER` tries them without the layers, and writes there.
+// gate. Answers with the names of those that opened. `control FOLDER` tries them without the layers, and
+// writes there.
 
 import childProcess from 'node:child_process';
 import dgram from 'node:dgram';

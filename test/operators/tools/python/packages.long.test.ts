@@ -1,6 +1,6 @@
 /**
- * Packages of the Python tool: found, checked, compiled, loaded, and gone when they are damaged. Real wheels (sympy, and msgpack for
- * native code) are taken from the folder MILLRACE_WHEELS.
+ * Packages of the Python tool: found, checked, compiled, loaded, and gone when they are damaged. Real wheels
+ * (sympy, and msgpack for native code) are taken from the folder MILLRACE_WHEELS.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

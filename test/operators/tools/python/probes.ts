@@ -1,7 +1,7 @@
 /**
  * Ways out of the Python sandbox, one a line: each program prints `ESCAPED` when it has got out. In the
- * programs, `HOST_FILE` is a file of the host with the text `classified`, `HOST_FOLDER` its folder, `PORT` a port
- * of 127.0.0.1 that listens. `control` marks those that succeed in a plain pyodide in Node.
+ * programs, `HOST_FILE` is a file of the host with the text `classified`, `HOST_FOLDER` its folder, `PORT` a
+ * port of 127.0.0.1 that listens. `control` marks those that succeed in a plain pyodide in Node.
  */
 export interface Probe {
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
- * Programs on a server with SandboxFusion's interface: the contract of the Python tool over a server of that shape, which runs the
- * Python of this machine; and servers that answer wrongly, or not at all.
+ * Programs on a server with SandboxFusion's interface: the contract of the Python tool over a server of that
+ * shape, which runs the Python of this machine; and servers that answer wrongly, or not at all.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -47,7 +47,10 @@ afterAll(() => {
 
 const CAPTURED_MAX = 2 ** 20;
 
-/** As its source has it: a process a program, a mebibyte of each stream, `Failed` for an exit status and for time that is up. */
+/**
+ * As its source has it: a process a program, a mebibyte of each stream, `Failed` for an exit status and for
+ * time that is up.
+ */
 const real: Answer = ({ code, run_timeout: seconds }, reply) => {
   const child = spawn('python3', ['-'], { stdio: ['pipe', 'pipe', 'pipe'] });
   running.add(child);

@@ -1,4 +1,6 @@
-/** Queries of many callers in batches: their bounds, their order, and what becomes of callers that go away. */
+/**
+ * Queries of many callers in batches: their bounds, their order, and what becomes of callers that go away.
+ */
 import { expect, test } from '@jest/globals';
 import { Batches, type BatchesOptions } from '../../../../operators/tools/retrieval/batches.ts';
 import { gatedRetriever } from '../../../support/gatedRetriever.ts';

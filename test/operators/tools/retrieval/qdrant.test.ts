@@ -1,6 +1,6 @@
 /**
- * Passages in Qdrant, against a server that answers as its documentation says (`test/support/qdrantServer.ts`): a real one could not
- * be had where these tests run.
+ * Passages in Qdrant, against a server that answers as its documentation says
+ * (`test/support/qdrantServer.ts`): a real one could not be had where these tests run.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EncoderSettings, TextEncoder } from '../../../../model/encoder/encoder.ts';

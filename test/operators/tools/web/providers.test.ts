@@ -1,6 +1,6 @@
 /**
- * Each provider against a server that speaks the shape that it documents: what it is sent, how its reply is read, what becomes of
- * keys, failures and waits.
+ * Each provider against a server that speaks the shape that it documents: what it is sent, how its reply is
+ * read, what becomes of keys, failures and waits.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keepSecret } from '../../../../base/secrets.ts';

@@ -1,4 +1,7 @@
-/** `search` on the web: the papers' result texts, what is kept, and the deep search that reads pages and has them summed up. */
+/**
+ * `search` on the web: the papers' result texts, what is kept, and the deep search that reads pages and has
+ * them summed up.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** `report`'s page in one file: the report and the data of a run within, allowed by digests alone, bounded. */
+/**
+ * `report`'s page in one file: the report and the data of a run within, allowed by digests alone, bounded.
+ */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

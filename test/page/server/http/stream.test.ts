@@ -1,4 +1,7 @@
-/** The stream and a reader that does not take what it is given: state is kept for it and no queue, and nothing waits for it. */
+/**
+ * The stream and a reader that does not take what it is given: state is kept for it and no queue, and nothing
+ * waits for it.
+ */
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, test } from '@jest/globals';

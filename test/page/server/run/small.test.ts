@@ -1,4 +1,7 @@
-/** The small parts of the page's server, each by itself: refs, cursors, shown values, steps, tokens, the first sentence. */
+/**
+ * The small parts of the page's server, each by itself: refs, cursors, shown values, steps, tokens, the first
+ * sentence.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { wordTokenizer } from '../../../../model/wordTokenizer.ts';
 import { Cursor } from '../../../../page/server/run/cursor.ts';

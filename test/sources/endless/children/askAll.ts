@@ -1,6 +1,7 @@
 /**
- * A job of one round over questions without an end: asks `count` of them, after two that are held out, and ends.
- * Usage: askAll.ts LOG RUN SETTING COUNT. Prints a line for every tenth question that is in the log, then `done`.
+ * A job of one round over questions without an end: asks `count` of them, after two that are held out, and
+ * ends. Usage: askAll.ts LOG RUN SETTING COUNT. Prints a line for every tenth question that is in the log,
+ * then `done`.
  */
 import { systemClock } from '../../../../base/clock.ts';
 import { sleepClock } from '../../../../base/sleepClock.ts';

@@ -1,7 +1,9 @@
 /**
- * An object server in memory, as a process of its own: who reads an archive stands still meanwhile. Usage: objectServer.ts TOKEN (empty = any).
+ * An object server in memory, as a process of its own: who reads an archive stands still meanwhile. Usage:
+ * objectServer.ts TOKEN (empty = any).
  *
- * Prints its port. `POST /busy/N`: the next N requests get 503; `POST /spoil`: every object is changed. What it refuses it quotes.
+ * Prints its port. `POST /busy/N`: the next N requests get 503; `POST /spoil`: every object is changed. What
+ * it refuses it quotes.
  */
 import { createServer } from 'node:http';
 

@@ -1,4 +1,7 @@
-/** Archives all it may of a run, and is killed meanwhile. Usage: archiver.ts URL RUN ARCHIVE RECORDS-OF-A-SEGMENT. */
+/**
+ * Archives all it may of a run, and is killed meanwhile. Usage: archiver.ts URL RUN ARCHIVE
+ * RECORDS-OF-A-SEGMENT.
+ */
 import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
 import { allTopics } from '../../../../topics/index.ts';
 
