@@ -1,27 +1,9 @@
 /** Bounds that server and browser both know. */
-
-/** Bounds that both sides know. */
 export const limits = {
-  /** Buckets of a series on the server, and the most that `n=` gives. */
-  bucketsMax: 4096,
-  bucketsDefault: 1600,
-  /** Series that are kept of a run; the others are listed and read from the log when asked for. */
-  seriesMax: 200,
   /** Metrics in one `m=`, runs in one `with=`. */
   metricsMax: 64,
   withMax: 7,
   /** Runs and metrics of one stream. */
   streamRunsMax: 4,
   streamMetricsMax: 32,
-  /** Rows of one answer of a topic. */
-  rowsDefault: 100,
-  rowsMax: 1000,
-  /** Records that one request with `where=` or `key=` reads. */
-  scanMax: 10_000,
-  /** Bytes of a text in a row, in a single record (`limit=1`) or turn, and with `full=1`. */
-  textInRow: 2_000,
-  textInRecord: 65_536,
-  textFull: 8_388_608,
-  paretoMax: 8_000,
-  flipsMax: 500,
 } as const;

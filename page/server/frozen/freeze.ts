@@ -10,12 +10,12 @@ import {
   dataPath,
   type Frozen,
   frozenKey,
-  limits,
   pathOf,
   type RunPage,
   type RunsData,
   WIRE,
 } from '../../wire/index.ts';
+import { limits } from '../run/limits.ts';
 import { now } from '../run/moment.ts';
 import { recordsAt, stretch } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';

@@ -5,8 +5,9 @@
  */
 import type { ServerResponse } from 'node:http';
 import { type Clock, MillraceError } from '../../../base/index.ts';
-import { type Hello, limits, type RunRow, WIRE } from '../../wire/index.ts';
+import { type Hello, type RunRow, WIRE } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
+import { limits } from '../run/limits.ts';
 import { RunStream, type StreamEvent } from '../run/runStream.ts';
 import { safety } from './answers.ts';
 import type { HotRuns } from './hotRuns.ts';

@@ -1,13 +1,8 @@
 /** Rollouts as rows and groups, with what was scored, selected and trained of them. Pure. */
 import type { Stored } from '../../../streams/index.ts';
 import type { Batch, Question, Rollout, Scored, Selected } from '../../../topics/index.ts';
-import {
-  type Group,
-  limits,
-  type QuestionFacts,
-  type RolloutRow,
-  type Verdict,
-} from '../../wire/index.ts';
+import type { Group, QuestionFacts, RolloutRow, Verdict } from '../../wire/index.ts';
+import { limits } from './limits.ts';
 import { refOf } from './refs.ts';
 import { cutText, finite } from './shown.ts';
 

@@ -6,8 +6,9 @@
 
 import { metricNames } from '../../../summary/index.ts';
 import type { Metric } from '../../../topics/index.ts';
-import { limits, type MetricName } from '../../wire/index.ts';
+import type { MetricName } from '../../wire/index.ts';
 import { BucketSeries, type Sample } from './bucketSeries.ts';
+import { limits } from './limits.ts';
 
 const LISTED_MAX = 2_000;
 

@@ -12,14 +12,8 @@ import {
   readRun,
 } from '../../../summary/index.ts';
 import type { Scored } from '../../../topics/index.ts';
-import {
-  type DiffData,
-  type Divergence,
-  type Flip,
-  limits,
-  type Paired,
-  WIRE,
-} from '../../wire/index.ts';
+import { type DiffData, type Divergence, type Flip, type Paired, WIRE } from '../../wire/index.ts';
+import { limits } from '../run/limits.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 import { finite, shown } from '../run/shown.ts';

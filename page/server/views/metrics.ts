@@ -3,9 +3,10 @@
 import { MillraceError } from '../../../base/index.ts';
 import { counted } from '../../../base/text/index.ts';
 import { metricNames } from '../../../summary/index.ts';
-import { type AbsentMetric, limits, type MetricsData, type Series } from '../../wire/index.ts';
+import type { AbsentMetric, MetricsData, Series } from '../../wire/index.ts';
 import type { Bucket, BucketSeries } from '../run/bucketSeries.ts';
 import { closeUp } from '../run/closeUp.ts';
+import { limits } from '../run/limits.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
 import { type Asked, listIn, numberIn } from './asked.ts';

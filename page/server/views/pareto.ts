@@ -5,7 +5,8 @@
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Scored, type Selected, topics } from '../../../topics/index.ts';
-import { limits, type ParetoAxis, type ParetoData, type ParetoPoint } from '../../wire/index.ts';
+import type { ParetoAxis, ParetoData, ParetoPoint } from '../../wire/index.ts';
+import { limits } from '../run/limits.ts';
 import type { Moment } from '../run/moment.ts';
 import { recordsAt } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';

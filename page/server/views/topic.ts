@@ -5,8 +5,9 @@
 
 import { MillraceError } from '../../../base/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
-import { limits, type TopicData, type TopicsData, type UnreadableRow } from '../../wire/index.ts';
+import type { TopicData, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
+import { limits } from '../run/limits.ts';
 import { topicAt, topicsOf } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
 import { stretch } from '../run/records.ts';

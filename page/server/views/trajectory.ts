@@ -6,8 +6,9 @@
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
-import { type Call, limits, type TrajectoryData, type Turn } from '../../wire/index.ts';
+import type { Call, TrajectoryData, Turn } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
+import { limits } from '../run/limits.ts';
 import type { Moment } from '../run/moment.ts';
 import { type Pieces, piecesOf, startsOf } from '../run/pieces.ts';
 import { Search } from '../run/records.ts';
