@@ -74,7 +74,7 @@ withBrowser('the page of a damaged run', () => {
   }
 
   test.each([
-    ['pages', /has a page that was changed.*millrace doctor/],
+    ['pages', /has a damaged page.*millrace doctor/],
     ['cut', /is cut short.*millrace doctor/],
     ['nothing', /there is no log in/],
     ['record', /run\.json is damaged/],
@@ -99,8 +99,8 @@ withBrowser('the page of a damaged run', () => {
     expect(await said('/r/weights/weights/5')).toMatch(
       /Damaged: it has .*Restore it from a backup/,
     );
-    expect(await said('/r/weights/weights/4')).toMatch(/not there: not kept, or lost/);
-    expect(await said('/r/weights/weights/3')).not.toMatch(/Damaged|not there/);
+    expect(await said('/r/weights/weights/4')).toMatch(/deleted or lost/);
+    expect(await said('/r/weights/weights/3')).not.toMatch(/Damaged|deleted or lost/);
   });
 
   test('lists damaged runs with what is wrong', async () => {
