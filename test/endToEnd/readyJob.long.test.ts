@@ -86,7 +86,7 @@ describe('a ready job on a Hugging Face folder', () => {
     writeFileSync(join(home, 'small.yaml'), SMALL);
     const second = await millrace('run', '--run', 'first');
     expect([second.code, second.err]).toEqual([0, expect.stringMatching(/resuming run first/)]);
-    expect(second.err).toMatch(/1 dead letter, see: .* dlq ls first\n/);
+    expect(second.err).toMatch(/1 dead letter; list them with: .* dlq ls first\n/);
     expect(recordOf('first').status).toBe('done');
   });
 
