@@ -99,10 +99,12 @@ describeKafka('a run on Kafka', () => {
     const leader = run('twice', '--except', 'rollout', '--worker', 'other');
     expect(await same.code).toBe(1);
     expect(same.said).toMatch(
-      /LOCKED.*process \d+ on host \S+ runs twice already, as worker "main"/,
+      /LOCKED.*process \d+ on host \S+ is already running twice as worker "main"/,
     );
     expect(await leader.code).toBe(1);
-    expect(leader.said).toMatch(/LOCKED.*runs twice already, with its source base, questions/);
+    expect(leader.said).toMatch(
+      /LOCKED.*is already running twice with its sources? base, questions/,
+    );
     expect(first.process.exitCode).toBeNull();
     first.process.kill('SIGKILL');
     await first.code;
