@@ -158,7 +158,8 @@ for (const server of ['vllm', 'sglang'] as const) {
     continue;
   }
   const only = process.env.MILLRACE_PUBLISH;
-  for (const as of ['full', 'adapter'] as const) {
+  // All weights last: a server that has a run's is refused adapters until it is restarted.
+  for (const as of ['adapter', 'full'] as const) {
     if (only !== undefined && only !== as) continue;
     describe(`${server}, ${as}`, () => onServer(server, as, url));
   }
