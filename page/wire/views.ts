@@ -1,7 +1,6 @@
 /**
- * Every view of the page: its address, the key that leads to it, its tab. What the server computes for a view
- * is listed in page/server/views/views.ts, what the browser draws in page/browser/views.tsx; a view that one
- * of them lacks does not compile.
+ * Every view of the page: its address, the key that leads to it, its tab. The server computes a view's data in
+ * the file of page/server/views that has its name; page/browser/pages/all.ts lists what the browser draws.
  *
  * A path is one view, its query that view's state, and the same path with `.json` is the view's data. Names
  * stand in a path as they are in the log, percent-encoded; what may hold slashes (a question, a rollout) is
@@ -9,8 +8,8 @@
  */
 
 interface RunView {
-  /** What stands in the path after the run. */
-  readonly segment: string;
+  /** What stands in the path after the run; left out = its name. */
+  readonly segment?: string;
   /** Whether a name follows: of a topic, question, rollout or version; left out = never. */
   readonly id?: 'perhaps' | 'always';
   readonly tab?: string;
@@ -18,20 +17,21 @@ interface RunView {
   readonly key?: string;
   /** What the list of keys says; left out = its name. */
   readonly about?: string;
+  /** Only a page in a file has it: the server computes nothing for it. */
+  readonly inFile?: true;
 }
 
 /** In the order of their tabs. */
 const ofRun = {
   overview: { segment: '', tab: 'Overview', key: 'o' },
-  metrics: { segment: 'metrics', tab: 'Metrics', key: 'm' },
-  topics: { segment: 'topics', id: 'perhaps', tab: 'Topics', key: 't' },
-  pareto: { segment: 'pareto', tab: 'Pareto', key: 'p', about: 'Pareto' },
+  metrics: { tab: 'Metrics', key: 'm' },
+  topics: { id: 'perhaps', tab: 'Topics', key: 't' },
+  pareto: { tab: 'Pareto', key: 'p', about: 'Pareto' },
   question: { segment: 'q', id: 'always' },
   trajectory: { segment: 't', id: 'always' },
-  weights: { segment: 'weights', id: 'perhaps', tab: 'Weights', key: 'w' },
-  replay: { segment: 'replay', tab: 'Replay', key: 'r' },
-  /** Only a page in a file has it. */
-  results: { segment: 'results', key: 's', about: 'results, in a report' },
+  weights: { id: 'perhaps', tab: 'Weights', key: 'w' },
+  replay: { tab: 'Replay', key: 'r' },
+  results: { inFile: true, key: 's', about: 'results, in a report' },
 } as const satisfies Readonly<Record<string, RunView>>;
 
 /** The views of one run. */
@@ -40,6 +40,8 @@ export type RunPage = keyof typeof ofRun;
 export const runViews: Readonly<Record<RunPage, RunView>> = ofRun;
 
 export const runPages = Object.keys(runViews) as readonly RunPage[];
+
+const segmentOf = (page: RunPage): string => runViews[page].segment ?? page;
 
 export interface RunRoute {
   readonly page: RunPage;
@@ -60,7 +62,7 @@ export function routeAt(path: string, decode = decodeURIComponent): KnownRoute |
   if (a !== undefined && b !== undefined) return { page: 'diff', a: decode(a), b: decode(b) };
   const [, run, segment = '', rest = ''] =
     /^\/r\/([^/.]+)(?:\/([^/]*)(?:\/(.*))?)?$/.exec(path) ?? [];
-  const page = runPages.find((name) => runViews[name].segment === segment);
+  const page = runPages.find((name) => segmentOf(name) === segment);
   if (run === undefined || page === undefined) return null;
   const raw = rest.replace(/\/$/, '');
   const { id } = runViews[page];
@@ -72,8 +74,7 @@ export function pathOf(route: KnownRoute): string {
   const encode = encodeURIComponent;
   if (route.page === 'runs') return '/';
   if (route.page === 'diff') return `/diff/${encode(route.a)}..${encode(route.b)}`;
-  const { segment } = runViews[route.page];
-  const parts = [route.run, segment, route.id].filter((part) => part !== '');
+  const parts = [route.run, segmentOf(route.page), route.id].filter((part) => part !== '');
   return `/r/${parts.map(encode).join('/')}`;
 }
 

@@ -5,10 +5,11 @@
  */
 
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { minify } from '@swc/core';
+import { type BuildOptions, build } from 'esbuild';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const here = join(root, 'page/browser');
@@ -17,22 +18,42 @@ const out = join(root, 'dist/page/browser');
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'assets'), { recursive: true });
 
-const common = {
-  outdir: join(out, 'assets'),
-  entryNames: '[name]-[hash]',
-  bundle: true,
-  minify: true,
-  format: 'iife',
-  target: 'es2022',
-  tsconfigRaw: {},
-  charset: 'utf8',
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-} as const;
-const page = await build({
-  ...common,
-  entryPoints: { page: join(here, 'main.tsx') },
+/** Writes an asset; its address. */
+function asset(name: string, body: string | Uint8Array): string {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 8);
+  const file = name.replace('.', `-${hash}.`);
+  writeFileSync(join(out, 'assets', file), body);
+  return `/assets/${file}`;
+}
+
+/** What an entry file is bundled into, by its ending. */
+async function bundled(
+  entry: string,
+  more: BuildOptions = {},
+): Promise<(ending: string) => string> {
+  const { outputFiles = [] } = await build({
+    entryPoints: [join(here, entry)],
+    outdir: join(out, 'assets'),
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    target: 'es2022',
+    tsconfigRaw: {},
+    charset: 'utf8',
+    legalComments: 'none',
+    write: false,
+    logLevel: 'warning',
+    ...more,
+  });
+  return (ending) => outputFiles.find(({ path }) => path.endsWith(ending))!.text;
+}
+
+/** esbuild minifies file by file; what swc finds in the whole is another 5 %, compressed. */
+async function script(text: string): Promise<string> {
+  return (await minify(text, { compress: { passes: 3 }, mangle: true, module: false })).code;
+}
+
+const page = await bundled('main.tsx', {
   // Calls of `h` are 0.8 kB smaller, compressed, than those of the automatic runtime.
   jsx: 'transform',
   jsxFactory: 'h',
@@ -40,21 +61,13 @@ const page = await build({
   inject: [join(here, 'jsx.ts')],
 });
 // What is injected stays in a bundle that does not use it: the worker, which draws nothing, is built without.
-const worker = await build({ ...common, entryPoints: { worker: join(here, 'worker.ts') } });
-
-const made = [page, worker]
-  .flatMap(({ metafile }) => Object.keys(metafile.outputs))
-  .map((file) => basename(file));
-const named = (name: RegExp): string => `/assets/${made.find((file) => name.test(file))!}`;
-const icon = readFileSync(join(here, 'icon.svg'));
-const iconName = `icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8)}.svg`;
-cpSync(join(here, 'icon.svg'), join(out, 'assets', iconName));
+const worker = await bundled('worker.ts');
 
 const bundle = {
-  script: named(/^page-.*\.js$/),
-  style: named(/^page-.*\.css$/),
-  worker: named(/^worker-.*\.js$/),
-  icon: `/assets/${iconName}`,
+  script: asset('page.js', await script(page('.js'))),
+  style: asset('page.css', page('.css')),
+  worker: asset('worker.js', await script(worker('.js'))),
+  icon: asset('icon.svg', readFileSync(join(here, 'icon.svg'))),
 };
 const index = readFileSync(join(here, 'index.html'), 'utf8').replace(
   /\{\{(\w+)\}\}/g,

@@ -1,10 +1,9 @@
 /**
- * The recipes of docs/extending, followed to the letter: into a copy of the sources each page's file is
- * written, its line is added where the page says, and what it adds is used, by its name.
+ * The recipes of docs/extending, followed to the letter: each page's files are written into a copy of the
+ * sources, its lines are added where the page says, and what it adds is used, by its name.
  */
 import { execFile } from 'node:child_process';
 import {
-  appendFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -25,22 +24,29 @@ const POLICY = join(ROOT, 'examples', 'quickstart', 'base');
 const COPIED = [
   ...['api', 'base', 'cli', 'jinja', 'jobs', 'model', 'operators', 'page', 'sinks', 'sources'],
   ...['streams', 'summary', 'testing', 'topics', 'package.json', 'tsconfig.json'],
-  ...['test/support', 'test/docs/recipes'],
+  ...['scripts/page', 'test/cli/fixtures', 'test/support', 'test/docs/recipes'],
 ];
 
 interface Recipe {
   readonly text: string;
-  readonly file: string;
-  readonly code: string;
-  readonly table: string;
-  readonly line: string;
+  readonly files: readonly (readonly [file: string, code: string])[];
+  readonly lines: readonly (readonly [table: string, line: string])[];
 }
 
 function recipe(name: string): Recipe {
   const text = readFileSync(join(PAGES, `${name}.md`), 'utf8');
-  const [, file, code] = /One file, `([^`]+)`:\n\n```ts\n([\s\S]*?)```/.exec(text) ?? [];
-  const [, table, line] = /One line, in `([^`]+)`:\n\n```ts\n(.*)\n```/.exec(text) ?? [];
-  return { text, file: file!, code: code!, table: table!, line: line! };
+  const found = (pattern: RegExp): [string, string][] =>
+    [...text.matchAll(pattern)].map(([, path, code]) => [path!, code!]);
+  return {
+    text,
+    files: found(/One file[^`\n]*, `([^`]+)`:\n\n```tsx?\n([\s\S]*?)```/g),
+    lines: found(/One line[^`\n]*, in `([^`]+)`:\n\n```ts\n(.*)\n```/g),
+  };
+}
+
+/** At the end of the file, or of the table that the line is an entry of. */
+function withLine(table: string, line: string): string {
+  return line.endsWith(',') ? table.replace('\n} as const', `\n${line}$&`) : `${table}${line}\n`;
 }
 
 const names = readdirSync(PAGES)
@@ -55,9 +61,12 @@ beforeAll(() => {
     cpSync(join(ROOT, path), join(copy.path, path), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy.path, 'node_modules'));
-  for (const { file, code, table, line } of recipes) {
+  for (const [file, code] of recipes.flatMap(({ files }) => files)) {
     writeFileSync(join(copy.path, file), code);
-    appendFileSync(join(copy.path, table), `${line}\n`);
+  }
+  for (const [table, line] of recipes.flatMap(({ lines }) => lines)) {
+    const path = join(copy.path, table);
+    writeFileSync(path, withLine(readFileSync(path, 'utf8'), line));
   }
 });
 afterAll(() => copy.remove());
@@ -75,11 +84,13 @@ async function outcome(name: string): Promise<unknown> {
 
 describe('a recipe', () => {
   test.each(recipes)(
-    '$name is a screen with one new file and one line',
-    ({ text, file, table }) => {
+    '$name is a screen with one new file and one line for each of its halves',
+    ({ name, text, files, lines }) => {
+      const halves = name === 'view' ? 2 : 1;
       expect(text.split('\n').length).toBeLessThanOrEqual(70);
-      expect([existsSync(join(ROOT, file)), existsSync(join(ROOT, table))]).toEqual([false, true]);
-      expect(dirname(file)).toBe(dirname(table));
+      expect([files.length, lines.length]).toEqual([halves, halves]);
+      for (const [file] of files) expect(existsSync(join(ROOT, file))).toBe(false);
+      expect(dirname(files.at(-1)![0])).toBe(dirname(lines.at(-1)![0]));
     },
   );
 
@@ -98,10 +109,12 @@ describe('a recipe', () => {
         .replace('"test"', '"test/docs/recipes"'),
     );
     const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const failed = await run(process.execPath, [tsc, '--noEmit'], { cwd: copy.path }).catch(
-      ({ stdout }: { stdout: string }) => ({ stdout }),
-    );
-    expect(failed.stdout).toBe('');
+    for (const project of ['.', 'page']) {
+      const checked = await run(process.execPath, [tsc, '--noEmit', '-p', project], {
+        cwd: copy.path,
+      }).catch(({ stdout }: { stdout: string }) => ({ stdout }));
+      expect(checked.stdout).toBe('');
+    }
   });
 
   const outcomes: Readonly<Record<string, unknown>> = {
@@ -124,6 +137,16 @@ describe('a recipe', () => {
         ...{ question: 'What is 1 + 1?', number },
         at: { count: String(Number(number) + 1) },
       })),
+    },
+    view: {
+      data: [1, 2, 3, 4, 5],
+      drawn: {
+        tabs: [
+          ...['Overview', 'Metrics', 'Topics', 'Rollouts', 'Pareto', 'Weights', 'Replay'],
+          'Pace',
+        ],
+        view: [1, 2, 3, 4, 5].map((step) => `step ${step} took … `).join(''),
+      },
     },
     dialect: {
       ...{ turn: 'answer', learnt: '3', ends: true },

@@ -6,34 +6,27 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { limits, type MetricName, type MetricsData, type Series } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { listen, refreshes } from '../data/stream.ts';
+import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { passed, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { colourOf, linesMax } from '../logic/lines.ts';
-import { dataUrl, pathOf, type Query } from '../logic/route.ts';
+import type { Query } from '../logic/route.ts';
 import { bucketNote, type XUnit } from '../logic/series.ts';
 import { smoothMin } from '../logic/smooth.ts';
 import { Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 
 const none: readonly Series[] = [];
-const passed = ['m', 'x', 'from', 'to', 'with', 'at'];
+const asked = ['m', 'x', 'from', 'to', 'with', 'at'];
 
 export function Metrics({ run }: { readonly run: string }) {
   const now = query.value;
   const pinned = at.value !== '';
-  const wanted: Query = Object.fromEntries(
-    passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
-  );
-  const answer = useData<MetricsData>(
-    dataUrl(pathOf({ page: 'metrics', run, id: '' }), { ...wanted, n: '1600' }),
-    refreshes.value,
-  );
+  const wanted = { ...passed(asked), n: '1600' };
+  const answer = useView<MetricsData>({ page: 'metrics', run, id: '' }, wanted);
   const { data } = answer;
-  useHead(data);
   const unit: XUnit = now.x === 'time' || now.x === 'tokens' ? now.x : 'step';
   const range = rangeOf(now);
   const series = useLiveSeries(data?.series ?? none, unit, !pinned && range === null);

@@ -3,14 +3,12 @@ import { useEffect } from 'preact/hooks';
 import { orDash, percent, rate } from '../../../summary/format/index.ts';
 import type { Mill as MillData, OverviewData } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
-import { at, linkAt, query } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { listen, mill as liveMill, refreshes } from '../data/stream.ts';
+import { at, linkAt } from '../data/place.ts';
+import { listen, mill as liveMill } from '../data/stream.ts';
 import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { useView } from '../data/useView.ts';
 import { milliseconds, short } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
-import { dataUrl, pathOf } from '../logic/route.ts';
 import { bucketNote } from '../logic/series.ts';
 import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
@@ -32,12 +30,8 @@ const steering = [
 
 export function Overview({ run }: { readonly run: string }) {
   const pinned = at.value !== '';
-  const answer = useData<OverviewData>(
-    dataUrl(pathOf({ page: 'overview', run, id: '' }), pinned ? { at: query.value.at! } : {}),
-    refreshes.value,
-  );
+  const answer = useView<OverviewData>({ page: 'overview', run, id: '' });
   const { data } = answer;
-  useHead(data);
   const curves = useLiveSeries(data?.curves ?? none, 'step', !pinned);
   useEffect(() => {
     command.value = `npx millrace top ${run}`;

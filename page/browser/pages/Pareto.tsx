@@ -6,16 +6,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { ends, listen, refreshes } from '../data/stream.ts';
-import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
-import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
-const passed = ['step', 'round', 'x', 'y', 'at'];
+const asked = ['step', 'round', 'x', 'y', 'at'];
 const rowsMax = 200;
 /** Rows before one asks for more. */
 const rowsFirst = 20;
@@ -26,21 +22,11 @@ const columns = ['calls', 'correct', 'reward'];
 
 export function Pareto({ run }: { readonly run: string }) {
   const now = query.value;
-  const wanted: Query = Object.fromEntries(
-    passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
-  );
   // A round is judged as a whole, so that a new answer is due only when verdicts came.
-  const grown = at.value === '' ? (ends.value.selected ?? 0) : 0;
-  const answer = useData<ParetoData>(
-    dataUrl(pathOf({ page: 'pareto', run, id: '' }), wanted),
-    `${refreshes.value} ${grown}`,
-  );
+  const grown = grownOf('selected');
+  const answer = useView<ParetoData>({ page: 'pareto', run, id: '' }, passed(asked), grown);
   const { data } = answer;
-  useHead(data);
-  useEffect(() => {
-    command.value = `npx millrace tap ${run}.selected`;
-    listen({ run });
-  }, [run]);
+  useCommand(run, `npx millrace tap ${run}.selected`);
   const [chosen, setChosen] = useState<readonly ParetoPoint[] | null>(null);
   const verdict = now.verdict;
   const points = useMemo(

@@ -2,34 +2,24 @@
  * A question and every time that it was rolled out: its rollouts side by side, how they branched, what came
  * of the group.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { Group, QuestionData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
-import { useHead } from '../data/shownHead.ts';
-import { listen } from '../data/stream.ts';
-import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { useCommand, useView } from '../data/useView.ts';
 import { count } from '../logic/format.ts';
-import { dataUrl, pathOf } from '../logic/route.ts';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';
 import { QuestionCard } from '../parts/QuestionCard.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Question({ run, id }: { readonly run: string; readonly id: string }) {
-  const answer = useData<QuestionData>(
-    dataUrl(pathOf({ page: 'question', run, id }), at.value === '' ? {} : { at: at.value }),
-  );
+  const answer = useView<QuestionData>({ page: 'question', run, id });
   const { data } = answer;
-  useHead(data);
-  useEffect(() => {
-    command.value = `npx millrace tap ${run}.rollouts --key ${JSON.stringify(id)}`;
-    listen({ run });
-  }, [run, id]);
+  useCommand(run, `npx millrace tap ${run}.rollouts --key ${JSON.stringify(id)}`);
   const rollouts = data?.groups.flatMap((group) => group.rollouts) ?? [];
   const [selected, setSelected] = useState<string | null>(null);
   const place = rollouts.findIndex(({ ref }) => ref === selected);

@@ -6,12 +6,10 @@ import { useEffect, useState } from 'preact/hooks';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { ends, listen, refreshes } from '../data/stream.ts';
-import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { ends } from '../data/stream.ts';
+import { useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
-import { dataUrl, hrefOf, pathOf, stepOf } from '../logic/route.ts';
+import { hrefOf, stepOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Recompute } from '../parts/Control.tsx';
@@ -19,19 +17,9 @@ import { Recompute } from '../parts/Control.tsx';
 const speeds = [1, 10, 100] as const;
 
 export function Replay({ run }: { readonly run: string }) {
-  const grown = ends.value.weights ?? 0;
-  const answer = useData<ReplayData>(
-    dataUrl(pathOf({ page: 'replay', run, id: '' })),
-    `${refreshes.value} ${grown}`,
-  );
+  const answer = useView<ReplayData>({ page: 'replay', run, id: '' }, {}, ends.value.weights);
   const { data } = answer;
-  useHead(data);
-  useEffect(() => {
-    listen({ run });
-  }, [run]);
-  useEffect(() => {
-    command.value = data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`;
-  }, [data, run]);
+  useCommand(run, data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`);
   const steps = data?.steps ?? [];
   const now = stepOf(query.value);
   // The last step that is not behind the moment.

@@ -2,18 +2,16 @@
  * The report of a frozen page: before and after with intervals, as the file holds them in a shadow root with
  * a style of their own.
  */
-import { useCallback, useEffect } from 'preact/hooks';
+import { useCallback } from 'preact/hooks';
 import type { OverviewData } from '../../wire/index.ts';
-import { useHead } from '../data/shownHead.ts';
-import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
-import { dataUrl, pathOf } from '../logic/route.ts';
+import { results } from '../data/frozen.ts';
+import { useCommand, useView } from '../data/useView.ts';
+import { NoPage } from '../parts/NoPage.tsx';
 
-export function Results({ run, report }: { readonly run: string; readonly report: Element }) {
-  useHead(useData<OverviewData>(dataUrl(pathOf({ page: 'overview', run, id: '' }))).data);
-  useEffect(() => {
-    command.value = `npx millrace report ${run}`;
-  }, [run]);
+export function Results({ run }: { readonly run: string }) {
+  useView<OverviewData>({ page: 'overview', run, id: '' }, {});
+  useCommand(run, `npx millrace report ${run}`);
   // It leaves the document with the view, and comes back as it was left.
-  return <div ref={useCallback((here: Element | null) => here?.append(report), [report])} />;
+  const into = useCallback((here: Element | null) => here?.append(results!), []);
+  return results === null ? <NoPage /> : <div ref={into} />;
 }

@@ -8,28 +8,23 @@ import { size } from '../../../summary/format/index.ts';
 import type { TopicData, TopicRow, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { ends, listen, refreshes } from '../data/stream.ts';
-import { command } from '../data/take.ts';
+import { ends } from '../data/stream.ts';
 import { useData } from '../data/useData.ts';
+import { passed, useCommand, useView } from '../data/useView.ts';
 import { count } from '../logic/format.ts';
-import { dataUrl, pathOf, type Query, queryOf } from '../logic/route.ts';
+import { dataUrl, pathOf, queryOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
 import { Ago, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
-export function Topics({ run }: { readonly run: string }) {
-  const pinned: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useData<TopicsData>(
-    dataUrl(pathOf({ page: 'topics', run, id: '' }), pinned),
-    refreshes.value,
-  );
+export function Topics({ run, id }: { readonly run: string; readonly id: string }) {
+  return id === '' ? <AllTopics run={run} /> : <Topic run={run} topic={id} key={id} />;
+}
+
+function AllTopics({ run }: { readonly run: string }) {
+  const answer = useView<TopicsData>({ page: 'topics', run, id: '' });
   const { data } = answer;
-  useHead(data);
-  useEffect(() => {
-    command.value = `npx millrace topics ${run}`;
-    listen({ run });
-  }, [run]);
+  useCommand(run, `npx millrace topics ${run}`);
   if (data === null) return <Missing answer={answer} />;
   return (
     <>
@@ -54,23 +49,18 @@ export function Topics({ run }: { readonly run: string }) {
   );
 }
 
-const passed = ['offset', 'partition', 'dir', 'where', 'key', 'limit', 'at'];
+const asked = ['offset', 'partition', 'dir', 'where', 'key', 'limit', 'at'];
 
-export function Topic({ run, topic }: { readonly run: string; readonly topic: string }) {
+function Topic({ run, topic }: { readonly run: string; readonly topic: string }) {
   const now = query.value;
-  const wanted: Query = Object.fromEntries(
-    passed.flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]])),
-  );
-  const path = pathOf({ page: 'topics', run, id: topic });
+  const wanted = passed(asked);
+  const route = { page: 'topics', run, id: topic } as const;
+  const path = pathOf(route);
   const newest = now.offset === undefined && now.dir !== 'on' && at.value === '';
   const follow = newest && now.follow === '1';
   const grown = ends.value[topic] ?? 0;
-  const answer = useData<TopicData>(
-    dataUrl(path, wanted),
-    `${refreshes.value} ${follow ? grown : ''}`,
-  );
+  const answer = useView<TopicData>(route, wanted, follow ? grown : 0);
   const { data } = answer;
-  useHead(data);
 
   // What was read beside the first answer: older rows, and while one follows, what the answers before held.
   const [rows, setRows] = useState<readonly TopicRow[]>([]);
@@ -101,10 +91,7 @@ export function Topic({ run, topic }: { readonly run: string; readonly topic: st
     setMore(null);
   }, [older.data, older.loading]);
 
-  useEffect(() => {
-    command.value = data?.command ?? `npx millrace tap ${run}.${topic}`;
-    listen({ run });
-  }, [data, run, topic]);
+  useCommand(run, data?.command ?? `npx millrace tap ${run}.${topic}`);
 
   const [selected, setSelected] = useState<string | null>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());

@@ -6,12 +6,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { fixed } from '../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
-import { at, go, linkAt, query, setQuery } from '../data/place.ts';
-import { useHead } from '../data/shownHead.ts';
-import { listen } from '../data/stream.ts';
-import { command } from '../data/take.ts';
-import { prefetch, useData } from '../data/useData.ts';
+import { go, linkAt, query, setQuery } from '../data/place.ts';
+import { prefetch } from '../data/useData.ts';
 import { useTokens } from '../data/useTokens.ts';
+import { passed, useCommand, useView } from '../data/useView.ts';
 import { count } from '../logic/format.ts';
 import { isKnown, paints } from '../logic/paint.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';
@@ -25,19 +23,13 @@ import { Turns } from '../parts/trajectory/Turns.tsx';
 export function Trajectory({ run, id }: { readonly run: string; readonly id: string }) {
   const now = query.value;
   const [full, setFull] = useState(false);
-  const path = pathOf({ page: 'trajectory', run, id });
-  const asked: Query = {
-    ...(at.value === '' ? {} : { at: at.value }),
-    ...(full ? { full: '1' } : {}),
-  };
-  const answer = useData<TrajectoryData>(dataUrl(path, asked));
+  const asked: Query = { ...passed(['at']), ...(full ? { full: '1' } : {}) };
+  const answer = useView<TrajectoryData>({ page: 'trajectory', run, id }, asked);
   const { data } = answer;
-  useHead(data);
+  useCommand(run, data?.command ?? '');
   useEffect(() => setFull(false), [id]);
-  useEffect(() => listen({ run }), [run]);
   useEffect(() => {
     if (data === null) return;
-    command.value = data.command;
     for (const ref of [data.after, data.before]) {
       if (ref !== null) prefetch(dataUrl(pathOf({ page: 'trajectory', run, id: ref }), asked));
     }

@@ -1,39 +1,26 @@
 /**
  * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
  */
-import { useEffect } from 'preact/hooks';
 import { size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
-import { useHead } from '../data/shownHead.ts';
-import { ends, listen, refreshes } from '../data/stream.ts';
-import { command } from '../data/take.ts';
-import { useData } from '../data/useData.ts';
+import { grownOf, useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
-import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
-export function Weights({ run, version }: { readonly run: string; readonly version: string }) {
-  useEffect(() => {
-    command.value = `npx millrace tap ${run}.weights`;
-    listen({ run });
-  }, [run]);
-  return version === '' ? <Versions run={run} /> : <Version run={run} version={version} />;
+export function Weights({ run, id }: { readonly run: string; readonly id: string }) {
+  useCommand(run, `npx millrace tap ${run}.weights`);
+  return id === '' ? <Versions run={run} /> : <Version run={run} version={id} />;
 }
 
 const rowsMax = 500;
 
 function Versions({ run }: { readonly run: string }) {
-  const grown = at.value === '' ? (ends.value.weights ?? 0) : 0;
-  const answer = useData<ReplayData>(
-    dataUrl(pathOf({ page: 'replay', run, id: '' })),
-    `${refreshes.value} ${grown}`,
-  );
+  const answer = useView<ReplayData>({ page: 'replay', run, id: '' }, {}, grownOf('weights'));
   const { data } = answer;
-  useHead(data);
   if (data === null) return <Missing answer={answer} />;
   const limit = at.value.startsWith('step:') ? Number(at.value.slice(5)) : Number.POSITIVE_INFINITY;
   const steps = data.steps.filter(({ step }) => step <= limit).reverse();
@@ -91,13 +78,8 @@ function Versions({ run }: { readonly run: string }) {
 }
 
 function Version({ run, version }: { readonly run: string; readonly version: string }) {
-  const asked: Query = at.value === '' ? {} : { at: at.value };
-  const answer = useData<WeightsData>(
-    dataUrl(pathOf({ page: 'weights', run, id: version }), asked),
-    refreshes.value,
-  );
+  const answer = useView<WeightsData>({ page: 'weights', run, id: version });
   const { data } = answer;
-  useHead(data);
   const to = (other: number | null | undefined): void => {
     if (other !== null && other !== undefined)
       go(linkAt({ page: 'weights', run, id: String(other) }));

@@ -10,9 +10,16 @@ import {
   dataPath,
   type Frozen,
   frozenKey,
+  type OverviewData,
+  type ParetoData,
   pathOf,
+  type QuestionData,
   type RunPage,
   type RunsData,
+  runPages,
+  runViews,
+  type TopicData,
+  type TrajectoryData,
   WIRE,
 } from '../../wire/index.ts';
 import { limits } from '../run/limits.ts';
@@ -21,7 +28,8 @@ import { recordsAt, stretch } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 import type { Asked } from '../views/asked.ts';
-import { servedViews } from '../views/views.ts';
+import { tokensOf } from '../views/trajectory.ts';
+import { servedView } from '../views/views.ts';
 
 export interface FreezeOptions {
   readonly trajectoriesMax: number;
@@ -54,20 +62,23 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     commands: [],
   };
   answers.put(dataPath('/'), list);
-  const overview = await answers.ask('overview');
+  const overview = await answers.ask<OverviewData>('overview');
   if (!answers.put(answers.at('overview'), overview)) return null;
   await answers.add('replay');
   await answers.add('topics');
   const metrics = view.book.names.map((metric) => metric.name).slice(0, limits.metricsMax);
   await answers.add('metrics', '', { m: metrics.join(','), n: String(BUCKETS) });
-  const { rounds } = await answers.add('pareto');
+  const { rounds } = await answers.add<ParetoData>('pareto');
   for (const round of rounds) await answers.add('pareto', '', { round: String(round) });
   for (const { name: topic } of overview.mill.topics) {
-    const rows = await answers.ask('topics', topic, { limit: String(ROWS) });
+    const rows = await answers.ask<TopicData>('topics', topic, { limit: String(ROWS) });
     answers.put(answers.at('topics', topic), { ...rows, next: null });
   }
   for (const { version } of view.timeline.marks.slice(-WEIGHTS)) {
     await answers.add('weights', String(version));
+  }
+  for (const page of runPages.filter(needsOnlyRun)) {
+    if (!(answers.at(page) in answers.json)) await answers.add(page);
   }
   const shown = await addTrajectories(view, answers, options);
   const rollouts = overview.mill.topics.find((topic) => topic.name === topics.rollouts.name);
@@ -83,8 +94,11 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
   };
 }
 
-type Page = Exclude<RunPage, 'results'>;
-type Data<P extends Page> = Awaited<ReturnType<(typeof servedViews)[P]['data']>>;
+function needsOnlyRun(page: RunPage): boolean {
+  const { id, inFile } = runViews[page];
+  return id === undefined && !inFile;
+}
+
 type Query = Readonly<Record<string, string>>;
 
 /** What the server answers for the views of a run, gathered until it is too much. */
@@ -100,16 +114,17 @@ class Answers {
     this.#left = bytesMax;
   }
 
-  at(page: Page, id = '', query: Query = {}): string {
+  at(page: RunPage, id = '', query: Query = {}): string {
     return frozenKey(dataPath(pathOf({ page, run: this.#view.viewed.name, id })), query);
   }
 
-  async ask<P extends Page>(page: P, id = '', query: Query = {}): Promise<Data<P>> {
-    return (await servedViews[page].data(this.#asked(id, query))) as Data<P>;
+  async ask<Data>(page: RunPage, id = '', query: Query = {}): Promise<Data> {
+    const { data } = await servedView(page);
+    return (await data(this.#asked(id, query))) as Data;
   }
 
-  async add<P extends Page>(page: P, id = '', query: Query = {}): Promise<Data<P>> {
-    const data = await this.ask(page, id, query);
+  async add<Data>(page: RunPage, id = '', query: Query = {}): Promise<Data> {
+    const data = await this.ask<Data>(page, id, query);
     this.put(this.at(page, id, query), data);
     return data;
   }
@@ -123,7 +138,7 @@ class Answers {
 
   /** The tokens of a rollout, where there is room for them. */
   async addTokens(ref: string, href: string): Promise<void> {
-    const bytes = await servedViews.trajectory.other.body(this.#asked(ref, {}));
+    const bytes = await tokensOf(this.#view, now, ref);
     const text = Buffer.from(bytes).toString('base64');
     if (this.#takes(href, text.length)) this.bins[href] = text;
   }
@@ -158,7 +173,7 @@ async function addTrajectories(
   let count = 0;
   let scanned = 0;
   for (const { refs, question } of await groupsAtEnds(view)) {
-    const data = await answers.ask('question', question);
+    const data = await answers.ask<QuestionData>('question', question);
     // A log without an index of keys is read through for each of them.
     scanned += data.scanned * (1 + refs.length);
     if (scanned > SCANNED_MAX) return count;
@@ -174,7 +189,7 @@ async function addTrajectories(
 
 /** Whether it went in. */
 async function addTrajectory(ref: string, answers: Answers): Promise<boolean> {
-  const data = await answers.ask('trajectory', ref);
+  const data = await answers.ask<TrajectoryData>('trajectory', ref);
   if (!answers.put(answers.at('trajectory', ref), data)) return false;
   if (data.tokens !== null) await answers.addTokens(ref, data.tokens.href);
   return true;

@@ -3,11 +3,11 @@
  * by a list), never joined into a file name.
  */
 import { MillraceError } from '../../../base/index.ts';
-import { dataPath, routeAt } from '../../wire/index.ts';
+import { dataPath, routeAt, runViews } from '../../wire/index.ts';
 import { momentOf } from '../run/moment.ts';
-import type { Asked, ServedView } from '../views/asked.ts';
+import type { Asked } from '../views/asked.ts';
 import { diffData } from '../views/diff.ts';
-import { servedViews } from '../views/views.ts';
+import { servedView } from '../views/views.ts';
 import { type Answer, json } from './answers.ts';
 import type { Divergences } from './divergences.ts';
 import type { HotRuns } from './hotRuns.ts';
@@ -37,14 +37,15 @@ export async function dataAt(
   const route = routeAt(at, decoded);
   if (route === null || route.page === 'runs') return null;
   if (route.page === 'diff') return ending === '.json' ? diff(route.a, route.b, served) : null;
-  const { data, other }: ServedView = servedViews[route.page];
+  if (runViews[route.page].inFile) return null;
+  const { data, other } = await servedView(route.page);
   const isOther = other?.ending === ending;
-  if (!isOther && (ending !== '.json' || data === undefined)) return null;
+  if (!isOther && ending !== '.json') return null;
   return served.hot.with(route.run, async (view) => {
     const asked = await askedOf(view, route.id, query, served.hot);
     return isOther
       ? { status: 200, type: other.type, body: await other.body(asked) }
-      : json(await data!(asked));
+      : json(await data(asked));
   });
 }
 

@@ -20,9 +20,9 @@ export interface Others {
   ): Promise<T>;
 }
 
+/** What the file of a view exports. */
 export interface ServedView {
-  /** Its data; left out where it has none. */
-  readonly data?: (asked: Asked) => Promise<object>;
+  readonly data: (asked: Asked) => Promise<object>;
   /** Its data in another form, at the address of the view with this ending. */
   readonly other?: {
     readonly ending: '.ndjson' | '/tokens.bin';

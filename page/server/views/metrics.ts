@@ -47,7 +47,7 @@ export function curveNames({ book }: RunView): string[] {
   return [...new Set(chosen)].slice(0, CURVES);
 }
 
-export function metrics({ view, moment, query, others }: Asked): Promise<MetricsData> {
+export function data({ view, moment, query, others }: Asked): Promise<MetricsData> {
   const names = listIn(query, 'm');
   const range = rangeIn(query);
   const runs = listIn(query, 'with');

@@ -3,15 +3,15 @@ import type { RunFacts } from '../../../summary/index.ts';
 import type { Mill, OverviewData, SettingRow } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';
-import type { RunView } from '../run/runView.ts';
 import { shown } from '../run/shown.ts';
+import type { Asked } from './asked.ts';
 import { curveNames, seriesOf, whole } from './metrics.ts';
 
 const BUCKETS = 400;
 const SETTINGS_MAX = 500;
 const VALUE_MAX = 500;
 
-export async function overviewData(view: RunView, moment: Moment): Promise<OverviewData> {
+export async function data({ view, moment }: Asked): Promise<OverviewData> {
   const { facts, mill } = await view.look();
   const range = { ...whole, most: BUCKETS };
   const { series, absent } = seriesOf(view, curveNames(view), range, moment);

@@ -40,7 +40,7 @@ function isAxis(name: string): name is ParetoAxis {
   return axes.some((axis) => axis.name === name);
 }
 
-export async function pareto({ view, moment, query }: Asked): Promise<ParetoData> {
+export async function data({ view, moment, query }: Asked): Promise<ParetoData> {
   const [x, y] = [query.get('x') ?? 'calls', query.get('y') ?? 'correct'];
   if (!isAxis(x) || !isAxis(y)) {
     throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);

@@ -2,16 +2,11 @@
 import { MillraceError } from '../../../base/index.ts';
 import type { QuestionData } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
-import type { Moment } from '../run/moment.ts';
 import { questionFacts } from '../run/rollouts.ts';
-import type { RunView } from '../run/runView.ts';
+import type { Asked } from './asked.ts';
 
 /** Fails with code `NOT_FOUND`. */
-export async function questionData(
-  view: RunView,
-  moment: Moment,
-  id: string,
-): Promise<QuestionData> {
+export async function data({ view, moment, id }: Asked): Promise<QuestionData> {
   const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
   if (question === null) {
     const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';

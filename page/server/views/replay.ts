@@ -3,10 +3,11 @@ import { metricNames } from '../../../summary/index.ts';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
+import type { Asked } from './asked.ts';
 
 const STEPS_MAX = 4096;
 
-export async function replayData(view: RunView): Promise<ReplayData> {
+export async function data({ view }: Asked): Promise<ReplayData> {
   const { name, program } = view.viewed;
   const steps = stepsOf(view);
   const at = `${program} replay ${name}`;

@@ -17,7 +17,7 @@ import { questionFacts, rolloutRow } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
 import { cutText, finite } from '../run/shown.ts';
 import { tokensBin } from '../run/tokens.ts';
-import type { Asked } from './asked.ts';
+import type { Asked, ServedView } from './asked.ts';
 
 const SEARCH_MAX = 100_000;
 const SURPRISES = 20;
@@ -43,11 +43,17 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
   throw new MillraceError('NOT_FOUND', `no rollout ${JSON.stringify(ref.slice(0, 200))}`);
 }
 
-export function trajectory({ view, moment, id, query }: Asked): Promise<TrajectoryData> {
+export function data({ view, moment, id, query }: Asked): Promise<TrajectoryData> {
   return trajectoryData(view, moment, { ref: id, full: query.get('full') === '1' });
 }
 
-export async function trajectoryData(
+export const other: ServedView['other'] = {
+  ending: '/tokens.bin',
+  type: 'application/octet-stream',
+  body: ({ view, moment, id }) => tokensOf(view, moment, id),
+};
+
+async function trajectoryData(
   view: RunView,
   moment: Moment,
   { ref, full }: { readonly ref: string; readonly full: boolean },

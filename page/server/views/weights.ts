@@ -16,7 +16,7 @@ import type { Asked } from './asked.ts';
 const SEARCH_MAX = 100_000;
 const ROLLOUTS_MAX = 64;
 
-export function weights({ view, moment, id }: Asked): Promise<WeightsData> {
+export function data({ view, moment, id }: Asked): Promise<WeightsData> {
   if (/^\d{1,12}$/.test(id)) return weightsData(view, moment, Number(id));
   throw new MillraceError('NOT_FOUND', 'no such address');
 }

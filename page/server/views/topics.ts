@@ -16,7 +16,7 @@ import type { RunView } from '../run/runView.ts';
 import { keyOf, topicNamed } from '../run/topicList.ts';
 import { rowOf } from '../run/topicRow.ts';
 import { where } from '../run/where.ts';
-import { type Asked, numberIn } from './asked.ts';
+import { type Asked, numberIn, type ServedView } from './asked.ts';
 
 /** Records that are read at once. */
 const STRETCH = 128;
@@ -35,12 +35,18 @@ interface TopicAsked {
 }
 
 /** The list of topics, or the one that the address names. */
-export async function topicsOrTopic(asked: Asked): Promise<TopicsData | TopicData> {
+export async function data(asked: Asked): Promise<TopicsData | TopicData> {
   return asked.id === '' ? topicsData(asked) : topic(asked);
 }
 
+export const other: ServedView['other'] = {
+  ending: '.ndjson',
+  type: 'application/x-ndjson; charset=utf-8',
+  body: topicLines,
+};
+
 /** The rows of a topic, a line each. */
-export async function topicLines(asked: Asked): Promise<string> {
+async function topicLines(asked: Asked): Promise<string> {
   const { rows } = await topic(asked);
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 }
