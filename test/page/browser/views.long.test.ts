@@ -62,7 +62,7 @@ withBrowser('the page of a finished run', () => {
       .getByRole('heading', { level: 1 })
       .filter({ hasText: heading })
       .waitFor({ state: 'attached' });
-    await page.getByText(/^(loading|reading|looking for)/).waitFor({ state: 'detached' });
+    await page.getByText(/^(loading|looking for)/).waitFor({ state: 'detached' });
   }
 
   describe('every view', () => {
@@ -165,7 +165,7 @@ withBrowser('the page of a finished run', () => {
     test('[ and ] go through the steps, and \\ returns to now', async () => {
       const { page } = seen;
       await shown(page, '/r/tiny', 'tiny');
-      await page.getByText('Finished after step').waitFor();
+      await page.getByRole('group', { name: 'moment' }).waitFor();
       await page.keyboard.press('[');
       await page.waitForURL('**?at=step:*');
       await page.getByText('As of').first().waitFor();
