@@ -106,7 +106,7 @@ function addConvert(model: Command, io: Io, done: Done): void {
     .description(
       'Convert a policy to another layout or number format, or merge an adapter into it.',
     )
-    .argument('<from>', 'a file, a Hugging Face folder or a run’s folder')
+    .argument('<from>', 'a file (safetensors or GGUF), a Hugging Face folder or a run’s folder')
     .argument('<to>', `output; ${wherever}`)
     .addOption(dtype('keep', [...dtypeNames, 'keep']))
     .option('--adapter <FOLDER>', 'LoRA adapter (PEFT) to merge')
@@ -131,6 +131,7 @@ function addConvert(model: Command, io: Io, done: Done): void {
         'millrace model convert runs/first adapter/ --peft --base Qwen/Qwen2.5-0.5B-Instruct',
         'millrace model convert base/ merged/ --adapter adapter/',
         'millrace model convert SmolLM2-135M/ smol.safetensors',
+        'millrace model convert SmolLM2-135M-Instruct.Q8_0.gguf smol/',
       ),
     )
     .action(async (from: string, to: string, options) =>

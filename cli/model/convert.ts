@@ -1,6 +1,6 @@
 /**
- * `millrace model convert`: a policy in another layout (single file, Hugging Face folder), another number
- * format, or with a LoRA adapter merged. What a run trained is a policy too; its adapters are merged into
+ * `millrace model convert`: a policy in another layout (single file, Hugging Face folder; from a GGUF file
+ * too), another number format, or with a LoRA adapter merged. What a run trained is a policy too; its adapters are merged into
  * their base, or written alone (`--peft`). It works tensor by tensor, so a policy may be larger than memory.
  */
 import { existsSync } from 'node:fs';
@@ -20,6 +20,7 @@ import { loadAdapterFile } from '../../model/index.ts';
 import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
+import { ggufPolicy } from './ggufPolicy.ts';
 import { located } from './located.ts';
 import { dtypeNamed, writePolicy } from './writePolicy.ts';
 
@@ -48,7 +49,10 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
     return code;
   }
   const from = own?.base ?? given;
-  const policy = await openPolicy(from);
+  const gguf = from.endsWith('.gguf')
+    ? await ggufPolicy(from, options.tokenizer === undefined)
+    : null;
+  const policy = gguf?.policy ?? (await openPolicy(from));
   try {
     let source: Parameters<typeof merged>[0] = policy;
     const merge = (adapter: LoraAdapter, path: string): void => {
@@ -60,7 +64,7 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
       merge(await readAdapter(at(options.adapter)), at(options.adapter));
     }
     const tokenizer = options.tokenizer === undefined ? began : at(options.tokenizer);
-    const like = policy.kind === 'folder' ? from : began;
+    const like = gguf?.folder ?? (policy.kind === 'folder' ? from : began);
     const carries = like !== undefined && existsSync(join(like, CONFIG_FILE));
     const destination = {
       path: at(options.to),
@@ -75,6 +79,7 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
     return code;
   } finally {
     await policy.close();
+    await gguf?.remove();
   }
 }
 

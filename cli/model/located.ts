@@ -22,7 +22,7 @@ export async function located(from: string): Promise<Located> {
     const { path, folder } = await findPolicy(from);
     return { path, began: folder, promptIn: run };
   }
-  const isFile = from.endsWith('.safetensors');
+  const isFile = /\.(safetensors|gguf)$/.test(from);
   if (isFile) return { path: from, promptIn: besideWeights(dirname(from)) };
   const own = join(from, 'policy.safetensors');
   const isOurs = existsSync(own) && !existsSync(join(from, CONFIG_FILE));

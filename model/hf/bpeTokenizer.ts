@@ -283,7 +283,7 @@ function checkTags(
 /**
  * The character that byte-level vocabularies write a byte as: itself where it can be seen, else from 256 on.
  */
-function byteCharacters(): readonly string[] {
+export function byteCharacters(): readonly string[] {
   const seen = (byte: number) =>
     (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   let next = 256;

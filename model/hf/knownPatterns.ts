@@ -11,10 +11,14 @@ export const GPT2 =
 const llama = (digits: string): string =>
   `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 
+/** Digits by themselves. */
+export const QWEN2 = llama('\\p{N}');
+export const LLAMA3 = llama('\\p{N}{1,3}');
+
 const known: ReadonlySet<string> = new Set([
   GPT2,
-  llama('\\p{N}'),
-  llama('\\p{N}{1,3}'),
+  QWEN2,
+  LLAMA3,
   llama('\\p{N}{1,2}'),
   // DeepSeek, StarCoder and others cut with several small ones
   ...[

@@ -158,6 +158,11 @@ async function readHeader(
   const lengthBytes = new Uint8Array(8);
   const { bytesRead } = await file.read(lengthBytes, 0, 8, 0);
   if (bytesRead < 8) throw no(`it has ${size} bytes`);
+  if (String.fromCharCode(...lengthBytes.subarray(0, 4)) === 'GGUF')
+    throw checkpointError(
+      `${path} is a GGUF file: convert it (millrace model convert ${path} FOLDER) and name that folder`,
+      { file: path },
+    );
   const length = Number(new DataView(lengthBytes.buffer).getBigUint64(0, true));
   if (!(length <= HEADER_BYTES_MAX && 8 + length <= size))
     throw no(`its header should have ${length} bytes and the file has ${size}`);

@@ -1,5 +1,5 @@
 /** `millrace model`: policies made, looked at and converted, through the command line. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -10,9 +10,11 @@ import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
 import { loadAdapterFile, saveAdapterFile } from '../../model/adapterFile.ts';
 import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
+import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { topics } from '../../topics/index.ts';
+import { bytesOf, tiny } from '../model/gguf/tinyGguf.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { weights as manifest } from '../support/weights.ts';
 import { fakeIo } from './support/fakeIo.ts';
@@ -302,6 +304,46 @@ test('model convert says how many numbers a format cannot hold', async () => {
   const { err, out } = await model('convert', 'big', 'big16', '--dtype', 'f16', '--json');
   expect(err).toBe('1 numbers were too large for the format and became infinite: use bf16 or f32');
   expect(JSON.parse(out).overflowed).toBe(1);
+});
+
+test('model convert makes a folder of a GGUF file, with its tokenizer and chat template', async () => {
+  const { policy, ...file } = tiny('llama', 'smollm');
+  writeFileSync(at('tiny.gguf'), bytesOf(file));
+  const { code, out, err } = await model('convert', 'tiny.gguf', 'of-gguf', '--json');
+  expect([code, err]).toEqual([0, '']);
+  expect(JSON.parse(out)).toMatchObject({ kind: 'folder', config: { architecture: 'llama' } });
+  expect((await loadPolicy(at('of-gguf'))).tensors).toEqual(policy);
+  expect((await loadTokenizer(at('of-gguf'))).chat).toBe(true);
+  expect(readdirSync(at('of-gguf')).sort()).toEqual([
+    'config.json',
+    'generation_config.json',
+    'model.safetensors',
+    'tokenizer.json',
+    'tokenizer_config.json',
+  ]);
+});
+
+test('model convert takes another tokenizer where that of a GGUF file is not known', async () => {
+  const file = tiny('llama', 'tekken');
+  writeFileSync(at('tekken.gguf'), bytesOf(file));
+  const refused = await model('convert', 'tekken.gguf', 'of-tekken');
+  expect(refused.code).not.toBe(0);
+  expect(refused.err).toMatch(/its pre-tokenizer is tekken.*--tokenizer FOLDER/);
+  expect(existsSync(at('of-tekken'))).toBe(false);
+  const taken = await model('convert', 'tekken.gguf', 'of-tekken', '--tokenizer', tokenizer);
+  expect([taken.code, taken.err]).toEqual([0, '']);
+  expect(readFileSync(at('of-tekken', 'tokenizer.json'))).toEqual(
+    readFileSync(join(tokenizer, 'tokenizer.json')),
+  );
+});
+
+test('model inspect says what to do with a GGUF file', async () => {
+  writeFileSync(at('whole.gguf'), bytesOf(tiny('llama')));
+  const { code, err } = await model('inspect', 'whole.gguf');
+  expect(code).not.toBe(0);
+  expect(err).toMatch(
+    /is a GGUF file: convert it \(npx millrace model convert .*whole.gguf FOLDER\)/,
+  );
 });
 
 test('the help of model shows examples', async () => {

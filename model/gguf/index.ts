@@ -1,0 +1,2 @@
+/** GGUF files, llama.cpp's format: read, never written. */
+export { openGguf } from './openGguf.ts';
