@@ -223,6 +223,13 @@ function steps(of: Step | null | undefined, within: string): readonly Step[] {
 const sequence = (pretokenizers: readonly Step[]): Step | null =>
   pretokenizers.length === 0 ? null : { type: 'Sequence', pretokenizers };
 
+const isolated = (Regex: string): Step => ({
+  type: 'Split',
+  pattern: { Regex },
+  behavior: 'Isolated',
+  invert: false,
+});
+
 /** The pre-tokeniser, written so that it is run as the `tokenizers` package runs it. */
 function preTokenizer(
   path: string,
@@ -235,10 +242,10 @@ function preTokenizer(
     if (each.type === 'ByteLevel' && each.add_prefix_space === true)
       throw refuse(path, 'pre_tokenizer: a ByteLevel with add_prefix_space is not supported');
     if (each.type === 'ByteLevel' && each.use_regex !== false)
-      return [
-        { type: 'Split', pattern: { Regex: GPT2 }, behavior: 'Isolated', invert: false },
-        { ...each, use_regex: false },
-      ];
+      return [isolated(GPT2), { ...each, use_regex: false }];
+    // the library takes 0 to 9 alone for digits
+    if (each.type === 'Digits')
+      return [isolated(each.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
     if (each.type !== 'Split') return [each];
     if (each.behavior === 'Isolated') return [{ ...each, invert: false }];
     if (each.behavior === 'Removed') return [each];

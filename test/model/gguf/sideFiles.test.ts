@@ -71,6 +71,9 @@ describe('the tokenizer of a GGUF file', () => {
   test('of SmolLM2 cuts digits off first, as its own tokenizer does', async () => {
     expect(await pieces('gpt-2', 'a\n\n12')).toEqual(['a', '\n', '\n', '1', '2']);
     expect(await pieces('smollm', 'a\n\n12')).toEqual(['a', '\n\n', '1', '2']);
+    // of every script, and fractions
+    expect(await pieces('gpt-2', ' ½')).toHaveLength(2);
+    expect(await pieces('smollm', ' ½')).toHaveLength(3);
   });
 
   test('of Qwen2 composes characters first, as its own tokenizer does', async () => {

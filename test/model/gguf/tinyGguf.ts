@@ -8,7 +8,7 @@ import {
   policyTensors,
 } from '../../support/ggufBytes.ts';
 
-const MERGES = ['h e', 'l l', 'he ll', 'hell o', 'Ġ w', 'Ċ Ċ', 'Ġ Ġ'];
+const MERGES = ['h e', 'l l', 'he ll', 'hell o', 'Ġ w', 'Ċ Ċ', 'Ġ Ġ', 'Ġ Â'];
 const TAGS = ['<|start|>', '<|end|>', '<tool>'];
 
 /** Control tokens, a user-defined one, all bytes, what is merged, and one that only fills up. */
