@@ -13,7 +13,9 @@
  * it took is written with the place behind it. When it began is part of the cursor: a resumed run cuts it
  * when the one before it would have, or at once.
  */
+
 import { type Clock, MillraceError, type SleepClock, sleepClock } from '../base/index.ts';
+import { counted } from '../base/text/index.ts';
 import type { EndlessQuestions } from '../sources/endless/index.ts';
 import type { QuestionRow } from '../sources/index.ts';
 import {
@@ -384,7 +386,7 @@ class Planner {
   #ended(): MillraceError {
     return new MillraceError(
       'QUESTIONS_FILE',
-      `${this.#plan.arriving.name} ended after ${this.#come}${this.#ofNeeded()} questions; resume the run when there are more`,
+      `${this.#plan.arriving.name} ended after ${counted(this.#come, 'question')}${this.#ofNeeded()}; resume the run when there are more`,
     );
   }
 }

@@ -67,7 +67,7 @@ export async function evaluate(
   context: JobContext<EvaluateSettings>,
   parts: EvaluateParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, own, print, screen, replay } = context;
+  const { run, settings, log, folder, clock, seed, own, print, screen, replay } = context;
   const { plan, dialect, jury } = parts;
   const { concurrency, judgedAtOnce } = settings;
   for (const note of dialect.notes ?? []) print(note);
@@ -110,7 +110,7 @@ export async function evaluate(
   });
 
   const sampling = describeSampling(settings);
-  const shown = { rounds: ['the policy'], sampling, print, screen, clock, pulse };
+  const shown = { run, rounds: ['the policy'], sampling, print, screen, clock, pulse };
 
   return flow(
     source('base', topics.weights, [{ value: first }]),

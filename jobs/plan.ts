@@ -11,7 +11,9 @@
  * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and
  * those to train on come again from the first one on, pass after pass.
  */
+
 import { MillraceError, shuffled } from '../base/index.ts';
+import { counted } from '../base/text/index.ts';
 import type { EndlessQuestions } from '../sources/endless/index.ts';
 import type { QuestionItem, QuestionRow } from '../sources/index.ts';
 import type { Items, SourceItem } from '../streams/index.ts';
@@ -154,7 +156,7 @@ export async function planRounds(
   if (train.length === 0 || held.length === 0) {
     throw new MillraceError(
       'QUESTIONS_FILE',
-      `the questions file has ${train.length + held.length} usable rows and ${deadLetters.length} bad ones; training and held-out questions need at least 4${firstFault(deadLetters)}`,
+      `the questions file has ${counted(train.length + held.length, 'usable row')} and ${counted(deadLetters.length, 'bad one')}; training and held-out questions need at least 4${firstFault(deadLetters)}`,
     );
   }
   const rounds = layout(train.length);

@@ -228,6 +228,7 @@ export async function policyLoop(
     generatedTokens: engine.stats().generatedTokens,
   });
   const shown = progress({
+    run: context.run,
     rounds: plan.rounds,
     endless: plan.endless,
     weights: plan.sizes,

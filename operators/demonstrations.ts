@@ -11,7 +11,9 @@
  *
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
+
 import { type OperatorFunction, pipe } from 'rxjs';
+import { counted } from '../base/text/index.ts';
 import type { Delivery } from '../streams/deliveries/index.ts';
 import { gatherBy, mapEach } from '../streams/index.ts';
 import { asked, type Demonstration, type Demonstrations, type Evolved } from '../topics/index.ts';
@@ -171,5 +173,5 @@ function fault(
   if (!resultsFollowCalls(text, tools.tags)) return 'result without a call';
   if (chatFence(own) !== own) return 'chat marker';
   if (resultBlocks(text).some((result) => isFailedResult(strip(result)))) return 'failed call';
-  return toolCalls > callsMax ? `${toolCalls} calls` : null;
+  return toolCalls > callsMax ? counted(toolCalls, 'call') : null;
 }

@@ -15,6 +15,8 @@ import { ProgressTracker, roundName, type TrackerOptions } from './progress/trac
 export type { Pulse } from './progress/events.ts';
 
 export interface ProgressOptions extends TrackerOptions {
+  /** The run's name, for the commands that a warning advises. */
+  readonly run?: string;
   /** What is going on, or a text that says it. */
   readonly pulse: () => Pulse | string;
   /** For a screen of lines, where no other is given. */
@@ -38,7 +40,7 @@ const HELD_OUT_LOSS = 'heldout/loss';
 export function progress(
   options: ProgressOptions,
 ): OperatorFunction<Delivery<Metric>, Delivery<never>> {
-  const { rounds, steps = null, sampling = '', pulse, clock } = options;
+  const { run, rounds, steps = null, sampling = '', pulse, clock } = options;
   return (source) =>
     defer(() => {
       const screen = options.screen ?? lineScreen(options.print);
@@ -60,7 +62,7 @@ export function progress(
         const event: ProgressEvent = { kind, round, roundName: called, step, atMs, ...own };
         tracker.add(event);
         screen.event(event);
-        if (idle !== null) screen.warning({ text: noteOf(idle), round, step, atMs });
+        if (idle !== null) screen.warning({ text: noteOf(idle, { run }), round, step, atMs });
         numbers.clear();
       };
       const timer = setInterval(

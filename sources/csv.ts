@@ -9,6 +9,7 @@
 
 import { parseString } from 'fast-csv';
 import { outsideText } from '../base/index.ts';
+import { counted } from '../base/text/index.ts';
 import { isMalformed, quotesIn } from './csvQuotes.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
@@ -54,7 +55,7 @@ interface Refused {
 
 function named({ place, cells, payload }: CsvRecord, header: readonly string[]): RawRow {
   if (cells.length !== header.length) {
-    const reason = `has ${cells.length} columns, but the header has ${header.length}`;
+    const reason = `has ${counted(cells.length, 'column')}, but the header has ${header.length}`;
     return { kind: 'unreadable', place, reason, payload };
   }
   const fields = Object.fromEntries(header.map((name, column) => [name, cells[column]!]));

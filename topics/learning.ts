@@ -105,7 +105,7 @@ function isNotable(idle: IdleSteps): boolean {
 /** Which steps taught nothing, why, and what to do. `all` = they are all that the run has made. */
 export function noteOf(
   idle: IdleSteps,
-  { run = 'RUN', all = false }: { readonly run?: string; readonly all?: boolean } = {},
+  { run = 'RUN', all = false }: { readonly run?: string | undefined; readonly all?: boolean } = {},
 ): string {
   const { from, to } = idle;
   const which = from === to ? `step ${from}` : `steps ${from} to ${to}`;

@@ -8,6 +8,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import {
   ADAPTER_CONFIG,
   type LoraAdapter,
@@ -64,7 +65,7 @@ async function policyReport(path: string): Promise<Found> {
     const problems = parameterProblems(path, config, policy.tensors).map(problemText);
     const sha256 = await passOver(path, policy, true, (name, tensor) => {
       const count = notNumbers(tensor);
-      if (count > 0) problems.push(`tensor '${name}' has ${count} non-finite numbers`);
+      if (count > 0) problems.push(`tensor '${name}' has ${counted(count, 'non-finite number')}`);
     });
     const tokenizer = kind === 'folder' ? await tokenizerOf(path, config) : null;
     problems.push(...(tokenizer?.problems ?? []));
@@ -98,7 +99,7 @@ async function policyReport(path: string): Promise<Found> {
       [
         'formats',
         Object.entries(dtypes)
-          .map(([dtype, count]) => `${dtype} (${count} tensors)`)
+          .map(([dtype, count]) => `${dtype} (${counted(count, 'tensor')})`)
           .join(', '),
       ],
       ['tokenizer', tokenizer?.text ?? 'none'],
@@ -124,7 +125,7 @@ function adapterReport(path: string, adapter: LoraAdapter): Found {
   );
   const problems = [...adapter.modules].flatMap(([module, { a, b }]) => {
     const count = notNumbers(a) + notNumbers(b);
-    return count > 0 ? [`module '${module}' has ${count} non-finite numbers`] : [];
+    return count > 0 ? [`module '${module}' has ${counted(count, 'non-finite number')}`] : [];
   });
   const parameters = tensors.reduce((sum, tensor) => sum + tensor.parameters, 0);
   const { modules, ...facts } = adapter;
@@ -165,7 +166,7 @@ function networkText(config: DecoderConfig): string {
   const scaling =
     ropeScaling === undefined ? '' : `, ${ropeScaling.kind} positions x${ropeScaling.factor}`;
   return (
-    `${architecture}: ${layers} layers of ${hiddenSize}, ${heads} heads of ${headDim(config)} over ${kvHeads}, ` +
+    `${architecture}: ${counted(layers, 'layer')} of ${hiddenSize}, ${counted(heads, 'head')} of ${headDim(config)} over ${kvHeads}, ` +
     `feed-forward ${intermediateSize}, ${vocabSize} tokens (${tiedEmbeddings ? 'tied' : 'untied'} head)` +
     `${maxPositions === undefined ? '' : `, ${maxPositions} positions`}${scaling}`
   );

@@ -4,12 +4,14 @@
  * The run is only read, even while it is running: its log is copied as of one moment, and what the log refers
  * to existed before that. Records on Kafka are packed as a log in a folder.
  */
+
 import { constants } from 'node:fs';
 import { copyFile, link, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { create } from 'tar';
 import { makeFolder, scratchName, systemCode, writingTo } from '../../base/index.ts';
 import { copyLmdb } from '../../base/lmdb/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { LOCAL_FOLDER } from '../../model/checkpoints/index.ts';
 import { size } from '../../summary/format/index.ts';
 import { exitCodes } from '../failure.ts';
@@ -68,7 +70,7 @@ export async function packCommand(options: PackOptions, io: Io): Promise<number>
     }),
   );
   const { size: bytes } = await stat(output);
-  await io.out(`${basename(output)}: run ${run.name}, ${files} files, ${size(bytes)}\n`);
+  await io.out(`${basename(output)}: run ${run.name}, ${counted(files, 'file')}, ${size(bytes)}\n`);
   io.err(`on the other machine: ${io.program} unpack ${basename(output)}`);
   return exitCodes.done;
 }

@@ -2,7 +2,9 @@
  * Progress on a terminal: one status line that ora keeps at the bottom, and above it one lasting line per
  * evaluation.
  */
+
 import ora from 'ora';
+import { counted } from '../../base/text/index.ts';
 import {
   count,
   eventLine,
@@ -72,7 +74,7 @@ export function statusText(
     ...(generated === null ? [] : [`${count(generated)} tok/s out`]),
     ...(reward === null ? [] : [`reward ${reward.toFixed(2)}`]),
     ...(trained === null ? [] : [`${count(trained)} tok/s trained`]),
-    ...(typeof pulse === 'string' ? [] : [`${pulse.inflight} groups in flight`]),
+    ...(typeof pulse === 'string' ? [] : [`${counted(pulse.inflight, 'group')} in flight`]),
   ].filter((text) => text !== '');
   const room = columns - BESIDE - (share === null ? 0 : BAR + done.length + 2);
   let used = 0;

@@ -1,8 +1,10 @@
 /** `millrace retriever build`: a corpus into an index; says what it skips and how long it will take. */
+
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import ora from 'ora';
 import { halfOfThem } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { corpusRows } from '../../jobs/tools/index.ts';
 import { type EncoderSettings, openEncoder, type TextEncoder } from '../../model/encoder/index.ts';
 import {
@@ -88,7 +90,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
     if (built.refused > 0)
       io.err(`skipped ${built.refused} ${opened.counted}${built.refused === 1 ? '' : 's'} in all`);
     const searched = built.graphs === 0 ? 'exact search' : 'graph search';
-    await io.out(`indexed ${built.passages} passages in ${to} (${searched})\n`);
+    await io.out(`indexed ${counted(built.passages, 'passage')} in ${to} (${searched})\n`);
     io.err(`serve them with: ${io.program} retriever serve ${options.to ?? basename(to)}`);
     return exitCodes.done;
   } catch (error) {
@@ -126,7 +128,8 @@ function progressIn(status: { text: string }, { clock }: Io): (progress: BuildPr
     const seconds = (clock.now() - startMs) / 1000;
     const perSecond = (done - before) / seconds;
     const what = { reading: 'reading', encoding: 'encoding', graphs: 'building graphs' }[stage];
-    const of = total === null ? `${done} passages` : `${done} of ${total} passages`;
+    const of =
+      total === null ? counted(done, 'passage') : `${done} of ${counted(total, 'passage')}`;
     const left =
       total === null || !(perSecond > 0)
         ? ''

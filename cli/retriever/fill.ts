@@ -1,5 +1,7 @@
 /** `millrace retriever build --to qdrant://…`: a corpus into a collection of Qdrant. */
+
 import { sleepClock } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { TextEncoder } from '../../model/encoder/index.ts';
 import {
   type BuildOptions,
@@ -34,7 +36,7 @@ export async function fillCollection(options: FillOptions, { clock }: Io): Promi
       onProgress: (done) => onProgress({ stage: 'encoding', done, before: 0, total: null }),
     });
     const before = there === 0 ? '' : `, ${there} of them from before`;
-    return `indexed ${put + there} passages in ${client.name}${before}\n`;
+    return `indexed ${counted(put + there, 'passage')} in ${client.name}${before}\n`;
   } finally {
     client.close();
   }

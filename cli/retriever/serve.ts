@@ -1,6 +1,8 @@
 /** `millrace retriever serve`: listens, opens the retriever, answers until it is interrupted. */
+
 import { resolve } from 'node:path';
 import { sleepClock } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { type RetrieverPlace, retrieverAt } from '../../jobs/tools/index.ts';
 import { type FusionMethod, qdrantPlace } from '../../operators/tools/retrieval/index.ts';
 import { exitCodes } from '../failure.ts';
@@ -48,7 +50,7 @@ export async function serveCommand(options: ServeOptions, io: Io): Promise<numbe
       io.err(`opening ${options.index}; ${service.url} answers queries once it is open`);
       const retriever = await retrieverAt(placeOf(options, io), interrupted.signal);
       service.opened(retriever);
-      io.err(`serving ${retriever.passages} passages at ${service.url}/retrieve`);
+      io.err(`serving ${counted(retriever.passages, 'passage')} at ${service.url}/retrieve`);
       await ended;
     } catch (error) {
       if (!interrupted.signal.aborted) throw error;

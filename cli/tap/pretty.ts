@@ -3,7 +3,7 @@
  * Long texts and arrays are cut, and say by how much.
  */
 
-import { visible } from '../../base/text/index.ts';
+import { counted, visible } from '../../base/text/index.ts';
 import type { Stored } from '../../streams/index.ts';
 import { Change } from './diff.ts';
 
@@ -81,7 +81,8 @@ function changed({ before, after }: Change, truncate: number): string {
 function textLines(label: string, text: string, indent: string, truncate: number): string[] {
   const cut = text.slice(0, truncate);
   const lines = cut.split('\n').map(visible);
-  if (cut.length < text.length) lines.push(`… ${text.length - cut.length} more characters`);
+  if (cut.length < text.length)
+    lines.push(`… ${counted(text.length - cut.length, 'more character')}`);
   if (lines.length === 1) return [`${label} ${lines[0]}`];
   return [label, ...lines.map((line) => `${indent}  │ ${line}`)];
 }

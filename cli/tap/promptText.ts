@@ -1,4 +1,5 @@
 /** Prompts for people: a rollout has the text of what the policy wrote, and of its prompt only the tokens. */
+import { counted } from '../../base/text/index.ts';
 
 /** Tokens as text; null where nobody can say. */
 export type TextOf = (tokens: Int32Array) => Promise<string | null>;
@@ -18,7 +19,7 @@ export async function withPrompt(shown: unknown, textOf: TextOf): Promise<unknow
   const prompt = promptOf(shown);
   const text = prompt === null ? null : await textOf(prompt);
   if (prompt === null || text === null) return shown;
-  const label = `prompt (${prompt.length} tokens)`;
+  const label = `prompt (${counted(prompt.length, 'token')})`;
   const named = Object.entries(shown as object).map(([name, value]) =>
     name === 'prompt' ? [label, text] : [name, value],
   );

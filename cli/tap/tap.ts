@@ -245,5 +245,5 @@ function firstBytes({ schema, body }: Encoded): string {
   const hex = [...body.subarray(0, BYTES_SHOWN_MAX)]
     .map((byte) => byte.toString(16).padStart(2, '0'))
     .join(' ');
-  return `${number}, ${body.length} bytes: ${hex}${more}`;
+  return `${number}, ${counted(body.length, 'byte')}: ${hex}${more}`;
 }

@@ -100,10 +100,15 @@ async function inCache(name: string, cache: string): Promise<string | null> {
   return (await stat(snapshot).catch(() => null))?.isDirectory() === true ? snapshot : null;
 }
 
+/** `models/Qwen` could be a model's name as well; where there is a folder `models`, it is a path. */
+function meansFolder(name: string, path: string): boolean {
+  return /^([./~]|(models|runs|checkpoints)\/)/.test(name) || existsSync(dirname(path));
+}
+
 function missing(name: string, path: string, cache: string): string {
   const [, model, revision] = NAMED.exec(name) ?? [];
-  if (model === undefined || !model.includes('/') || /^[./~]/.test(name)) {
-    return `no policy at ${path}; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
+  if (model === undefined || !model.includes('/') || meansFolder(name, path)) {
+    return `${path} does not exist; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
   }
   const at = revision === undefined ? '' : ` --revision ${revision}`;
   return (

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MillraceError, messageOf, replaceFile } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { fileDigest } from '../../model/hf/index.ts';
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import { type ChatTokenizer, encodeConversation } from '../../operators/dialect/index.ts';
@@ -92,8 +93,8 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
   const steps = Math.ceil(known.rows / settings.size);
   const left = known.unusable + Object.keys(known.refused).length;
   print(
-    `data: ${known.rows} conversations${left === 0 ? '' : ` (and ${left} unusable rows, see the dead letters)`}, ` +
-      `${settings.epochs} epochs of ${steps} steps`,
+    `data: ${counted(known.rows, 'conversation')}${left === 0 ? '' : ` (and ${counted(left, 'unusable row')}, see the dead letters)`}, ` +
+      `${counted(settings.epochs, 'epoch')} of ${counted(steps, 'step')}`,
   );
   return {
     rows: known.rows,

@@ -55,7 +55,7 @@ export async function sft(
   context: JobContext<SftSettings & SftRun>,
   { trainer: engine, base, data, prompt, encode }: SftParts,
 ): Promise<Flow> {
-  const { settings, log, folder, clock, seed, print, screen, replay } = context;
+  const { run, settings, log, folder, clock, seed, print, screen, replay } = context;
   if (prompt !== undefined) await writePrompt(folder, prompt);
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(base) };
@@ -73,6 +73,7 @@ export async function sft(
     keepVersions: replay?.keepAll ? 0 : settings.keepVersions,
   });
   const shown = progress({
+    run,
     rounds: ['the base policy', ROUND_NAME],
     steps,
     print,

@@ -9,6 +9,7 @@
  * one that wrote token t of its parent. Rollouts share a token when the same rollout wrote it for them; equal
  * tokens written twice are not shared. A shared beginning carries the same sum of advantages in both forms.
  */
+import { counted } from '../../base/text/index.ts';
 
 /** A rollout's place in the tree of its group; what `Rollout` says of itself. */
 export interface Grown {
@@ -34,7 +35,9 @@ export function attribute(
   group: readonly Grown[],
 ): Float64Array[] {
   if (advantages.length !== group.length) {
-    throw new Error(`${advantages.length} advantages for ${group.length} rollouts: pass one each`);
+    throw new Error(
+      `${counted(advantages.length, 'advantage')} for ${counted(group.length, 'rollout')}: pass one each`,
+    );
   }
   const perToken = group.map(({ tokens }, i) =>
     new Float64Array(tokens.length).fill(advantages[i]!),
@@ -80,7 +83,7 @@ function expectGrown({ parent, tokens }: Grown, i: number, group: readonly Grown
   const most = Math.min(tokens.length, source?.tokens.length ?? 0);
   if (parent.index < i && parent.offset <= most) return;
   throw new Error(
-    `rollout ${i} of a group of ${group.length} cannot have ${parent.offset} tokens from rollout ${parent.index}: ` +
+    `rollout ${i} of a group of ${group.length} cannot have ${counted(parent.offset, 'token')} from rollout ${parent.index}: ` +
       'pass the whole group, ordered by index',
   );
 }

@@ -9,6 +9,7 @@
  * 0). `truncated`: truncated importance sampling as in verl; a weight above the cap becomes the cap. Weights
  * are per token. A token that is left out still counts in the aggregation's denominator, as in AReaL.
  */
+import { counted } from '../../base/text/index.ts';
 import type { TrainSequence } from '../engine.ts';
 
 /**
@@ -46,7 +47,7 @@ export function lagCorrected(
   const { mask, oldLogProbs } = sequence;
   if (proximalLogProbs.length !== mask.length)
     throw new Error(
-      `${proximalLogProbs.length} proximal log-probs for ${mask.length} tokens: score the whole sequence`,
+      `${counted(proximalLogProbs.length, 'proximal log-prob')} for ${counted(mask.length, 'token')}: score the whole sequence`,
     );
   const { cap } = correction;
   if (cap !== undefined && !(cap >= 1)) throw new Error(`cap is ${cap}; it must be 1 or more`);

@@ -7,7 +7,9 @@
  * pair's log-ratio is a row of a matrix of +1 (chosen) and -1 (rejected) times the token differences, so the
  * order of the sum is fixed.
  */
+
 import { z } from 'zod';
+import { counted } from '../../base/text/index.ts';
 import type { Value } from '../graph/graph.ts';
 import { matmul, multiply, reshape, subtract, sum } from '../graph/ops.ts';
 import type { Feeds } from '../runtime/session.ts';
@@ -69,7 +71,7 @@ function surprise(x: Value): Value {
 function checkPairs(sequences: readonly TargetSequence[]): void {
   if (sequences.length % 2 === 1)
     throw new Error(
-      `${sequences.length} sequences are not pairs: give a rejected one to each chosen`,
+      `${counted(sequences.length, 'sequence')} cannot be paired: give a rejected one to each chosen`,
     );
   const row = sequences.findIndex(({ places }) => places.length === 0);
   if (row >= 0) throw new Error(`sequence ${row} has no target tokens: leave its pair out`);

@@ -2,7 +2,9 @@
  * A server's reply before it is data: what a trainer could not learn from, or would learn wrongly from, is
  * refused.
  */
+
 import { MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { GenerateRequest, Generation } from '../engine.ts';
 import { StopTexts } from '../rollout/stopTexts.ts';
 import type { TokenBytes } from '../rollout/tokenBytes.ts';
@@ -36,10 +38,14 @@ export function checked(made: Generated, expected: Expected): Generated {
   const { tokens, logProbs, topLogProbs } = made;
   const { maxTokens, serving, vocabSize = ANY_VOCABULARY } = expected;
   if (tokens.length !== logProbs.length) {
-    throw new Error(`${tokens.length} tokens came with ${logProbs.length} log-probs`);
+    throw new Error(
+      `${counted(tokens.length, 'token')} came with ${counted(logProbs.length, 'log-prob')}`,
+    );
   }
   if (tokens.length > maxTokens) {
-    throw new Error(`${tokens.length} tokens came, but only ${maxTokens} were requested`);
+    throw new Error(
+      `${counted(tokens.length, 'token')} came, but only ${maxTokens} were requested`,
+    );
   }
   for (const [place, token] of tokens.entries()) {
     if (!Number.isInteger(token) || token < 0 || token >= vocabSize) {

@@ -2,7 +2,9 @@
  * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may
  * have been started differently.
  */
+
 import { draws, hasCode, MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Precision } from '../agreement.ts';
 import { askServerTokens, type TokenServers } from './askTokens.ts';
 import { isLabel } from './publish.ts';
@@ -277,7 +279,7 @@ export async function compareTokenizers(
       );
       if (theirs === null || theirs.join() === tokens.join()) continue;
       return (
-        `warning: ${url} splits a text into ${theirs.length} tokens (${theirs.slice(0, 3).join(', ')}, …) that the tokenizer given here splits into ${tokens.length} ` +
+        `warning: ${url} splits a text into ${counted(theirs.length, 'token')} (${theirs.slice(0, 3).join(', ')}, …) that the tokenizer given here splits into ${tokens.length} ` +
         `(${[...tokens.slice(0, 3)].join(', ')}, …): if they are tokenizers of different models, requests and replies are garbled`
       );
     }

@@ -13,7 +13,9 @@
  * Services sample from the whole context of a request and know no priorities, no top log-probs and no
  * entropies.
  */
+
 import { draws, MillraceError, raceAbort } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { BusyTime } from '../busyTime.ts';
 import type {
   Checkpoint,
@@ -292,7 +294,7 @@ export class TinkerEngine implements PolicyEngine {
       });
       const length = end < 0 ? made.tokens.length : end + 1;
       if (length > asked || (end < 0 && length < asked)) {
-        throw refused(`${made.tokens.length} tokens came, but ${asked} were requested`);
+        throw refused(`${counted(made.tokens.length, 'token')} came, but ${asked} were requested`);
       }
       tokens.push(...made.tokens.slice(0, length));
       logProbs.push(...made.logProbs.slice(0, length));

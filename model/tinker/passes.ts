@@ -14,6 +14,7 @@
 
 import { holdsNaN } from '../../base/http/index.ts';
 import { MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
 import type { PreparedLoss, TargetSequence } from '../losses/loss.ts';
 import { prepareLoss } from '../losses/losses.ts';
@@ -297,7 +298,9 @@ export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> 
 export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): readonly Float32Array[] {
   const outputs = listsIn(reply);
   if (outputs.length !== lengths.length) {
-    throw refused(`it has ${outputs.length} outputs for ${lengths.length} sequences`);
+    throw refused(
+      `it has ${counted(outputs.length, 'output')} for ${counted(lengths.length, 'sequence')}`,
+    );
   }
   return lengths.map((length, index) => {
     const data = outputs[index];

@@ -2,7 +2,9 @@
  * What a reward may answer: one reward for each rollout, every number of it finite, and the parts that others
  * read. One NaN would be the mean of its batch, and the step would train nothing.
  */
+
 import { MillraceError, thrownBy } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { asked, type Reward, type Rollout } from '../../topics/index.ts';
 
 /** The part that says what the actions of a rollout are worth. */
@@ -16,7 +18,7 @@ export function checkRewards(rewards: readonly Reward[], rollouts: readonly Roll
   const given = Array.isArray(rewards) ? String(rewards.length) : shown(rewards);
   if (given !== String(rollouts.length)) {
     throw wrong(
-      `the reward gave ${given} rewards for the ${rollouts.length} rollouts of ${asked(rollouts[0]!.question)}: return one each, in order`,
+      `the reward gave ${given} rewards for the ${counted(rollouts.length, 'rollout')} of ${asked(rollouts[0]!.question)}: return one each, in order`,
       rollouts[0]!,
     );
   }
@@ -29,9 +31,9 @@ export function checkRewards(rewards: readonly Reward[], rollouts: readonly Roll
 /** A custom advantage can go wrong in the same way. */
 export function checkAdvantages(values: readonly number[], rollouts: readonly Rollout[]): void {
   if (values.length !== rollouts.length) {
-    const counts = `${values.length} advantages for the ${rollouts.length} rollouts`;
+    const counts = `${counted(values.length, 'advantage')} for the ${counted(rollouts.length, 'rollout')}`;
     throw wrong(
-      `there are ${counts} of ${asked(rollouts[0]!.question)}: return one each`,
+      `the advantage gave ${counts} of ${asked(rollouts[0]!.question)}: return one each`,
       rollouts[0]!,
     );
   }

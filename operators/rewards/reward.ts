@@ -18,7 +18,9 @@
  * rewards whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at
  * random.
  */
+
 import { MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Question, Reward, Rollout } from '../../topics/index.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
@@ -137,7 +139,7 @@ export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
     const answered = await Promise.all(terms.map(({ reward }) => reward(group, signal)));
     for (const [i, given] of answered.entries()) {
       if (given?.length === group.texts.length) continue;
-      const counts = `${given?.length ?? 'no'} rewards for the ${group.texts.length} rollouts`;
+      const counts = `${given?.length ?? 'no'} rewards for the ${counted(group.texts.length, 'rollout')}`;
       throw badTerm(
         i,
         `gave ${counts} of question ${group.question.id}: return one each, in order`,

@@ -1,4 +1,5 @@
 /** Progress as lines of text. */
+import { counted } from '../../base/text/index.ts';
 import type { ProgressEvent, ProgressStatus } from './events.ts';
 
 type Numbers = ProgressEvent['numbers'];
@@ -10,7 +11,7 @@ const OF_STEP: readonly Shown[] = [
   ['reward/mean', (value) => `reward ${value.toFixed(3)}`],
   ['accuracy/mean', (value) => `accuracy ${percent(value)}`],
   ['tools/mean', (value) => `tool calls ${value.toFixed(2)}`],
-  ['examples', (value) => `${value.toFixed(0)} examples`],
+  ['examples', (value) => counted(value, 'example', value.toFixed(0))],
   ['loss', (value) => `loss ${value.toFixed(4)}`],
   ['heldout/loss', (value) => `held-out loss ${value.toFixed(4)}`],
   ['entropy/mean', (value) => `entropy ${value.toFixed(3)}`],
@@ -40,7 +41,7 @@ function shown(list: readonly Shown[], numbers: Numbers): string[] {
 export function eventLine(event: ProgressEvent): string {
   const { kind, round, roundName, step, steps, sampling, numbers } = event;
   if (kind === 'evaluation') {
-    const asked = `${(numbers['eval/questions'] ?? 0).toFixed(0)} held-out questions`;
+    const asked = counted(numbers['eval/questions'] ?? 0, 'held-out question');
     const name = round === 0 ? roundName : `after ${roundName}`;
     return [name, asked, sampling, ...shown(OF_EVALUATION, numbers)].filter(Boolean).join(' · ');
   }
@@ -63,7 +64,7 @@ function pulseText(pulse: ProgressStatus['pulse']): string {
   const { version, inflight, generatedTokens } = pulse;
   return version < 0
     ? 'loading the policy'
-    : `policy ${version} · ${inflight} groups in flight · ${generatedTokens} tokens generated`;
+    : `policy ${version} · ${counted(inflight, 'group')} in flight · ${counted(generatedTokens, 'token')} generated`;
 }
 
 /** `about 3 min left`; empty where it is not known. */

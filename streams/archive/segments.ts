@@ -12,6 +12,7 @@
  * digest, so none ever replaces another, and what was written is read back before the log lets go of its
  * records.
  */
+
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { open, readFile, rename, rm } from 'node:fs/promises';
@@ -19,6 +20,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync, gzip, type ZlibOptions } from 'node:zlib';
 import { MillraceError, messageOf, syncFolder, systemCode, writingTo } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { mayRead } from '../foreignLog.ts';
 import { fetchAtOnce } from './fetchAtOnce.ts';
 import { isAddress, ObjectStore } from './objectStore.ts';
@@ -134,7 +136,7 @@ function placeOf(logFolder: string, file: string): string {
 function allOf(bytes: Buffer, count: number): readonly Buffer[] {
   const records = unpacked(bytes);
   if (records.length === count) return records;
-  throw new Error(`it has ${records.length} records`);
+  throw new Error(`it has ${counted(records.length, 'record')}`);
 }
 
 function unreadable(

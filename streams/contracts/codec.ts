@@ -6,8 +6,10 @@
  * search for the field runs only after a failure. Bytes are walked over before they are decoded, so that no
  * record, however damaged, takes more time or memory than its size allows.
  */
+
 import avro from 'avsc';
 import { MillraceError, messageOf } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Codec } from '../topic.ts';
 import { fieldOutside, walkerOf } from './avroBounds.ts';
 import { breaches } from './contract.ts';
@@ -63,7 +65,7 @@ function decodeError(topic: string, schema: unknown, bytes: Buffer, cause: unkno
   const where = field === '' ? 'after its last field' : `in field ${field}`;
   return new MillraceError(
     'DECODE',
-    `${topic}: a record of ${bytes.length} bytes does not decode ${where}: ${messageOf(cause)}`,
+    `${topic}: a record of ${counted(bytes.length, 'byte')} does not decode ${where}: ${messageOf(cause)}`,
     { context: { topic, field, bytes: bytes.length }, cause },
   );
 }

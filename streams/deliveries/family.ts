@@ -9,7 +9,9 @@
  *
  * A family is `working` while any of its parts is, `waiting` while all of them are, and `free` otherwise.
  */
+
 import { MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import type { Position } from '../position.ts';
 import type { Delivery, SideRecord } from './delivery.ts';
 
@@ -166,7 +168,7 @@ export class Family {
     if (missing > 0) {
       throw new MillraceError(
         'HALF_SETTLED',
-        `${missing} parts derived from ${place} are not in this commit; settle all parts of a split together`,
+        `this commit lacks ${counted(missing, 'part')} derived from ${place}; settle all parts of a split together`,
         { context: { place, missing } },
       );
     }

@@ -8,8 +8,10 @@
  * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups
  * nothing more can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
  */
+
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { deadLetters } from '../deadLetters.ts';
 import type { Position } from '../position.ts';
 import { deadLetterOf } from './deadLetter.ts';
@@ -90,7 +92,7 @@ class OpenGroups<In> {
     for (const [key, group] of left) {
       const error = new MillraceError(
         'GATHER_SHORT',
-        `group ${key} had only ${group.length} members when the input ended`,
+        `group ${key} had only ${counted(group.length, 'member')} when the input ended`,
       );
       for (const member of group) {
         member.also(deadLetters, deadLetterOf(member, error)).drop();
@@ -133,7 +135,7 @@ class OpenGroups<In> {
   #stalled(waiting: number): MillraceError {
     return new MillraceError(
       'GATHER_STALLED',
-      `all ${waiting} records that may be unsettled are waiting in ${this.#open.size} open groups; raise the stage's inflightMax`,
+      `all ${waiting} records that may be unsettled are waiting in ${counted(this.#open.size, 'open group')}; raise the stage's inflightMax`,
       { context: { waiting, open: this.#open.size, first: [...this.#open.keys()][0] } },
     );
   }

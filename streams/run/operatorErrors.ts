@@ -57,7 +57,7 @@ export function endedEarly(): MillraceError {
 function arrayOf(values: readonly unknown[]): string {
   const first = values.find(isDelivery);
   const named = first === undefined ? '' : `, the first ${placeOf(first)}`;
-  return `an array of ${values.length} deliveries${named},`;
+  return `an array of ${values.length === 1 ? '1 delivery' : `${values.length} deliveries`}${named},`;
 }
 
 function show(value: unknown): string {

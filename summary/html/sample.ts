@@ -56,7 +56,7 @@ function trajectoryText({ text, tools }: ShownTrajectory): Html {
   const first = highlighted(text.slice(0, cut), tags);
   const rest = highlighted(text.slice(cut), tags, first.open);
   return html`<pre>${first.shown}</pre>
-<details><summary>${ends.length - linesMax} lines more</summary><pre>${rest.shown}</pre></details>`;
+<details><summary>${counted(ends.length - linesMax, 'more line')}</summary><pre>${rest.shown}</pre></details>`;
 }
 
 /** Where the lines of a text end, as the page shows them: each tag that opens begins a line. */

@@ -1,6 +1,6 @@
 /** What a run does now as lines of text, for a terminal or a log of one's own. */
 
-import { visible } from '../../base/text/index.ts';
+import { counted, visible } from '../../base/text/index.ts';
 import { duration, fixed, rate, type Show, size } from '../format/numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../live.ts';
 import type { RunState } from '../state.ts';
@@ -74,7 +74,10 @@ function notes({ stages, sources }: Live): string[] {
   });
   const dropping = sources
     .filter(({ dropped }) => dropped > 0)
-    .map(({ name, dropped }) => `${visible(name)}: dropped ${dropped} items for lack of room`);
+    .map(
+      ({ name, dropped }) =>
+        `${visible(name)}: dropped ${counted(dropped, 'item')} for lack of room`,
+    );
   return [...old, ...dropping];
 }
 
@@ -108,7 +111,7 @@ function workerLines({ workers }: Live): string[] {
   const more = byReport.length - WORKERS_MAX;
   return [
     ...byReport.slice(0, WORKERS_MAX).map(workerLine),
-    ...(more > 0 ? [`… ${more} more processes`] : []),
+    ...(more > 0 ? [`… ${more} more ${more === 1 ? 'process' : 'processes'}`] : []),
   ];
 }
 

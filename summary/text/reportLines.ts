@@ -33,8 +33,8 @@ export function trainedOf({ training }: Pick<Results, 'training'>): string[] {
   const { steps, tokens, examples, seconds } = training;
   const parts = [
     counted(steps, 'step'),
-    `${tokens.toLocaleString('en')} tokens trained`,
-    ...(examples === null ? [] : [`${examples.toLocaleString('en')} examples`]),
+    `${counted(tokens, 'token', tokens.toLocaleString('en'))} trained`,
+    ...(examples === null ? [] : [counted(examples, 'example', examples.toLocaleString('en'))]),
     `${duration(seconds)} in the trainer`,
   ];
   return [parts.join(' · ')];

@@ -135,7 +135,7 @@ test('model inspect lists every tensor, and exits with 1 and the reason if somet
   const good = await model('inspect', 'first');
   expect(good.code).toBe(0);
   expect(good.out).toMatch(
-    /network +qwen3: 1 layers of 16, 2 heads of 8 over 1, feed-forward 24, 30 tokens \(tied head\)/,
+    /network +qwen3: 1 layer of 16, 2 heads of 8 over 1, feed-forward 24, 30 tokens \(tied head\)/,
   );
   expect(good.out).toMatch(/problems +none/);
   expect(good.out).toMatch(/model\.layers\.0\.self_attn\.k_norm\.weight +\[8\] +F32 +8\n/);
@@ -151,7 +151,7 @@ test('model inspect lists every tensor, and exits with 1 and the reason if somet
   expect(bad.out).toMatch(
     /problem +tensor 'model\.embed_tokens\.weight' should be \[31, 16\], not \[30, 16\]/,
   );
-  expect(bad.out).toMatch(/problem +tensor 'model\.norm\.weight' has 1 non-finite numbers/);
+  expect(bad.out).toMatch(/problem +tensor 'model\.norm\.weight' has 1 non-finite number/);
   writeFileSync(at('bad', 'model.safetensors'), weights.subarray(0, -1));
   const cut = await model('inspect', 'bad');
   expect({ code: cut.code, err: cut.err }).toEqual({

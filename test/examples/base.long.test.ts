@@ -58,7 +58,7 @@ test('the base policy may be a Hugging Face folder with tokenizer and chat templ
 });
 
 test.each([
-  ['a path with nothing there', 'nothing', /no policy at .*nothing/],
+  ['a path with nothing there', 'nothing', /nothing does not exist; give/],
   ['some other file', 'notes.txt', /notes\.txt is not a policy/],
   ['some other folder', '.', /has no config\.json/],
 ])('the base policy is not %s', async (_, name, message) => {

@@ -194,7 +194,7 @@ describe('the plan of questions that come without an end', () => {
     const plan = await planQuestions({ train: few }, () => roundsOf(3), options());
     const run = runFlow(flow(source('questions', topics.questions, plan.items)), { log });
     await expect(run).rejects.toThrow(
-      'three rows ended after 3 of 8 needed questions; resume the run when there are more',
+      'three rows ended after 3 questions of 8 needed; resume the run when there are more',
     );
   });
 

@@ -214,8 +214,12 @@ describe('the plan', () => {
     expect(planMethods([after, forever], { train: 20, seed })).toHaveLength(2);
   });
 
-  test.each([[0], [1], [3]])('refuses %p rows with a reason', async (count) => {
-    await expect(plan(rows(count))).rejects.toThrow(`has ${count} usable rows and 0 bad ones`);
+  test.each([
+    [0, '0 usable rows'],
+    [1, '1 usable row'],
+    [3, '3 usable rows'],
+  ])('refuses %p rows with a reason', async (count, usable) => {
+    await expect(plan(rows(count))).rejects.toThrow(`has ${usable} and 0 bad ones`);
   });
 
   test('works with 4 rows', async () => {

@@ -176,7 +176,7 @@ describe('score', () => {
     test('refuses an answer that leaves rollouts out', async () => {
       const operator = score({ tools, reward: async () => [], advantage, openMax: 1 });
       const run = runOperator(operator, topics.rollouts, many);
-      await expect(run).rejects.toThrow('0 rewards for the 1 rollouts of q0');
+      await expect(run).rejects.toThrow('0 rewards for the 1 rollout of q0');
     });
   });
 
@@ -282,7 +282,7 @@ describe('a reward that is not a finite number', () => {
       'the advantage of rollout one/explore-0/0 is NaN',
     );
     await expect(scoring(spelled, { advantage: () => [1] })).rejects.toThrow(
-      '1 advantages for the 3 rollouts of one',
+      'the advantage gave 1 advantage for the 3 rollouts of one',
     );
   });
 

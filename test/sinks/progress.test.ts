@@ -179,6 +179,13 @@ describe('progress as lines', () => {
     ]);
   });
 
+  test('advises commands with the name of the run', async () => {
+    const { lines, options } = bench();
+    const empty = numbers({ step: 1, round: 1 }, { examples: 0, 'time/train_ms': 1 });
+    await runOperator(progress({ ...options, run: 'mine' }), topics.metrics, empty);
+    expect(lines).toContainEqual(expect.stringContaining('tap mine.demonstrations mine.pairs'));
+  });
+
   test('omits the calls of right answers if nothing was right', async () => {
     const { lines, options } = bench();
     const nothing = numbers(

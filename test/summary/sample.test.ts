@@ -40,6 +40,6 @@ it('a long trajectory is folded between two lines, and continues in its colour',
   ]);
   const [first, rest] = markup.split('<details>');
   expect(first).toMatch(/line 58\n<\/span><\/pre>/);
-  expect(rest).toMatch(/<summary>42 lines more<\/summary><pre><span class="t-result">line 59\n/);
+  expect(rest).toMatch(/<summary>42 more lines<\/summary><pre><span class="t-result">line 59\n/);
   expect(markup).toContain('line 99');
 });

@@ -2,9 +2,11 @@
  * The passages of an index on disk: one JSON object a line, and a second file that says where each line ends,
  * so that any of them is read without the others. Nothing is held in memory.
  */
+
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writingTo } from '../../../base/index.ts';
+import { counted } from '../../../base/text/index.ts';
 import { OFFSETS, PASSAGES } from './manifest.ts';
 import type { Passage } from './retriever.ts';
 import { retrieverError } from './retrieverError.ts';
@@ -70,7 +72,7 @@ export async function openPassages(folder: string): Promise<PassageReader> {
       const line = Buffer.allocUnsafe(Math.max(0, end - start));
       const { bytesRead } = await texts.read(line, 0, line.length, start);
       try {
-        if (bytesRead < line.length) throw new Error(`it ends after ${bytesRead} bytes`);
+        if (bytesRead < line.length) throw new Error(`it ends after ${counted(bytesRead, 'byte')}`);
         return JSON.parse(line.toString()) as Passage;
       } catch (cause) {
         throw retrieverError(

@@ -2,7 +2,9 @@
  * Two runs side by side: what was set differently, what came of it by question, and the first record and
  * token that differ.
  */
+
 import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
 import type { DiffData, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
@@ -263,7 +265,9 @@ function PairedCards({
         <section class="card flush">
           <h2>
             Held-out questions, paired{' '}
-            <span class="muted num">{count(paired.questions)} questions</span>
+            <span class="muted num">
+              {counted(paired.questions, 'question', count(paired.questions))}
+            </span>
           </h2>
           <Scrolls label="figures">
             <table>
@@ -289,7 +293,7 @@ function PairedCards({
           <p class="note padded">
             Difference = {b} − {a}. An interval that excludes 0 is unlikely to be chance.
             {paired.onlyA + paired.onlyB > 0 &&
-              ` Left out: ${paired.onlyA} questions that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
+              ` Left out: ${counted(paired.onlyA, 'question')} that only ${a} was asked, ${paired.onlyB} that only ${b} was.`}
           </p>
         </section>
       )}

@@ -2,7 +2,9 @@
  * Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why
  * the others not.
  */
+
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
@@ -105,7 +107,7 @@ export function Pareto({ run }: { readonly run: string }) {
               yLabel={about(data.y)}
               front={front}
               withFronts={withFronts}
-              summary={`${count(points.length)} groups by ${about(data.x)} and ${about(data.y)}, on ${fronts.length} fronts; ${kept} were kept. The table below has their values.`}
+              summary={`${counted(points.length, 'group', count(points.length))} by ${about(data.x)} and ${about(data.y)}, on ${counted(fronts.length, 'front')}; kept: ${kept}. The table below has their values.`}
               onOpen={open}
               onChoose={setChosen}
             />

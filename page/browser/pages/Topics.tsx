@@ -151,6 +151,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
     }
     return <Missing answer={answer} />;
   }
+  const records = Math.max(data.of, follow ? grown : 0);
   const filtered = data.where !== '' || now.key !== undefined;
   return (
     <>
@@ -175,7 +176,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
         )}
         <span class="grow" />
         <span class="muted num">
-          {count(Math.max(data.of, follow ? grown : 0))} records
+          {counted(records, 'record', count(records))}
           {data.topic.bytes !== null && ` · ${size(data.topic.bytes)}`}
           {filtered &&
             ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}

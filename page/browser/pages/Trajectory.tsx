@@ -2,7 +2,9 @@
  * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and behind
  * the words how sure the policy was of them. Left its group, right its facts.
  */
+
 import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../../../base/text/index.ts';
 import { fixed } from '../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
@@ -141,7 +143,9 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         <div class="reader-text">
           <QuestionCard question={question}>
             <details>
-              <summary>Prompt, {count(data.prompt.tokens)} tokens</summary>
+              <summary>
+                Prompt, {counted(data.prompt.tokens, 'token', count(data.prompt.tokens))}
+              </summary>
               <pre tabIndex={0}>
                 <Hostile text={textOf(data.prompt.text).text || 'Text not available.'} />
               </pre>

@@ -1,6 +1,7 @@
 /**
  * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
  */
+import { counted } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
@@ -192,7 +193,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
               ))}
             </ul>
           ) : (
-            <p>{count(batch.examples)} examples</p>
+            <p>{counted(batch.examples, 'example', count(batch.examples))}</p>
           )}
         </section>
       )}

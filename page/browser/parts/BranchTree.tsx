@@ -1,4 +1,5 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
+import { counted } from '../../../base/text/index.ts';
 import { fixed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
@@ -60,7 +61,7 @@ export function BranchTree({
               class={rollout.ref === here ? 'tree-line here' : 'tree-line'}
               aria-current={rollout.ref === here ? 'true' : undefined}
             >
-              <title>{`rollout ${index + 1}: ${word}${reward === '' ? '' : `, reward ${reward}`}, ${rollout.tokens} tokens${rollout.parent === null ? '' : `, branched off rollout ${rollout.parent.index + 1} at token ${rollout.parent.offset}`}`}</title>
+              <title>{`rollout ${index + 1}: ${word}${reward === '' ? '' : `, reward ${reward}`}, ${counted(rollout.tokens, 'token')}${rollout.parent === null ? '' : `, branched off rollout ${rollout.parent.index + 1} at token ${rollout.parent.offset}`}`}</title>
               <rect
                 x="0"
                 y={row * place + 2}

@@ -76,7 +76,7 @@ test('retriever build names the first ten lines that are no passage, and counts 
   ]);
   const { code, stdout, stderr } = await run('bad.jsonl', '--encoder', 'e5-tiny', '--exact', '0');
   expect(code).toBe(0);
-  expect(stdout()).toContain('indexed 1 passages in');
+  expect(stdout()).toContain('indexed 1 passage in');
   const [, ...said] = stderr();
   expect(said.slice(1, 6)).toEqual([
     'bad.jsonl:3: skipped: field "id": is missing',

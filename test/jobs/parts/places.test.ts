@@ -54,7 +54,13 @@ describe('a policy by its name', () => {
       message: expect.stringContaining('hf download Qwen/Qwen3-8B --revision v2'),
     });
     await expect(findPolicy('./models/none', env)).rejects.toMatchObject({
-      message: expect.stringMatching(/^no policy at .*models\/none; give/),
+      message: expect.stringMatching(/models\/none does not exist; give/),
+    });
+    await expect(findPolicy('models/none', env)).rejects.toMatchObject({
+      message: expect.stringMatching(/^\/.*models\/none does not exist; give/),
+    });
+    await expect(findPolicy('test/none', env)).rejects.toMatchObject({
+      message: expect.stringMatching(/test\/none does not exist; give/),
     });
     await expect(findPolicy('a/b@../../x', env)).rejects.toMatchObject({ code: 'POLICY' });
   });

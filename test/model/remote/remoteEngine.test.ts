@@ -225,7 +225,11 @@ describe('a remote engine', () => {
   it.each([
     ['token ids are missing', { token_ids: null, logprobs: { token_logprobs: [-1] } }, 'token_ids'],
     ['log-probs are missing', { token_ids: [5], logprobs: null }, 'token_logprobs'],
-    ['lists differ', { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } }, '1 tokens'],
+    [
+      'lists differ',
+      { token_ids: [5], logprobs: { token_logprobs: [-1, -2] } },
+      '1 token came with 2 log-probs',
+    ],
     ['it was aborted', { token_ids: [], finish_reason: 'abort' }, 'aborted'],
     [
       'a token is no id',

@@ -264,7 +264,7 @@ test('incomplete pairs are refused', async () => {
   const step = (sequences: TrainSequence[]) =>
     trainer.step({ sequences, loss: preferred, lr: 0.01 });
   const whole = withReferences(batch(1), -4);
-  await expect(step(whole.slice(1))).rejects.toThrow('5 sequences are not pairs');
+  await expect(step(whole.slice(1))).rejects.toThrow('5 sequences cannot be paired');
   whole[3]!.mask.fill(0);
   await expect(step(whole)).rejects.toThrow('sequence 3 has no target tokens');
   await expect(step(batch(1))).rejects.toThrow('sequence 0 has no reference log-prob');

@@ -1,5 +1,7 @@
 /** One turn: who wrote it, the tool calls that it made, and its text. */
+
 import { useState } from 'preact/hooks';
+import { counted } from '../../../../base/text/index.ts';
 import type { Call, Turn } from '../../../wire/index.ts';
 import { linkAt, query } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
@@ -38,8 +40,9 @@ export function TurnItem({
   const long = isTool && shown.text.length > resultMax;
   const [opened, setOpened] = useState(false);
   const folded = long ? opened === closed : closed;
+  const tokens = turn.end - turn.start;
   const facts = [
-    `${count(turn.end - turn.start)} tokens`,
+    counted(tokens, 'token', count(tokens)),
     turn.entropy === null ? '' : `entropy ${value(turn.entropy)}`,
     turn.logProb === null ? '' : `log-prob ${value(turn.logProb)}`,
   ].filter((fact) => fact !== '');
