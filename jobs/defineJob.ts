@@ -61,6 +61,8 @@ export interface Replay {
    * judged again.
    */
   readonly refused?: (step: number) => boolean;
+  /** The recorded steps that count what went forward only; left out = all are to. */
+  readonly counted?: (step: number) => boolean;
 }
 
 /** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` lie over them. */

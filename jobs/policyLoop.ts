@@ -218,7 +218,9 @@ export async function policyLoop(
   const { keepRounds: rounds, keepEvery: every, keepBest: best } = settings;
   const keeping = { keepVersions, keepRule: { rounds, every, best } };
   const { agreement = null } = engine;
-  const judging = { agreement, ...(replay?.refused ? { refused: replay.refused } : {}) };
+  const { refused, counted } = replay ?? {};
+  const recorded = { ...(refused ? { refused } : {}), ...(counted ? { counted } : {}) };
+  const judging = { agreement, ...recorded };
   const learnt = trainer({ ...training, ...means, ...keeping, ...judging, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.rounds.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });

@@ -166,6 +166,10 @@ export interface StepReport {
   readonly numbers: Readonly<Record<string, number>>;
   /** Tokens that went through the model, padding left out. */
   readonly tokens: number;
+  /**
+   * Sequences of which only log-probs were computed, because they have no gradient; left out = not known.
+   */
+  readonly forwardOnly?: number;
   readonly ms: number;
   /** Longest time for which the caller's event loop stood still during the step; left out = not measured. */
   readonly loopGapMs?: number;

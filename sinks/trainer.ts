@@ -115,6 +115,8 @@ export interface TrainerOptions {
   readonly agreement?: AgreementRule | null;
   /** On a replay, the steps that were not trained (samplerCheck.ts). */
   readonly refused?: (step: number) => boolean;
+  /** On a replay, the steps whose record counts what went forward only: older records do not. */
+  readonly counted?: (step: number) => boolean;
   /** Awaited before a step is made: what it needs to know, and whether the run is paused. */
   readonly turn?: (batch: Batch, until: AbortSignal) => Promise<void>;
   readonly clock: Clock;
@@ -217,6 +219,7 @@ function stepping(
         ...(batch.of === 0 ? {} : { 'round/share': (index + 1) / batch.of }),
         'time/loop_gap_ms': loop.take(),
         ...(refused ? { 'step/refused': 1 } : {}),
+        ...(options.counted?.(step) === false ? {} : forwardOnlyOf(batch, reports)),
         ...stepNumbers(needs, reports),
       };
       for (const [name, value] of Object.entries(numbers)) {
@@ -252,6 +255,13 @@ function preparations(
 /** A round of preferences still needs the version that it began with, after the first step too. */
 function isReference(version: number, batch: Batch): boolean {
   return batch.kind === 'dpo' && version === beginOfRound(batch);
+}
+
+/** Nothing where the trainer cannot say; only groups of rollouts come without a gradient. */
+function forwardOnlyOf({ kind }: Batch, reports: readonly StepReport[]): Record<string, number> {
+  const counts = reports.flatMap(({ forwardOnly }) => forwardOnly ?? []);
+  if (kind !== 'policy' || counts.length === 0) return {};
+  return { 'step/forward_only': counts.reduce((sum, count) => sum + count, 0) };
 }
 
 /** Nothing where the trainer cannot say. */

@@ -82,6 +82,7 @@ interface Recorded {
   readonly controls: ReadonlyMap<number, number>;
   /** Steps that were not trained. */
   readonly refused: ReadonlySet<number>;
+  readonly counted: ReadonlySet<number>;
 }
 
 async function read(log: Log): Promise<Recorded> {
@@ -96,17 +97,20 @@ async function read(log: Log): Promise<Recorded> {
   const calls = new RecordedCalls();
   const controls = new Map<number, number>();
   const refused = new Set<number>();
+  const counted = new Set<number>();
   const places = await Places.of(log, allTopics, standing, (topic, value, offset) => {
     if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
     if (topic.name === topics.weights.name) {
       controls.set((value as Weights).version, (value as Weights).controls);
     }
-    if (topic.name === topics.metrics.name && (value as Metric).name === 'step/refused') {
-      refused.add((value as Metric).step);
+    if (topic.name === topics.metrics.name) {
+      const { name, step } = value as Metric;
+      if (name === 'step/refused') refused.add(step);
+      if (name === 'step/forward_only') counted.add(step);
     }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls, controls, refused };
+  return { standing, places, versions, calls, controls, refused, counted };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -183,7 +187,7 @@ class Verification {
 
   #replay(): Replay {
     const { scratch, folder, recorded } = this.#options;
-    const { versions, calls, controls, refused } = this.#record;
+    const { versions, calls, controls, refused, counted } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch);
@@ -195,6 +199,7 @@ class Verification {
       keepAll: true,
       controls: (version) => controls.get(version) ?? 0,
       refused: (step) => refused.has(step),
+      counted: (step) => counted.has(step),
       tools: (live) => {
         this.#toolsHeld = true;
         const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));

@@ -65,6 +65,11 @@ export interface LossDefinition<
     sequences: readonly TargetSequence[],
     settings: z.output<Settings>,
   ): (rows: readonly number[]) => Feeds;
+  /**
+   * Whether a sequence may have a gradient; where no row of a micro-batch has one, only log-probs are computed.
+   * False promises a gradient and a loss of exactly 0. Left out = every sequence may.
+   */
+  learns?(sequence: TargetSequence, settings: z.output<Settings>): boolean;
   /** What it reports beside loss and entropy, by names of docs/metrics.md. */
   readonly metrics: Readonly<Record<string, OverSteps>>;
   /** Left out = it reports nothing of its own. */
@@ -82,6 +87,7 @@ export interface PreparedLoss {
   readonly variant: unknown;
   graph(judged: Judged): Value;
   feeds(sequences: readonly TargetSequence[]): (rows: readonly number[]) => Feeds;
+  learns(sequence: TargetSequence): boolean;
   tally(): Tally;
 }
 
@@ -119,6 +125,7 @@ export function defineLoss<Settings extends z.ZodObject, Variant, Data extends L
         reference: definition.reference?.(settings) ?? false,
         graph: (judged) => definition.graph(judged, variant),
         feeds: (sequences) => definition.feeds(sequences, settings),
+        learns: (sequence) => definition.learns?.(sequence, settings) ?? true,
         tally: () => definition.tally?.() ?? nothing,
       };
     },

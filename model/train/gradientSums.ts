@@ -18,8 +18,10 @@ export class GradientSums {
     this.#trained = trained;
   }
 
-  /** By parameter, in the order of `trained`; empty before the first `add`. */
+  /** By parameter, in the order of `trained`; zeros where nothing was added. */
   get sums(): ReadonlyMap<string, Float32Array> {
+    for (const [name, { data }] of this.#trained)
+      if (!this.#sums.has(name)) this.#sums.set(name, new Float32Array(data.length));
     return this.#sums;
   }
 

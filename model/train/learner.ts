@@ -2,7 +2,8 @@
  * The learner: parameters, optimiser state and the sessions that compute gradients; lives in a worker thread.
  *
  * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order,
- * one joint-norm clip, one AdamW update in place. Nothing depends on threads or time, so a step is
+ * one joint-norm clip, one AdamW update in place. A micro-batch without a gradient goes forward only: the
+ * scoring graph gives the same bits of log-probs, and the sum would gain zeros. Nothing depends on threads or time, so a step is
  * reproducible.
  */
 
@@ -118,19 +119,28 @@ export class Learner {
     const extra = prepared.feeds(targets);
     const tally = new StepTally(prepared.tally());
     const gradients = new GradientSums(this.#trained);
+    let forwardOnly = 0;
     await this.#withParameters(async (parameters) => {
       for (const part of this.#cut(targets, prepared.data === 'pairs')) {
-        const feeds = { ...this.#feeds(targets, part), ...inFloat32(extra(part.rows)) };
-        const results = await session.run({ ...feeds, ...parameters });
-        gradients.add(feeds, results);
-        tally.add(feeds, results);
+        const texts = this.#feeds(targets, part);
+        const feeds = { ...texts, ...inFloat32(extra(part.rows)) };
+        if (part.rows.some((row) => prepared.learns(targets[row] as TargetSequence))) {
+          const results = await session.run({ ...feeds, ...parameters });
+          gradients.add(feeds, results);
+          tally.add(feeds, results);
+        } else {
+          const scoring = await this.#session('score', 'score');
+          tally.add(feeds, await scoring.run({ ...texts, ...parameters }));
+          forwardOnly += part.rows.length;
+        }
       }
     });
-    const norm = jointNorm(gradients.sums.values());
+    const { sums } = gradients;
+    const norm = jointNorm(sums.values());
     const applied = Number.isFinite(norm);
-    if (applied) this.#update(gradients.sums, lr, clipFactor(norm, this.#settings.gradNormMax));
+    if (applied) this.#update(sums, lr, clipFactor(norm, this.#settings.gradNormMax));
     const tokens = targets.reduce((sum, item) => sum + inputLength(item), 0);
-    return { ...tally.report(), gradNorm: norm, applied, tokens };
+    return { ...tally.report(), gradNorm: norm, applied, tokens, forwardOnly };
   }
 
   /** What the current parameters say of given sequences. */

@@ -14,10 +14,10 @@ export class StepTally {
     this.#own = own;
   }
 
-  /** Feeds and results of one run of a training graph. */
+  /** Feeds and results of one run of a training graph, or of a scoring graph where the loss is 0. */
   add(feeds: Feeds, results: Feeds): void {
     const entropies = values(results, 'entropies');
-    this.#loss += values(results, 'loss')[0] as number;
+    this.#loss += results.loss?.data[0] ?? 0;
     this.#targets += entropies.length;
     for (const entropy of entropies) this.#entropy += entropy;
     this.#own.add(feeds, values(results, 'logProbs'));

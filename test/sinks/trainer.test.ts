@@ -287,6 +287,15 @@ describe('trainer', () => {
     expect(first.at(-1)!.name).toBe('time/train_ms');
   });
 
+  test('counts the sequences without a gradient, where the trainer says and a replay’s record does', async () => {
+    await fill();
+    await train(undefined, fakeTrainer({ forwardOnly: 3 }), { counted: (step) => step > 1 });
+    const counts = (await all(topics.metrics)).filter(({ name }) => name === 'step/forward_only');
+    expect(counts.map(({ step, value }) => [step, value])).toEqual(
+      Array.from({ length: STEPS - 1 }, (_, i) => [i + 2, 6]),
+    );
+  });
+
   test('keeps the first version, the last two and those that ended a round, with their optimiser states', async () => {
     await fill();
     const next = batchOf(STEPS);

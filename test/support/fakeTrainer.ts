@@ -33,6 +33,8 @@ export interface FakeTrainerOptions {
    * when left out.
    */
   readonly apart?: (call: number) => number;
+  /** What every step reports as gone forward only; not reported when left out. */
+  readonly forwardOnly?: number;
 }
 
 export function sha256(...parts: readonly (string | Uint8Array)[]): string {
@@ -69,7 +71,11 @@ async function read({ uri, digest }: Checkpoint): Promise<string> {
   return text;
 }
 
-export function fakeTrainer({ before, apart = () => 0 }: FakeTrainerOptions = {}): FakeTrainer {
+export function fakeTrainer({
+  before,
+  apart = () => 0,
+  forwardOnly,
+}: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
   const scores: (readonly Int32Array[])[] = [];
   const restores: Restored[] = [];
@@ -104,6 +110,7 @@ export function fakeTrainer({ before, apart = () => 0 }: FakeTrainerOptions = {}
           'logprob/diff_max': batch.sequences.length,
         },
         tokens,
+        ...(forwardOnly === undefined ? {} : { forwardOnly }),
         ms: 10,
       };
     },

@@ -162,7 +162,7 @@ export function tinyContext<Settings>(
   return { context, close };
 }
 
-const tinyWorld: TinyWorld = {
+export const tinyWorld: TinyWorld = {
   tokenizer: tinyWords,
   answers: { search: (query) => `two ${query}` },
 };
@@ -245,6 +245,7 @@ export interface TinyJobOptions {
   readonly timing?: number;
   readonly script?: (line: ScriptLine) => string;
   readonly rows?: JobQuestions;
+  readonly world?: TinyWorld;
   /** Is shown what each start of the job runs on. */
   readonly onWired?: (wiring: Wiring) => void;
 }

@@ -6,7 +6,7 @@ import type { Graph, Value } from '../../graph/graph.ts';
 import type { Feeds } from '../../runtime/session.ts';
 import type { TargetSequence } from '../loss.ts';
 import { scalar } from './feeds.ts';
-import { rolloutFeeds, rolloutMetrics, rowWeights, vectorOf } from './rollouts.ts';
+import { hasAdvantage, rolloutFeeds, rolloutMetrics, rowWeights, vectorOf } from './rollouts.ts';
 import { type TermSettings, termFeeds, termsOf } from './terms.ts';
 import type { Aggregation } from './tokenWeights.ts';
 
@@ -30,6 +30,10 @@ export const overRollouts = {
   data: 'rollouts',
   reference: (settings: TermSettings) => termsOf(settings).kl !== null,
   variant: termsOf,
+  learns(sequence: TargetSequence, settings: TermSettings): boolean {
+    const { kl, entropy } = termsOf(settings);
+    return kl !== null || entropy || hasAdvantage(sequence);
+  },
   metrics: rolloutMetrics,
 } as const;
 

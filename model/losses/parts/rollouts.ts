@@ -42,6 +42,21 @@ export function rolloutFeeds(
   };
 }
 
+/** A token that was less likely than e^-80 has a ratio that may overflow, and 0 times infinity is no 0. */
+const LOG_PROB_SAFE = -80;
+
+/** Whether a target has an advantage, or a number with which an advantage of 0 need not give a gradient of 0. */
+export function hasAdvantage(sequence: TargetSequence): boolean {
+  const { places, advantages, oldLogProbs, importance } = sequence;
+  return places.some((place) => {
+    const nothing =
+      at(advantages, place) === 0 &&
+      at(oldLogProbs, place) > LOG_PROB_SAFE &&
+      (importance === undefined || Number.isFinite(at(importance, place)));
+    return !nothing;
+  });
+}
+
 /** The weight of a row's tokens under an aggregation over the whole batch. */
 export function rowWeights(
   sequences: readonly TargetSequence[],

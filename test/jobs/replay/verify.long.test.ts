@@ -9,6 +9,7 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { manualClock } from '../../../testing/manualClock.ts';
 import { topics } from '../../../topics/index.ts';
+import { fakeTrainer } from '../../support/fakeTrainer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import {
   readRun,
@@ -18,6 +19,7 @@ import {
   tinyCalibration,
   tinyJob,
   tinySettings,
+  tinyWorld,
 } from '../../support/tinyCalibration.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
@@ -115,6 +117,18 @@ const SETTINGS: readonly (readonly [string, Settings])[] = [
   ['at lag 4', { lagMax: 4, concurrency: 6 }],
   ['at lag 4, groups as they are', { lagMax: 4, concurrency: 6, select: 'groups' }],
 ];
+
+test('verify finds a run equal whose trainer did not count yet what goes forward only', async () => {
+  const folder = fresh();
+  const counting = () => ({ ...tinyWorld, trainer: fakeTrainer({ forwardOnly: 3 }) });
+  await tinyCalibration({ folder });
+  expect((await verified(folder, { world: counting() })).difference).toBeNull();
+  const newer = fresh();
+  await tinyCalibration({ folder: newer, world: counting() });
+  expect((await verified(newer, { world: counting() })).difference).toBeNull();
+  const { difference } = await verified(newer);
+  expect(difference).toMatchObject({ kind: 'notMadeAgain', topic: 'metrics' });
+});
 
 describe.each(SETTINGS)('verify of a run %s', (_name, settings) => {
   test('finds every record and every digest equal, and calls no tool', async () => {
