@@ -66,7 +66,7 @@ export const evalJob = defineJob({
       { path: base, name: settings.policyName || base },
       {
         generates: settings.engine.server === 'embedded',
-        trains: false,
+        trains: null,
         contextMax,
         limits: 'the longest prompt plus responseMax is',
         provider: settings.provider,

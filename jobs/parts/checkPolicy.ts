@@ -10,8 +10,6 @@ import type { PolicyPlace } from './policyPlace.ts';
 
 /** What is done with it here, and with how long a context. */
 export interface PolicyUse extends LocalUse {
-  /** Longest context, in tokens. */
-  readonly contextMax: number;
   /** The settings that it follows from, with their verb: `promptMax + responseMax come to`. */
   readonly limits: string;
   readonly provider: Provider;
@@ -26,7 +24,7 @@ export async function checkPolicy(
   policy: Pick<PolicyPlace, 'path' | 'name'>,
   use: PolicyUse,
 ): Promise<number | undefined> {
-  if (!use.generates && !use.trains) return undefined;
+  if (!use.generates && use.trains === null) return undefined;
   const { config, close } = await openPolicy(policy.path);
   await close();
   const { contextMax, limits, provider, print } = use;

@@ -3,33 +3,43 @@
  * anything is loaded, from the policy's configuration.
  *
  * Two numbers. What it takes at least: weights and what the optimiser keeps of each, as 32-bit floats. And
- * what runs of 45 and 106 million parameters took at their peak, with short sequences: copies of weights
- * while they are loaded, graphs, caches.
+ * the peak: for training by trainingMemory.ts, for generating as runs of 45 and 106 million parameters
+ * took it, with copies of weights while they are loaded, graphs, caches.
  */
 import { totalmem } from 'node:os';
 import { MillraceError } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
+import { largestPart, type Training, trainingMemory } from './trainingMemory.ts';
 
 /** What is done with the policy in this process. */
 export interface LocalUse {
   readonly generates: boolean;
-  readonly trains: boolean;
+  /** null = it is not trained here. */
+  readonly trains: Training | null;
+  /** Longest context, in tokens. */
+  readonly contextMax: number;
 }
 
 /** Bytes of each parameter: one copy that generates; weight, gradient and two moments of AdamW that train. */
-const AT_LEAST = { generating: 4, training: 16 } as const;
-/** Peak resident size of a process, by parameter (docs/jobs.md has the runs). */
-const AT_PEAK = { generating: 22, training: 24 } as const;
+const AT_LEAST = { generating: 4, full: 16, merged: 4, adapter: 4 } as const;
+/** Peak resident size of a process that generates, by parameter (docs/jobs.md has the runs). */
+const GENERATING_PEAK = 22;
 
 /** Bytes that a policy takes here: at least, and at the peak as it was measured. */
 export function memoryNeeded(
   config: DecoderConfig,
-  { generates, trains }: LocalUse,
+  { generates, trains, contextMax }: LocalUse,
 ): { readonly least: number; readonly peak: number } {
   const parameters = parameterCount(config);
-  const bytes = ({ generating, training }: Record<keyof typeof AT_PEAK, number>): number =>
-    parameters * ((generates ? generating : 0) + (trains ? training : 0));
-  return { least: bytes(AT_LEAST), peak: bytes(AT_PEAK) };
+  const generating = generates ? parameters : 0;
+  const training = trains === null ? 0 : AT_LEAST[trains.kind] * parameters;
+  const part = largestPart(config, contextMax);
+  return {
+    least: AT_LEAST.generating * generating + training,
+    peak:
+      GENERATING_PEAK * generating +
+      (trains === null ? 0 : trainingMemory(config, parameters, trains, part)),
+  };
 }
 
 /** Numbers of a policy. */
@@ -59,7 +69,7 @@ export function checkMemory(
   const { least, peak } = memoryNeeded(config, use);
   if (peak <= available) return null;
   const parameters = parameterCount(config);
-  const what = [...(use.generates ? ['generate'] : []), ...(use.trains ? ['train'] : [])];
+  const what = [...(use.generates ? ['generate'] : []), ...(use.trains === null ? [] : ['train'])];
   const arithmetic =
     `${name} has ${billions(parameters)} parameters; to ${what.join(' and ')} in this process takes at least ${gib(least)} ` +
     `(${least / parameters} bytes each) and about ${gib(peak)} at the peak; this machine has ${gib(available)}`;

@@ -55,7 +55,7 @@ import {
 } from './promptLimit.ts';
 import { promptRecord } from './promptRecord.ts';
 import { checkPublished } from './published.ts';
-import { openTrainer, type TrainerSettings, trainerSettings } from './trainers.ts';
+import { openTrainer, type TrainerSettings, trainerSettings, trainingHere } from './trainers.ts';
 
 /** A text that a job cannot do without; what it is for stands in the message. */
 const needed = (message: string) => z.string().min(1, message).prefault('');
@@ -189,7 +189,7 @@ export async function readyParts<D extends Dialect>(
   const policy = await findPolicy(settings.policy);
   const vocabSize = await checkPolicy(policy, {
     generates: settings.engine.server === 'embedded',
-    trains: settings.trainer.kind === 'embedded',
+    trains: trainingHere(settings.trainer),
     contextMax: contextOf(settings),
     limits: 'promptMax + responseMax is',
     provider: settings.provider,

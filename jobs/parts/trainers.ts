@@ -8,6 +8,7 @@ import { embeddedTrainer } from './embeddedTrainer.ts';
 import { openPart } from './kinds.ts';
 import type { TrainerKind, TrainerPlace } from './places.ts';
 import { tinkerTrainer } from './tinkerTrainer.ts';
+import type { Training } from './trainingMemory.ts';
 
 const trainerKinds = { embedded: embeddedTrainer, tinker: tinkerTrainer } satisfies Record<
   string,
@@ -28,6 +29,13 @@ export const trainerSettings = z.object({
 
 /** `trainerSettings` with all defaults filled in. */
 export type TrainerSettings = z.infer<typeof trainerSettings>;
+
+/** What is trained in this process; null = nothing. */
+export function trainingHere(settings: TrainerSettings): Training | null {
+  const { kind, adapterRank, adapterAs, recompute } = settings;
+  if (kind !== 'embedded') return null;
+  return { kind: adapterRank === 0 ? 'full' : adapterAs, recompute };
+}
 
 /** The trainer that the settings choose. Fails with code `USAGE` when one is set that it does not read. */
 export function openTrainer(

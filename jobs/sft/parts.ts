@@ -15,7 +15,7 @@ import {
 } from '../parts/chosenPrompt.ts';
 import { findPolicy } from '../parts/policyPlace.ts';
 import { type PromptRecord, promptRecord, renderedPrompt } from '../parts/promptRecord.ts';
-import { openTrainer, type TrainerSettings } from '../parts/trainers.ts';
+import { openTrainer, type TrainerSettings, trainingHere } from '../parts/trainers.ts';
 import { openData, type SftData } from './data.ts';
 import { dataPromptLines } from './dataPrompt.ts';
 import type { SftSettings } from './settings.ts';
@@ -39,7 +39,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   const policy = await findPolicy(settings.policy);
   await checkPolicy(policy, {
     generates: false,
-    trains: settings.trainer.kind === 'embedded',
+    trains: trainingHere(settings.trainer),
     contextMax,
     limits: 'tokensMax is',
     provider,
