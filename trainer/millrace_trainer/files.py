@@ -1,0 +1,96 @@
+"""
+Where states and weights lie: CHECKPOINTS/MODEL/weights/NAME and CHECKPOINTS/MODEL/sampler_weights/NAME.
+
+A folder is there whole or not at all: it is written beside its place under a name that ends in `.partial`, flushed, and
+renamed. What a killed process left behind is removed at the start.
+"""
+
+import json
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+STATES = "weights"
+SNAPSHOTS = "sampler_weights"
+ABOUT = "millrace.json"
+"""In a state: what its model is."""
+PARTIAL = ".partial"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
+ADDRESS = re.compile(rf"tinker://({NAME.pattern})/({STATES}|{SNAPSHOTS})/({NAME.pattern})")
+
+
+def address(model: str, kind: str, name: str) -> str:
+    return f"tinker://{model}/{kind}/{name}"
+
+
+def folder_at(checkpoints: Path, uri: str) -> Path | None:
+    """The folder of an address; None where it is no address."""
+    found = ADDRESS.fullmatch(uri)
+    return None if found is None else checkpoints / found[1] / found[2] / found[3]
+
+
+@contextmanager
+def whole(folder: Path, first: bool, meet: Any) -> Iterator[Path]:
+    """A folder to write to, which gets its name when all ranks are through; `meet` waits for them."""
+    partial = folder.with_name(folder.name + PARTIAL)
+    if first:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+    meet()
+    yield partial
+    meet()
+    if first:
+        for path in partial.rglob("*"):
+            flush(path)
+        flush(partial)
+        partial.rename(folder)
+        flush(folder.parent)
+    meet()
+
+
+def flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sweep(checkpoints: Path) -> None:
+    """Removes what was not finished."""
+    for partial in checkpoints.glob(f"*/*/*{PARTIAL}"):
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def about(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / ABOUT).read_text())
+
+
+def listed(checkpoints: Path, model: str) -> list[dict[str, str]]:
+    kinds = {STATES: "training", SNAPSHOTS: "sampler"}
+    return [
+        {
+            "checkpoint_id": f"{kind}/{folder.name}",
+            "checkpoint_type": kinds[kind],
+            "tinker_path": address(model, kind, folder.name),
+        }
+        for kind in kinds
+        for folder in sorted((checkpoints / model / kind).glob("*"))
+        if not folder.name.endswith(PARTIAL)
+    ]
+
+
+def archive(folder: Path) -> IO[bytes]:
+    """A tar.gz of its files, open at its beginning; it goes away when it is closed."""
+    file = tempfile.TemporaryFile()
+    with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
+        for path in sorted(folder.iterdir()):
+            tar.add(path, arcname=path.name)
+    file.seek(0)
+    return file

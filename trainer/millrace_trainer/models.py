@@ -1,0 +1,144 @@
+"""
+Models of a job: each has values of its own for what is trained, and one of them is in the network at a time.
+
+The others' values lie in the memory of the host. A model that is asked for takes the network's place.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+from .network import Network, local
+
+
+@dataclass(frozen=True)
+class Adam:
+    learning_rate: float
+    beta1: float
+    beta2: float
+    eps: float
+    weight_decay: float
+    grad_clip_norm: float
+    """0 = gradients are not scaled down."""
+
+
+@dataclass
+class Model:
+    optimiser: torch.optim.AdamW
+    values: list[Tensor] | None = None
+    """This rank's share, while another model is in the network."""
+    gradients: list[Tensor | None] = field(default_factory=list)
+
+
+class Models:
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.held: dict[str, Model] = {}
+        self.live: str | None = None
+
+    def create(self, name: str, seed: int) -> None:
+        """A new model: the policy as it is, with adapters as the seed makes them."""
+        self.put_away()
+        parameters = list(self.network.trained.values())
+        self.held[name] = Model(torch.optim.AdamW(parameters, lr=0.0))
+        self.live = name
+        with torch.no_grad():
+            self.begin(seed)
+
+    def begin(self, seed: int) -> None:
+        for index, (name, value) in enumerate(self.network.trained.items()):
+            if self.network.base is not None:
+                local(value).copy_(self.network.base[index])
+            elif ".lora_B." in name or "lora_embedding_B" in name:
+                local(value).zero_()
+            else:
+                local(value).copy_(share_like(value, drawn(name, seed, value)))
+
+    def use(self, name: str) -> Model:
+        """The model, in the network."""
+        if self.live != name:
+            self.put_away()
+            model = self.held[name]
+            assert model.values is not None
+            with torch.no_grad():
+                for value, kept in zip(self.network.trained.values(), model.values, strict=True):
+                    local(value).copy_(kept)
+            for value, gradient in zip(self.network.trained.values(), model.gradients, strict=True):
+                value.grad = gradient
+            model.values, model.gradients = None, []
+            self.live = name
+        return self.held[name]
+
+    def drop(self, name: str) -> None:
+        self.held.pop(name, None)
+        if self.live == name:
+            self.live = None
+            self.forget_gradients()
+
+    def put_away(self) -> None:
+        if self.live is None:
+            return
+        model = self.held[self.live]
+        values = self.network.trained.values()
+        with torch.no_grad():
+            model.values = [local(value).to("cpu", copy=True) for value in values]
+        model.gradients = [value.grad for value in values]
+        self.forget_gradients()
+        self.live = None
+
+    def forget_gradients(self) -> None:
+        for value in self.network.trained.values():
+            value.grad = None
+
+    def step(self, name: str, adam: Adam) -> float:
+        """One step of AdamW, and the norm of the gradients before; nothing changes where that is not finite."""
+        optimiser = self.use(name).optimiser
+        gradients = [value.grad for value in self.network.trained.values() if value.grad is not None]
+        norm = full(torch.nn.utils.get_total_norm(gradients)).item()
+        if math.isfinite(norm):
+            if 0 < adam.grad_clip_norm < norm:
+                torch._foreach_mul_([local(each) for each in gradients], adam.grad_clip_norm / norm)
+            for group in optimiser.param_groups:
+                group.update(
+                    lr=adam.learning_rate,
+                    betas=(adam.beta1, adam.beta2),
+                    eps=adam.eps,
+                    weight_decay=adam.weight_decay,
+                )
+            optimiser.step()
+        self.forget_gradients()
+        return norm
+
+    def moments(self, name: str) -> dict[str, dict[str, Tensor]]:
+        """The optimiser's state by the name of what is trained; zeros where nothing was trained."""
+        optimiser = self.use(name).optimiser
+        for value in self.network.trained.values():
+            if not optimiser.state[value]:
+                zeros = {key: torch.zeros_like(value.detach()) for key in ("exp_avg", "exp_avg_sq")}
+                optimiser.state[value] = {"step": torch.tensor(0.0), **zeros}
+        return {key: optimiser.state[value] for key, value in self.network.trained.items()}
+
+
+def drawn(name: str, seed: int, value: Tensor) -> Tensor:
+    """A factor A as PEFT draws it (Kaiming, a = √5), from numbers that only name and seed decide."""
+    key = hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8]
+    generator = torch.Generator().manual_seed(int.from_bytes(key, "little") >> 1)
+    bound = 1 / math.sqrt(value.shape[1])
+    return torch.empty(value.shape).uniform_(-bound, bound, generator=generator)
+
+
+def share_like(value: Tensor, whole: Tensor) -> Tensor:
+    """This rank's share of a tensor that every rank has whole."""
+    if not isinstance(value, DTensor):
+        return whole
+    whole = whole.to(value.device)
+    return distribute_tensor(whole, value.device_mesh, value.placements, src_data_rank=None).to_local()
+
+
+def full(value: Tensor) -> Tensor:
+    """The whole of a sharded tensor; all ranks ask for it together."""
+    return value.full_tensor() if isinstance(value, DTensor) else value

@@ -1,0 +1,112 @@
+"""
+The policy, spread over all ranks by FSDP2, with or without low-rank adapters.
+
+Every rank reads the folder, one after the other on each machine, and keeps its share: so a machine needs the memory of one
+whole copy, and any architecture that transformers loads can be trained.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import peft
+import torch
+import torch.distributed.fsdp as fsdp
+import transformers
+from torch import Tensor, nn
+
+from .options import Options
+from .ranks import Ranks
+
+log = logging.getLogger(__name__)
+PEFT_PREFIX = "base_model.model."
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is trained: adapters of this rank, or at rank 0 all weights."""
+
+    rank: int
+    alpha: float
+
+
+@dataclass(frozen=True)
+class Network:
+    shape: Shape
+    model: transformers.PreTrainedModel
+    trained: dict[str, nn.Parameter]
+    """What is trained, by its name in the model; sharded, float32."""
+    lora: peft.LoraConfig | None
+    base: list[Tensor] | None
+    """This rank's share of the weights as they were read, where they are trained."""
+
+
+def build(options: Options, shape: Shape, ranks: Ranks) -> Network:
+    for turn in range(ranks.on_machine):
+        if turn == ranks.local:
+            network = read(options, shape, ranks)
+        ranks.barrier()
+    return network
+
+
+def read(options: Options, shape: Shape, ranks: Ranks) -> Network:
+    half = options.precision == "bf16"
+    chosen = {} if options.attention is None else {"attn_implementation": options.attention}
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        options.model,
+        dtype=torch.bfloat16 if half and shape.rank > 0 else torch.float32,
+        **chosen,
+    )
+    without_dropout(model)
+    if options.gradient_checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    lora = None
+    if shape.rank > 0:
+        lora = peft.LoraConfig(
+            r=shape.rank,
+            lora_alpha=shape.alpha,
+            target_modules=options.lora_targets,
+            task_type="CAUSAL_LM",
+        )
+        adapted = peft.get_peft_model(model, lora, autocast_adapter_dtype=True)
+        lora = adapted.peft_config["default"]
+    shard(model, ranks, half)
+    model.train()
+    trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
+    with torch.no_grad():
+        base = None if shape.rank > 0 else [local(value).to("cpu", copy=True) for value in trained.values()]
+    return Network(shape=shape, model=model, trained=trained, lora=lora, base=base)
+
+
+def shard(model: transformers.PreTrainedModel, ranks: Ranks, half: bool) -> None:
+    policy = fsdp.MixedPrecisionPolicy(
+        param_dtype=torch.bfloat16 if half else None,
+        reduce_dtype=torch.float32,
+    )
+    for layer in layers_of(model):
+        fsdp.fully_shard(layer, mesh=ranks.mesh, mp_policy=policy)
+    fsdp.fully_shard(model, mesh=ranks.mesh, mp_policy=policy)
+    model.to(ranks.device)
+
+
+def layers_of(model: transformers.PreTrainedModel) -> list[nn.Module]:
+    """What is gathered at once: the layers that transformers says are not to be split, else the longest list of modules."""
+    names = set(getattr(model, "_no_split_modules", None) or [])
+    found = [module for module in model.modules() if type(module).__name__ in names]
+    if found:
+        return found
+    lists = [module for module in model.modules() if isinstance(module, nn.ModuleList)]
+    return list(max(lists, key=len, default=[]))
+
+
+def without_dropout(model: nn.Module) -> None:
+    """A step is the same whenever it is made, and log-probs are those of the policy."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        if isinstance(getattr(module, "attention_dropout", None), float):
+            module.attention_dropout = 0.0
+
+
+def local(value: Tensor) -> Tensor:
+    """This rank's share of a sharded tensor, in place."""
+    return value.to_local() if isinstance(value, torch.distributed.tensor.DTensor) else value

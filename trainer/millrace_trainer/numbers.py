@@ -1,0 +1,39 @@
+"""Numbers of the service for Prometheus."""
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Numbers:
+    ranks: int
+    began: float = field(default_factory=time.monotonic)
+    tokens: int = 0
+    trained_tokens: int = 0
+    steps: int = 0
+    busy_seconds: float = 0.0
+    grad_norm: float = float("nan")
+    waiting: int = 0
+    models: int = 0
+    saves: int = 0
+    save_seconds: float = 0.0
+
+    def text(self) -> str:
+        rows = [
+            ("ranks", "gauge", "Processes that train together", self.ranks),
+            ("up_seconds", "gauge", "Since the start", time.monotonic() - self.began),
+            ("tokens_total", "counter", "Tokens that went through the network", self.tokens),
+            ("trained_tokens_total", "counter", "Those of them with a gradient", self.trained_tokens),
+            ("steps_total", "counter", "Steps of the optimiser", self.steps),
+            ("busy_seconds_total", "counter", "Time in which something was computed or saved", self.busy_seconds),
+            ("grad_norm", "gauge", "Of the last step, before it was scaled down", self.grad_norm),
+            ("requests_waiting", "gauge", "Requests that are not computed yet", self.waiting),
+            ("models", "gauge", "Models of the job", self.models),
+            ("saves_total", "counter", "States and weights that were written", self.saves),
+            ("save_seconds_total", "counter", "Time that this took", self.save_seconds),
+        ]
+        lines = [
+            f"# HELP millrace_trainer_{name} {help}\n# TYPE millrace_trainer_{name} {kind}\nmillrace_trainer_{name} {value}"
+            for name, kind, help, value in rows
+        ]
+        return "\n".join(lines) + "\n"

@@ -1,0 +1,86 @@
+"""
+Passes of sequences through the network: their log-probs, and the gradient of a loss in what is trained.
+
+The gradient is that of the sum over all tokens of the request, however they are dealt: every rank adds up its own tokens
+and FSDP takes the mean over ranks, so each rank's loss counts as often as there are ranks. All ranks make as many passes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from .batches import DUMMY, Floats, Sequence, deal
+from .losses import LOSSES, Bounds, Targets
+from .network import Network
+from .ranks import Ranks
+
+PLACES_AT_ONCE = 1024
+"""Of which log-probs are computed at once: their float32 logits are held no longer than that."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """Of one sequence, a number for each place."""
+
+    log_probs: Floats
+    losses: Floats
+
+
+def run(
+    network: Network,
+    ranks: Ranks,
+    sequences: list[Sequence],
+    loss: tuple[str, Bounds],
+    tokens_max: int,
+    backward: bool,
+) -> list[Said] | None:
+    """What is said of every sequence, on the first rank. `backward` adds the gradient to what is there."""
+    own: dict[int, Said] = {}
+    for parts in deal([len(each) for each in sequences], ranks.size, tokens_max):
+        indices = parts[ranks.rank]
+        rows = [sequences[index] for index in indices] or [DUMMY]
+        with torch.set_grad_enabled(backward):
+            now, losses = losses_of(network, ranks, rows, loss)
+            if backward:
+                (losses.sum() * ranks.size).backward()
+        taken = (values.detach().float().cpu().numpy() for values in (now, losses))
+        for index, row, log_probs, each in zip(indices, rows, *taken):
+            own[index] = Said(log_probs[: len(row)].copy(), each[: len(row)].copy())
+    gathered = ranks.gather(own)
+    if gathered is None:
+        return None
+    every = {index: said for part in gathered for index, said in part.items()}
+    return [every[index] for index in range(len(sequences))]
+
+
+def losses_of(
+    network: Network, ranks: Ranks, rows: list[Sequence], loss: tuple[str, Bounds]
+) -> tuple[Tensor, Tensor]:
+    """Log-probs and losses, a row for each sequence; what stands behind a shorter one weighs nothing."""
+    width = max(len(row) for row in rows)
+
+    def padded(key: str) -> Tensor:
+        values = [np.pad(getattr(row, key), (0, width - len(row))) for row in rows]
+        return torch.from_numpy(np.stack(values)).to(ranks.device)
+
+    # attention looks back alone, so what stands behind a sequence needs no mask
+    logits = network.model(input_ids=padded("tokens"), use_cache=False).logits
+    now = log_probs_of(logits.flatten(0, 1), padded("targets").flatten()).view(len(rows), width)
+    targets = Targets(weights=padded("weights"), advantages=padded("advantages"), old=padded("old"))
+    name, bounds = loss
+    return now, LOSSES[name](now, targets, bounds)
+
+
+def log_probs_of(logits: Tensor, targets: Tensor) -> Tensor:
+    parts = [
+        checkpoint(log_probs, some, those, use_reentrant=False) if torch.is_grad_enabled() else log_probs(some, those)
+        for some, those in zip(logits.split(PLACES_AT_ONCE), targets.split(PLACES_AT_ONCE), strict=True)
+    ]
+    return torch.cat(parts)
+
+
+def log_probs(logits: Tensor, targets: Tensor) -> Tensor:
+    return -torch.nn.functional.cross_entropy(logits.float(), targets, reduction="none")

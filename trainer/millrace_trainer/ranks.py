@@ -1,0 +1,73 @@
+"""The processes that train together: which of them this one is, and how the first tells the others what to do."""
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+A_YEAR = timedelta(days=365)
+LONGEST_STEP = timedelta(hours=2)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    rank: int
+    size: int
+    local: int
+    """Rank among those of this machine."""
+    on_machine: int
+    device: torch.device
+    mesh: DeviceMesh
+    control: dist.ProcessGroup
+    """Always gloo: it waits as long as nobody asks for anything."""
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def tell(self, message: Any) -> None:
+        """From the first rank to all others."""
+        dist.broadcast_object_list([message], src=0, group=self.control)
+
+    def hear(self) -> Any:
+        box: list[Any] = [None]
+        dist.broadcast_object_list(box, src=0, group=self.control)
+        return box[0]
+
+    def gather(self, part: Any) -> list[Any] | None:
+        """The parts of all ranks, on the first one."""
+        parts: list[Any] | None = [None] * self.size if self.first else None
+        dist.gather_object(part, parts, dst=0, group=self.control)
+        return parts
+
+    def barrier(self) -> None:
+        dist.barrier(group=self.control)
+
+
+def join(device: str) -> Ranks:
+    """Joins the ranks that torchrun started; without torchrun this process is the only one."""
+    alone = "RANK" not in os.environ
+    kind = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    place = torch.device(kind, local) if kind == "cuda" else torch.device("cpu")
+    if kind == "cuda":
+        torch.cuda.set_device(place)
+    backend = "nccl" if kind == "cuda" else "gloo"
+    if alone:
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1, timeout=LONGEST_STEP)
+    else:
+        dist.init_process_group(backend, timeout=LONGEST_STEP)
+    size = dist.get_world_size()
+    return Ranks(
+        rank=dist.get_rank(),
+        size=size,
+        local=local,
+        on_machine=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
+        device=place,
+        mesh=init_device_mesh(kind, (size,)),
+        control=dist.new_group(backend="gloo", timeout=A_YEAR),
+    )
