@@ -11,16 +11,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
-import { draws } from '../../../base/draws.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { loadAdapterFile } from '../../../model/adapterFile.ts';
-import type { Loss, SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
+import type { SavedCheckpoint } from '../../../model/engine.ts';
 import { writeAdapter } from '../../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../../model/hf/loadPolicy.ts';
 import type { LoraAdapter } from '../../../model/hf/lora.ts';
 import { TinkerTrainer } from '../../../model/tinker/trainer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { yardstick } from '../../support/python.ts';
+import { adam, apart, batchOf, drawn, losses, type Scored } from '../../support/serviceSteps.ts';
 
 const script = fileURLToPath(new URL('torchStep.py', import.meta.url));
 const withPeft = yardstick(['torch', 'transformers', 'peft']);
@@ -28,44 +28,9 @@ const url = process.env.MILLRACE_TINKER ?? '';
 const where = url === '' ? describe.skip : describe;
 const reason = url === '' ? 'skipped: MILLRACE_TINKER names no training service' : url;
 
-const adam = { beta1: 0.9, beta2: 0.95, eps: 1e-12, weightDecay: 0.01 };
 const MINUTES = 15 * 60_000;
 
-/** Lengths in one class of what a service compiles for. */
-const LENGTHS = [24, 17, 30, 12];
 const LR = 1e-3;
-
-/**
- * Tokens drawn for each length, and what every loss needs beside them, near the log-probs that the policy
- * has.
- */
-const drawn = (vocabSize: number): Int32Array[] =>
-  LENGTHS.map((length, row) =>
-    Int32Array.from({ length }, (_, i) => draws('skyrl', row).integer(i, vocabSize)),
-  );
-
-function batchOf(tokens: readonly Int32Array[], before: readonly Scored[]): TrainSequence[] {
-  return tokens.map((each, row) => {
-    const moved = (far: number, key: string) =>
-      before[row]!.logProbs.map((v, i) => v + far * (draws(key, row).uniform(i) - 0.5));
-    return {
-      tokens: each,
-      mask: Uint8Array.from(each, (_, i) => (i > 4 && i % 5 > 0 ? 1 : 0)),
-      advantages: Float32Array.from(each, (_, i) => 2 * draws('adv', row).uniform(i) - 1),
-      oldLogProbs: moved(1.2, 'old'),
-      refLogProbs: moved(1, 'ref'),
-    };
-  });
-}
-
-const losses: Readonly<Record<string, Loss>> = {
-  sft: { name: 'sft' },
-  'clipped policy loss': { name: 'clipped', settings: { clipHigh: 0.28, clipC: 1e6 } },
-  'dual-clipped policy loss': { name: 'clipped', settings: { clipC: 1.5 } },
-  'policy loss with a KL': { name: 'clipped', settings: { kl: { coefficient: 0.1 } } },
-  gspo: { name: 'gspo', settings: { clipLow: 0.2, clipHigh: 0.3 } },
-  dpo: { name: 'dpo', settings: { beta: 0.5 } },
-};
 
 where(`a step on a training service (${reason})`, () => {
   let trainer: TinkerTrainer;
@@ -224,17 +189,5 @@ interface TorchStep {
   readonly gradNorm: number;
 }
 
-interface Scored {
-  readonly logProbs: Float32Array;
-}
-
 const scored = (rows: readonly (readonly number[])[]): Scored[] =>
   rows.map((row) => ({ logProbs: Float32Array.of(0, ...row) }));
-
-function apart(one: readonly Scored[], other: readonly Scored[]): number {
-  return Math.max(
-    ...one.flatMap(({ logProbs }, row) =>
-      [...logProbs].map((value, i) => Math.abs(value - other[row]!.logProbs[i]!)),
-    ),
-  );
-}
