@@ -28,8 +28,8 @@ def main() -> None:
         start(chosen)
     except BaseException as error:
         log.exception(
-            "the service ends, with all of its ranks: %s: %s. Jobs go on from their last state when it is started again "
-            "(torchrun --max-restarts does that by itself)",
+            "the service ends, with all of its ranks: %s: %s. Jobs go on from their last state when it is "
+            "started again (torchrun --max-restarts does that by itself)",
             type(error).__name__,
             error,
         )
@@ -39,7 +39,14 @@ def main() -> None:
 
 def start(chosen: options.Options) -> None:
     own = ranks.join(chosen.device)
-    log.info("process %d on %s, rank %d of %d, %s", os.getpid(), socket.gethostname(), own.rank, own.size, own.device)
+    log.info(
+        "process %d on %s, rank %d of %d, %s",
+        os.getpid(),
+        socket.gethostname(),
+        own.rank,
+        own.size,
+        own.device,
+    )
     trainer = Trainer(chosen, own)
     if not own.first:
         trainer.follow()

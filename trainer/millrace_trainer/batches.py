@@ -1,11 +1,12 @@
 """Sequences of a request, and how they are dealt to the ranks in micro-batches."""
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ def deal(lengths: list[int], ranks: int, tokens_max: int) -> list[list[list[int]
     """
     Rounds of micro-batches, one for each rank (which may be empty), of indices of sequences.
 
-    A micro-batch has at most `tokens_max` tokens with its padding, or one longer sequence. The longest go first, so those
-    computed at the same time are about as long.
+    A micro-batch has at most `tokens_max` tokens with its padding, or one longer sequence. The longest
+    go first, so those computed at the same time are about as long.
     """
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     total = sum(lengths)

@@ -1,8 +1,9 @@
 """
-The first rank's book: which job is here, which models it has, which requests were made, and what came of them.
+The first rank's book: which job is here, which models it has, which requests were made, and what came
+of them.
 
-A request is known by its model and its number: sent once more it is the same request, and is not computed again. Another
-request under the same number is refused.
+A request is known by its model and its number: sent once more it is the same request, and is not
+computed again. Another request under the same number is refused.
 """
 
 import asyncio
@@ -69,22 +70,30 @@ class Book:
         self.sessions[session] = time.monotonic()
         return session
 
-    def heard(self, session: Any) -> None:
-        if session not in self.sessions:
+    def heard(self, session: Any) -> str:
+        if not isinstance(session, str) or session not in self.sessions:
             raise Refused(404, "Session not found")
         self.sessions[session] = time.monotonic()
+        return session
 
     def model(self, name: Any) -> Held:
         held = self.models.get(name)
         if held is None:
-            raise Refused(404, f"Model {name} not found: the service was started again, or the job was silent for too long")
+            raise Refused(
+                404,
+                f"Model {name} not found: the service was started again, or the job was silent for too long",
+            )
         self.sessions[held.session] = time.monotonic()
         return held
 
     def fallen_silent(self, session: str) -> list[str]:
         """Models of other jobs that have said nothing for too long."""
         before = time.monotonic() - self.silent_seconds
-        return [held.id for held in self.models.values() if held.session != session and self.sessions[held.session] < before]
+        return [
+            held.id
+            for held in self.models.values()
+            if held.session != session and self.sessions[held.session] < before
+        ]
 
     def check_room(self, session: str, shape: Shape) -> None:
         """Whether this job can have one more model, of this shape."""
@@ -92,11 +101,14 @@ class Book:
         if others:
             raise Refused(
                 400,
-                f"Maximum number of jobs (1) reached: this service trains one job at a time, and {others.pop()} is at work. "
-                f"It is over when it gives its models back, or says nothing for {self.silent_seconds:g} s",
+                f"Maximum number of jobs (1) reached: this service trains one job at a time, and "
+                f"{others.pop()} is at work. It is over when it gives its models back, or says nothing "
+                f"for {self.silent_seconds:g} s",
             )
         if len(self.models) >= self.models_max:
-            raise Refused(400, f"Maximum number of models of a job ({self.models_max}) reached: --models sets it")
+            raise Refused(
+                400, f"Maximum number of models of a job ({self.models_max}) reached: --models sets it"
+            )
         if any(held.shape != shape for held in self.models.values()):
             raise Refused(400, "All models of a job have the same rank and alpha")
 

@@ -1,4 +1,7 @@
-"""What is trained, as folders that other programs load: an adapter in PEFT's layout, all weights in transformers'."""
+"""
+What is trained, as folders that other programs load: an adapter in PEFT's layout, all weights in
+transformers'.
+"""
 
 import json
 import shutil
@@ -15,7 +18,10 @@ NOT_COPIED = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".index.json")
 
 
 def gathered(network: Network, first: bool) -> dict[str, Tensor]:
-    """The whole of everything that is trained, in the memory of the first rank; all ranks call this together."""
+    """
+    The whole of everything that is trained, in the memory of the first rank; all ranks call this
+    together.
+    """
     whole: dict[str, Tensor] = {}
     for name, value in network.trained.items():
         tensor = full(value.detach())
@@ -25,7 +31,9 @@ def gathered(network: Network, first: bool) -> dict[str, Tensor]:
 
 
 def write_adapter(network: Network, values: dict[str, Tensor], base: str, folder: Path) -> None:
-    tensors = {f"{PEFT_PREFIX}{name.replace('.default.', '.')}": value.contiguous() for name, value in values.items()}
+    tensors = {
+        f"{PEFT_PREFIX}{name.replace('.default.', '.')}": value.contiguous() for name, value in values.items()
+    }
     save_file(tensors, folder / "adapter_model.safetensors", metadata={"format": "pt"})
     assert network.lora is not None
     modules = sorted({name.split(".lora_")[0].split(".")[-1] for name in values})
@@ -44,7 +52,10 @@ def write_adapter(network: Network, values: dict[str, Tensor], base: str, folder
 
 
 def write_policy(network: Network, values: dict[str, Tensor], source: Path, folder: Path) -> None:
-    """All weights in the precision of the folder that they came from, with its tokenizer and its configuration."""
+    """
+    All weights in the precision of the folder that they came from, with its tokenizer and its
+    configuration.
+    """
     config = json.loads((source / "config.json").read_text())
     dtype = getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
     weights = {name: value.to(dtype) for name, value in values.items()}

@@ -95,7 +95,10 @@ class Models:
             value.grad = None
 
     def step(self, name: str, adam: Adam) -> float:
-        """One step of AdamW, and the norm of the gradients before; nothing changes where that is not finite."""
+        """
+        One step of AdamW, and the norm of the gradients before; nothing changes where that is not
+        finite.
+        """
         optimiser = self.use(name).optimiser
         gradients = [value.grad for value in self.network.trained.values() if value.grad is not None]
         norm = full(torch.nn.utils.get_total_norm(gradients)).item()

@@ -1,11 +1,10 @@
 """
 The policy, spread over all ranks by FSDP2, with or without low-rank adapters.
 
-Every rank reads the folder, one after the other on each machine, and keeps its share: so a machine needs the memory of one
-whole copy, and any architecture that transformers loads can be trained.
+Every rank reads the folder, one after the other on each machine, and keeps its share: so a machine
+needs the memory of one whole copy, and any architecture that transformers loads can be trained.
 """
 
-import logging
 from dataclasses import dataclass
 
 import peft
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 from .options import Options
 from .ranks import Ranks
 
-log = logging.getLogger(__name__)
 PEFT_PREFIX = "base_model.model."
 
 
@@ -89,7 +87,10 @@ def shard(model: transformers.PreTrainedModel, ranks: Ranks, half: bool) -> None
 
 
 def layers_of(model: transformers.PreTrainedModel) -> list[nn.Module]:
-    """What is gathered at once: the layers that transformers says are not to be split, else the longest list of modules."""
+    """
+    What is gathered at once: the layers that transformers says are not to be split, else the longest
+    list of modules.
+    """
     names = set(getattr(model, "_no_split_modules", None) or [])
     found = [module for module in model.modules() if type(module).__name__ in names]
     if found:

@@ -3,6 +3,8 @@
 import time
 from dataclasses import dataclass, field
 
+PREFIX = "millrace_trainer_"
+
 
 @dataclass
 class Numbers:
@@ -25,7 +27,12 @@ class Numbers:
             ("tokens_total", "counter", "Tokens that went through the network", self.tokens),
             ("trained_tokens_total", "counter", "Those of them with a gradient", self.trained_tokens),
             ("steps_total", "counter", "Steps of the optimiser", self.steps),
-            ("busy_seconds_total", "counter", "Time in which something was computed or saved", self.busy_seconds),
+            (
+                "busy_seconds_total",
+                "counter",
+                "Time in which something was computed or saved",
+                self.busy_seconds,
+            ),
             ("grad_norm", "gauge", "Of the last step, before it was scaled down", self.grad_norm),
             ("requests_waiting", "gauge", "Requests that are not computed yet", self.waiting),
             ("models", "gauge", "Models of the job", self.models),
@@ -33,7 +40,12 @@ class Numbers:
             ("save_seconds_total", "counter", "Time that this took", self.save_seconds),
         ]
         lines = [
-            f"# HELP millrace_trainer_{name} {help}\n# TYPE millrace_trainer_{name} {kind}\nmillrace_trainer_{name} {value}"
-            for name, kind, help, value in rows
+            line
+            for name, kind, what, value in rows
+            for line in (
+                f"# HELP {PREFIX}{name} {what}",
+                f"# TYPE {PREFIX}{name} {kind}",
+                f"{PREFIX}{name} {value}",
+            )
         ]
         return "\n".join(lines) + "\n"

@@ -45,13 +45,20 @@ def parse(arguments: list[str] | None = None) -> Options:
     add("--name", help="what clients call the policy; the folder as given by default")
     add("--host", default="127.0.0.1", help="address to listen on; others than loopback need a token")
     add("--port", type=int, default=8500)
-    add("--checkpoints", type=Path, default=Path("checkpoints"), help="folder for states and weights, shared by all machines")
+    add(
+        "--checkpoints",
+        type=Path,
+        default=Path("checkpoints"),
+        help="folder for states and weights, shared by all machines",
+    )
     add("--precision", choices=["bf16", "float32"], default="bf16")
     add("--lora-alpha", type=float, default=32.0, help="where a client names none")
     add("--lora-targets", default="all-linear", help="names of modules, separated by commas, or all-linear")
     add("--micro-batch-tokens", type=int, default=8192, help="most tokens that a rank computes at once")
     add("--gradient-checkpointing", action="store_true", help="less memory, about a third more time")
-    add("--attention", help="implementation of attention, as transformers calls it; its own choice by default")
+    add(
+        "--attention", help="implementation of attention, as transformers calls it; its own choice by default"
+    )
     add("--models", type=int, default=4, help="most models that a job may hold at once")
     add("--silent-seconds", type=float, default=60.0, help="a job that says nothing for so long is over")
     add("--token-file", type=Path, help=f"file with the token that clients must send; else {TOKEN_VARIABLE}")

@@ -1,8 +1,9 @@
 """
 Passes of sequences through the network: their log-probs, and the gradient of a loss in what is trained.
 
-The gradient is that of the sum over all tokens of the request, however they are dealt: every rank adds up its own tokens
-and FSDP takes the mean over ranks, so each rank's loss counts as often as there are ranks. All ranks make as many passes.
+The gradient is that of the sum over all tokens of the request, however they are dealt: every rank adds
+up its own tokens and FSDP takes the mean over ranks, so each rank's loss counts as often as there are
+ranks. All ranks make as many passes.
 """
 
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def run(
             if backward:
                 (losses.sum() * ranks.size).backward()
         taken = (values.detach().float().cpu().numpy() for values in (now, losses))
-        for index, row, log_probs, each in zip(indices, rows, *taken):
+        for index, row, log_probs, each in zip(indices, rows, *taken, strict=False):
             own[index] = Said(log_probs[: len(row)].copy(), each[: len(row)].copy())
     gathered = ranks.gather(own)
     if gathered is None:
@@ -76,7 +77,9 @@ def losses_of(
 
 def log_probs_of(logits: Tensor, targets: Tensor) -> Tensor:
     parts = [
-        checkpoint(log_probs, some, those, use_reentrant=False) if torch.is_grad_enabled() else log_probs(some, those)
+        checkpoint(log_probs, some, those, use_reentrant=False)
+        if torch.is_grad_enabled()
+        else log_probs(some, those)
         for some, those in zip(logits.split(PLACES_AT_ONCE), targets.split(PLACES_AT_ONCE), strict=True)
     ]
     return torch.cat(parts)

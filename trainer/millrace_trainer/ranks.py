@@ -1,4 +1,7 @@
-"""The processes that train together: which of them this one is, and how the first tells the others what to do."""
+"""
+The processes that train together: which of them this one is, and how the first tells the others what to
+do.
+"""
 
 import os
 from dataclasses import dataclass
@@ -50,20 +53,16 @@ class Ranks:
 
 def join(device: str) -> Ranks:
     """Joins the ranks that torchrun started; without torchrun this process is the only one."""
-    alone = "RANK" not in os.environ
     kind = device if device != "auto" else ("cuda" if torch.cuda.is_available() else "cpu")
     local = int(os.environ.get("LOCAL_RANK", "0"))
     place = torch.device(kind, local) if kind == "cuda" else torch.device("cpu")
     if kind == "cuda":
         torch.cuda.set_device(place)
     backend = "nccl" if kind == "cuda" else "gloo"
-    if alone:
-        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1, timeout=LONGEST_STEP)
-    else:
-        dist.init_process_group(backend, timeout=LONGEST_STEP)
-    size = dist.get_world_size()
+    store, rank, size = meeting_place()
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=LONGEST_STEP)
     return Ranks(
-        rank=dist.get_rank(),
+        rank=rank,
         size=size,
         local=local,
         on_machine=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
@@ -71,3 +70,13 @@ def join(device: str) -> Ranks:
         mesh=init_device_mesh(kind, (size,)),
         control=dist.new_group(backend="gloo", timeout=A_YEAR),
     )
+
+
+def meeting_place() -> tuple[dist.Store, int, int]:
+    """Where ranks find each other, this one's number, and how many there are."""
+    if "RANK" not in os.environ:
+        return dist.HashStore(), 0, 1
+    store, rank, size = next(dist.rendezvous("env://"))
+    # torchrun keeps one store over its restarts, with the addresses of those that are gone
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return dist.PrefixStore(f"attempt-{attempt}", store), rank, size

@@ -1,8 +1,8 @@
 """
 The HTTP interface, on the first rank: the routes of the Tinker API that Millrace uses.
 
-Requests are read in a thread of their own and computed by the main one in the order in which they came. What takes long is
-answered with a future, whose result is asked for until it is there.
+Requests are read in a thread of their own and computed by the main one in the order in which they came.
+What takes long is answered with a future, whose result is asked for until it is there.
 """
 
 import asyncio
@@ -210,12 +210,13 @@ class Service:
         return {"base_model": about["base_model"], "is_lora": about["rank"] > 0, "lora_rank": about["rank"]}
 
     def create(self, body: Body) -> Body:
-        session = body.get("session_id")
-        self.book.heard(session)
+        session = self.book.heard(body.get("session_id"))
         if body.get("base_model") != self.options.name:
-            raise Refused(400, f"base_model is {body.get('base_model')!r}: this service trains {self.options.name}")
+            raise Refused(
+                400, f"base_model is {body.get('base_model')!r}: this service trains {self.options.name}"
+            )
         number = body.get("model_seq_id")
-        if before := self.book.created.get((session, number)):
+        if isinstance(number, int) and (before := self.book.created.get((session, number))):
             return pending(before[1], model_id=before[0])
         shape, seed = wire.shape_in(body, self.options.lora_alpha)
         for name in self.book.fallen_silent(session):
@@ -232,7 +233,8 @@ class Service:
             return {"type": "create_model", "model_id": held.id, **self.described(held)}
 
         future = self.submit(work)
-        self.book.created[(session, number)] = (held.id, future.id)
+        if isinstance(number, int):
+            self.book.created[(session, number)] = (held.id, future.id)
         return pending(future.id, model_id=held.id)
 
     def unload(self, held: Held, body: Body) -> Work:
@@ -263,7 +265,9 @@ class Service:
         held.gradients = held.gradients or backward
 
         def work() -> Body:
-            said = self.trainer.lead("score", model=held.id, sequences=sequences, loss=loss, backward=backward)
+            said = self.trainer.lead(
+                "score", model=held.id, sequences=sequences, loss=loss, backward=backward
+            )
             tokens = sum(len(each) for each in sequences)
             self.numbers.tokens += tokens
             self.numbers.trained_tokens += tokens if backward else 0
@@ -333,7 +337,12 @@ class Service:
     def described(self, held: Held) -> Body:
         shape = held.shape
         config = {"rank": shape.rank, "alpha": shape.alpha, "seed": held.seed}
-        return {"base_model": self.options.name, "rank": shape.rank, "alpha": shape.alpha, "lora_config": config}
+        return {
+            "base_model": self.options.name,
+            "rank": shape.rank,
+            "alpha": shape.alpha,
+            "lora_config": config,
+        }
 
     plain: dict[str, Callable[["Service", Body], Body]] = {
         "client/config": config,

@@ -1,8 +1,8 @@
 """
 What every rank does, one command after the other: the same on all of them, at the same time.
 
-The first rank tells the others each command before it does it itself. Where one rank fails, all end: what the models held
-was not more than what a state and the steps since give once more.
+The first rank tells the others each command before it does it itself. Where one rank fails, all end:
+what the models held was not more than what a state and the steps since give once more.
 """
 
 import json
@@ -51,7 +51,10 @@ class Trainer:
         return self.models
 
     def create(self, model: str, shape: Shape, seed: int) -> None:
-        """A model; a network for it where the one that is there has another shape, which no model may have then."""
+        """
+        A model; a network for it where the one that is there has another shape, which no model may have
+        then.
+        """
         if self.models is None or self.models.network.shape != shape:
             self.models = None
             log.info("reading %s for %s", self.options.model, shape)
@@ -82,7 +85,9 @@ class Trainer:
         """What training goes on from, sharded as it is; a later start may have another number of ranks."""
         with files.whole(folder, self.ranks.first, self.ranks.barrier) as partial:
             writer = dcp.FileSystemWriter(partial)
-            dcp.save(self.state(model, optimiser=True), storage_writer=writer, process_group=self.ranks.control)
+            dcp.save(
+                self.state(model, optimiser=True), storage_writer=writer, process_group=self.ranks.control
+            )
             if self.ranks.first:
                 (partial / files.ABOUT).write_text(json.dumps(about, indent=2) + "\n")
 

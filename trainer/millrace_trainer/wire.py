@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .batches import Sequence
+from .batches import Floats, Sequence
 from .book import Refused
 from .losses import LOSSES, WITH_BOUNDS, WITH_RATIO, Bounds
 from .models import Adam
@@ -20,7 +20,9 @@ def shape_in(body: dict[str, Any], alpha: float) -> tuple[Shape, int]:
     config = body.get("lora_config") or {}
     rank, seed = config.get("rank", 0), config.get("seed") or 0
     if not isinstance(rank, int) or rank < 0 or not isinstance(seed, int):
-        raise Refused(422, "lora_config takes a rank of at least 0 (0 = all weights) and a whole number as seed")
+        raise Refused(
+            422, "lora_config takes a rank of at least 0 (0 = all weights) and a whole number as seed"
+        )
     if rank == 0:
         return Shape(rank=0, alpha=0.0), seed
     return Shape(rank=rank, alpha=float(config.get("alpha") or alpha)), seed
@@ -44,17 +46,23 @@ def sequences_in(given: dict[str, Any], needs_ratio: bool, vocabulary: int, posi
     return [sequence_in(datum, row, needs_ratio, vocabulary, positions) for row, datum in enumerate(data)]
 
 
-def sequence_in(datum: dict[str, Any], row: int, needs_ratio: bool, vocabulary: int, positions: int) -> Sequence:
+def sequence_in(
+    datum: dict[str, Any], row: int, needs_ratio: bool, vocabulary: int, positions: int
+) -> Sequence:
     try:
         inputs = datum["loss_fn_inputs"]
-        tokens = np.array([token for chunk in datum["model_input"]["chunks"] for token in chunk["tokens"]], np.int64)
+        tokens = np.array(
+            [token for chunk in datum["model_input"]["chunks"] for token in chunk["tokens"]], np.int64
+        )
         targets = np.array(inputs["target_tokens"]["data"], np.int64)
         values = {key: floats(inputs, key, len(tokens), otherwise) for key, otherwise in OF_LOSS.items()}
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise Refused(422, f"datum {row} cannot be read: {type(error).__name__} {error}") from error
     wrong = [key for key, value in {"target_tokens": targets, **values}.items() if len(value) != len(tokens)]
     if wrong or len(tokens) == 0:
-        raise Refused(422, f"datum {row} has {len(tokens)} tokens, and other lengths of {', '.join(wrong) or 'nothing'}")
+        raise Refused(
+            422, f"datum {row} has {len(tokens)} tokens, and other lengths of {', '.join(wrong) or 'nothing'}"
+        )
     if len(tokens) > positions:
         raise Refused(422, f"datum {row} has {len(tokens)} tokens, and the policy takes {positions}")
     if min(tokens.min(), targets.min()) < 0 or max(tokens.max(), targets.max()) >= vocabulary:
@@ -66,7 +74,7 @@ def sequence_in(datum: dict[str, Any], row: int, needs_ratio: bool, vocabulary: 
     return Sequence(tokens, targets, values["weights"], values["advantages"], values["logprobs"])
 
 
-def floats(inputs: dict[str, Any], key: str, length: int, otherwise: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+def floats(inputs: dict[str, Any], key: str, length: int, otherwise: float) -> Floats:
     if key not in inputs:
         return np.full(length, otherwise, np.float32)
     return np.array(inputs[key]["data"], np.float32)
@@ -104,5 +112,5 @@ def output(said: list[Said], sequences: list[Sequence]) -> dict[str, Any]:
     }
 
 
-def tensor(values: np.ndarray[Any, np.dtype[np.float32]]) -> dict[str, Any]:
+def tensor(values: Floats) -> dict[str, Any]:
     return {"data": values.tolist(), "dtype": "float32", "shape": [len(values)]}
