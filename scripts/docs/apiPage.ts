@@ -1,6 +1,6 @@
 /**
  * A page of the API reference: every name that an entry point exports, with its words and its declaration, as
- * the compiler wrote them (`dist/**.d.ts`). A name without words is an error.
+ * the compiler wrote them (`dist/**.d.ts`), so build first. A name without words is an error.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,8 +32,10 @@ export function apiPage(entry: string, file: string): string {
 }
 
 function section({ name, file }: Exported): string {
-  const text = readFileSync(join(ROOT, 'dist', file.replace(/\.ts$/, '.d.ts')), 'utf8');
+  const text = compiled(file);
   const found = declarationsOf(name, text);
+  if (found.length === 0 && declarationsOf(name, readFileSync(join(ROOT, file), 'utf8')).length > 0)
+    throw notBuilt(file, `is older than ${file} and has no ${name}`);
   // `export * as losses`: the words are those of the file.
   const words = commentOf(
     found.length === 0 ? text : (found.find((one) => one.comment)?.comment ?? ''),
@@ -44,6 +46,24 @@ function section({ name, file }: Exported): string {
   return `## ${name}\n\n${words}\n${shown}\n${file}\n`;
 }
 
+/** The declarations that the compiler wrote for a source file. */
+function compiled(file: string): string {
+  try {
+    return readFileSync(join(ROOT, declarations(file)), 'utf8');
+  } catch (error) {
+    throw notBuilt(file, 'is missing', error);
+  }
+}
+
+function declarations(file: string): string {
+  return join('dist', file.replace(/\.ts$/, '.d.ts'));
+}
+
+function notBuilt(file: string, what: string, cause?: unknown): Error {
+  const message = `${declarations(file)} ${what}: run \`npm run build\` first`;
+  return new Error(message, { cause });
+}
+
 interface Declaration {
   readonly comment: string;
   readonly code: string;
@@ -52,7 +72,7 @@ interface Declaration {
 /** All declarations of a name (a function has one for each way to call it). */
 function declarationsOf(name: string, text: string): readonly Declaration[] {
   const start = new RegExp(
-    `^(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:function|const|class|interface|type|enum) ${name}\\b`,
+    `^(/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?export (?:declare )?(?:abstract )?(?:async )?(?:function\\*?|const|class|interface|type|enum) ${name}\\b`,
     'gm',
   );
   return [...text.matchAll(start)].map(({ 0: head, 1: comment = '', index }) => {
