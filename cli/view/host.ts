@@ -14,7 +14,6 @@ import { RunView, type Viewed } from '../../page/server/run/index.ts';
 import type { WeightsData } from '../../page/wire/index.ts';
 import { checkpointsOf } from '../../sinks/index.ts';
 import type { Weights } from '../../topics/index.ts';
-import { pauseCommand } from '../control/control.ts';
 import type { Io } from '../io.ts';
 import { readVerified } from '../replay/verified.ts';
 import { readRunRecord } from '../runRecord.ts';
@@ -66,6 +65,7 @@ async function admission(
   const out = async (text: string | Uint8Array): Promise<void> => {
     said += String(text);
   };
+  const { pauseCommand } = await import('../control/control.ts');
   await pauseCommand(kind, options, { ...io, out });
   return said.trim();
 }

@@ -99,14 +99,35 @@ function resampled(
   of: (draw: () => number) => number | null,
   { seed, level = 0.95 }: Bootstrap,
 ): Interval | null {
-  const generator = mersenneTwister(seed);
-  const draw = (): number => generator.below(questions);
+  const draw = questions > KEPT_MAX ? drawing(seed, questions) : keptDrawing(seed, questions);
   const found = Array.from({ length: questions === 0 ? 0 : RESAMPLES }, () => of(draw));
   const values = Float64Array.from(found.filter((value) => value !== null)).sort();
   if (values.length === 0) return null;
   const last = values.length - 1;
   const tail = ((1 - level) / 2) * last;
   return { low: values[Math.floor(tail)]!, high: values[Math.ceil(last - tail)]! };
+}
+
+function drawing(seed: number, questions: number): () => number {
+  const generator = mersenneTwister(seed);
+  return () => generator.below(questions);
+}
+
+/** More questions than this are drawn again for each figure: what is kept takes 4 KB each. */
+const KEPT_MAX = 5_000;
+
+/** Of the last call: all figures of an evaluation are drawn over the same questions. */
+let kept = { seed: 0, questions: 0, places: new Uint32Array() };
+
+/** The same draws, one resample of all questions after the other. */
+function keptDrawing(seed: number, questions: number): () => number {
+  if (kept.seed !== seed || kept.questions !== questions) {
+    const draw = drawing(seed, questions);
+    kept = { seed, questions, places: Uint32Array.from({ length: RESAMPLES * questions }, draw) };
+  }
+  const { places } = kept;
+  let next = 0;
+  return () => places[next++]!;
 }
 
 /** The standard normal's quantile for 95 %. */

@@ -76,9 +76,13 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
     let busy = false;
 
     const stretch = (): void => {
-      for (let i = 0; i < BURST && next < end() && !subscriber.closed; i++) {
-        next = log.candidate?.(next, end()) ?? next;
-        if (next >= end()) return;
+      // Asking where the end is costs as much as a record.
+      let last = end();
+      for (let i = 0; i < BURST && !subscriber.closed; i++) {
+        if (next >= last) last = end();
+        if (next >= last) return;
+        next = log.candidate?.(next, last) ?? next;
+        if (next >= last) continue;
         const stored = readable(log, next, options);
         next += 1;
         if (stored !== null && log.shows?.(stored) !== false) subscriber.next(stored);
