@@ -3,37 +3,55 @@
  */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Io } from './io.ts';
-import { defaultRunsFolder } from './runs.ts';
 
-/** Receives the exit code of the command that ran. */
-export type Done = (code: number) => void;
-
-export function command(
-  program: Command,
-  name: string,
-  about: string,
-  examples: readonly string[],
-): Command {
-  const lines = examples.map((example) => `  ${example}`).join('\n');
-  return program
-    .command(name)
-    .description(about)
-    .option('--runs <FOLDER>', 'folder that holds the runs', defaultRunsFolder)
-    .addHelpText('after', `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`);
+/** What a command gets besides its options. */
+export interface Place {
+  readonly io: Io;
+  /** Receives the exit code of the command that ran. */
+  readonly done: (code: number) => void;
+  /** The command line, for help texts that depend on it. */
+  readonly args: readonly string[];
+  /** Runs another command line. */
+  readonly main: (args: readonly string[], io: Io) => Promise<number>;
 }
 
-/** Lets a command take a run (default: the newest) and calls `act` with it and the command's options. */
+/** A command of ours, as far as it is known before it is typed. */
+export interface Subcommand {
+  readonly about: string;
+  /** Its arguments, and what each is. */
+  readonly takes?: Readonly<Record<string, string>>;
+  /** Gives it options, examples and an action. What these need is loaded here. */
+  readonly declare: (it: Command, place: Place) => void | Promise<void>;
+}
+
+export const aRun = { '[run]': 'the run (default: the newest)' };
+
+export const topicPatterns = {
+  '<topic...>': '<run>.<topic>, or <topic> of the newest run; * and ? are wildcards',
+};
+
+/** For a command that works on runs. */
+export function ofRuns(it: Command, examples: readonly string[]): Command {
+  return it
+    .option('--runs <FOLDER>', 'folder that holds the runs', 'runs')
+    .addHelpText('after', examplesText(examples));
+}
+
+export function examplesText(examples: readonly string[]): string {
+  const lines = examples.map((example) => `  ${example}`).join('\n');
+  return `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`;
+}
+
+/** For a command that takes `aRun`: what `load` gives is called with it and the options. */
 export function onRun<Options extends { readonly run?: string }>(
-  takes: Command,
-  act: (options: Options, io: Io) => Promise<number>,
-  io: Io,
-  done: Done,
+  it: Command,
+  load: () => Promise<(options: Options, io: Io) => Promise<number>>,
+  { io, done }: Pick<Place, 'io' | 'done'>,
 ): void {
-  takes
-    .argument('[run]', 'the run (default: the newest)')
-    .action(async (run: string | undefined, options) =>
-      done(await act(run === undefined ? options : { ...options, run }, io)),
-    );
+  it.action(async (run: string | undefined, options) => {
+    const act = await load();
+    done(await act(run === undefined ? options : { ...options, run }, io));
+  });
 }
 
 /** For an option that may be repeated. */

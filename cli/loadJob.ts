@@ -7,9 +7,10 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { copies, MillraceError, messageOf } from '../base/index.ts';
 import type { Job } from '../jobs/index.ts';
+import { packageFolder } from './exampleJobs.ts';
 import { loadingError } from './loadingError.ts';
 import { nearest } from './nearest.ts';
-import { packageFolder, readyJob, readyJobs } from './readyJobs.ts';
+import { readyJob, readyJobs } from './readyJobs.ts';
 
 const endings = ['.ts', '.mts', '.js', '.mjs'];
 

@@ -5,7 +5,7 @@
  */
 import { constants, setPriority } from 'node:os';
 import { about, endByInterrupt, stopSignals, systemClock } from '../base/index.ts';
-import { terminalText } from '../summary/text/index.ts';
+import { terminalText } from '../base/text/index.ts';
 import { exitCodes, failure } from './failure.ts';
 import type { Io } from './io.ts';
 import { programName } from './programName.ts';

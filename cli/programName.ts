@@ -5,6 +5,7 @@
  * `tell` for stdout) it becomes what works here. Records and `--json` keep the original.
  */
 import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
+import { commandNames } from './commands/names.ts';
 import type { Io } from './io.ts';
 
 /** How the process was started. */
@@ -37,14 +38,10 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
 }
 
-/** Commands as they follow the name of the program. */
-const COMMANDS = [
-  ...['run', 'init', 'tap', 'export', 'mirror', 'pack', 'unpack', 'top', 'view', 'set', 'pause'],
-  ...['resume', 'stop', 'metrics', 'topics', 'report', 'eval', 'model', 'cache', 'tools', 'replay'],
-  ...['retriever'],
-  ...['rewind', 'diff', 'doctor', 'dlq', 'serve', 'mcp', 'help'],
-];
-const TYPED = new RegExp(`(?<![\\w./-]|npx )millrace (?=(?:${COMMANDS.join('|')})\\b)`, 'g');
+const TYPED = new RegExp(
+  `(?<![\\w./-]|npx )millrace (?=(?:${[...commandNames, 'help'].join('|')})\\b)`,
+  'g',
+);
 
 /** The text with its commands as they are typed here. */
 export function asTyped(text: string, { program }: Pick<Io, 'program'>): string {

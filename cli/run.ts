@@ -21,7 +21,7 @@ import { mustBeOwn } from './foreign.ts';
 import type { Io } from './io.ts';
 import { listJobs } from './listJobs.ts';
 import { loadJob } from './loadJob.ts';
-import { type MetricsFlags, metricsAddress } from './metrics/command.ts';
+import { type MetricsFlags, metricsAddress } from './metrics/flags.ts';
 import { exportRun, noExporter } from './metrics/runExporter.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
 import { asTyped } from './programName.ts';

@@ -1,11 +1,9 @@
-/** The tokenizer of a run's policy: where it may lie, and the text of tokens. */
+/** The tokenizer of a run's policy: where it may lie, and the text of tokens. Loaded when it is asked for. */
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { findPolicy as placeOfPolicy } from '../jobs/parts/index.ts';
-import { loadTokenizer } from '../model/hf/index.ts';
+import { dirname, extname, join, resolve } from 'node:path';
 import type { Tokenizer } from '../model/index.ts';
+import { exampleJobs, packageFolder } from './exampleJobs.ts';
 import type { Io } from './io.ts';
-import { jobPath } from './loadJob.ts';
 import type { Run } from './runs.ts';
 
 /**
@@ -26,14 +24,22 @@ export async function tokenizerFolders(
     ...text('tokenizer'),
     ...text('base'),
     ...(await firstPolicyOf(settings)),
-    join(dirname(jobPath(job.file, io.cwd)), 'base'),
+    ...besideJob(job.file, io.cwd),
   ];
+}
+
+/** The folder `base` beside a job's file, or an example's. */
+function besideJob(file: string, cwd: string): string[] {
+  const example = exampleJobs.find(({ name }) => name === file);
+  if (example !== undefined) return [join(packageFolder, dirname(example.source), 'base')];
+  return extname(file) === '' ? [] : [join(dirname(resolve(cwd, file)), 'base')];
 }
 
 /** The folder of the policy that a ready job began with. */
 async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Promise<string[]> {
   if (typeof policy !== 'string' || policy === '') return [];
-  const found = await placeOfPolicy(policy).catch(() => null);
+  const { findPolicy } = await import('../jobs/parts/index.ts');
+  const found = await findPolicy(policy).catch(() => null);
   return found === null ? [] : [found.folder];
 }
 
@@ -45,7 +51,9 @@ export function runTokenizer(
   const load = async (): Promise<Tokenizer | null> => {
     const folders = await tokenizerFolders(run, io);
     const folder = folders.find((one) => existsSync(join(one, 'tokenizer.json')));
-    return folder === undefined ? null : loadTokenizer(folder);
+    if (folder === undefined) return null;
+    const { loadTokenizer } = await import('../model/hf/index.ts');
+    return loadTokenizer(folder);
   };
   let loading: Promise<Tokenizer | null> | undefined;
   return () => (loading ??= load().catch(() => null));

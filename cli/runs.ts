@@ -30,8 +30,6 @@ export interface RunPart extends PartNames {
   readonly worker: string;
 }
 
-export const defaultRunsFolder = 'runs';
-
 /** Folder of a run's embedded log. */
 export function logFolder(runFolder: string): string {
   return join(runFolder, 'log');

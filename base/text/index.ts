@@ -6,4 +6,5 @@ export { csvCell } from './csvCell.ts';
 export { durationMs } from './duration.ts';
 export { jsonIn } from './jsonIn.ts';
 export { literal } from './literal.ts';
+export { terminalText } from './terminalText.ts';
 export { escaped, replaceHidden, visible, visibleLines } from './visible.ts';

@@ -28,9 +28,6 @@ import { pickFields } from '../tap/fields.ts';
 import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
 
-/** `ndjson` is another word for `jsonl`; the files end alike. */
-export const exportFormats = [...Object.keys(tableFormats), 'ndjson'];
-
 export interface ExportOptions extends RangeOptions {
   /** As of `millrace tap`. */
   readonly topics: readonly string[];

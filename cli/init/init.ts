@@ -10,12 +10,13 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { makeFolder } from '../../base/index.ts';
+import { packageFolder } from '../exampleJobs.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { listJobs } from '../listJobs.ts';
 import { loadJob, nearestPackage } from '../loadJob.ts';
 import { nearest } from '../nearest.ts';
-import { packageFolder, readyJob, readyJobs } from '../readyJobs.ts';
+import { readyJob, readyJobs } from '../readyJobs.ts';
 import { showSettings } from '../showSettings.ts';
 import { version } from '../version.ts';
 

@@ -14,9 +14,6 @@ export interface AddTagsOptions {
   readonly json?: boolean;
 }
 
-/** The tags of the papers. */
-export const paperTags = 'think,search,python,result,answer';
-
 export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<number> {
   const names = options.tags.split(',').map((name) => name.trim());
   const odd = names.find((name) => !/^[\w-]+$/.test(name));

@@ -5,5 +5,4 @@ export { liveLines } from './liveText.ts';
 export { jsonText, plain } from './plain.ts';
 export { reportText } from './reportText.ts';
 export { table } from './table.ts';
-export { terminalText } from './terminalText.ts';
 export { folded, wrapped } from './wrapped.ts';

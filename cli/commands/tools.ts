@@ -1,16 +1,18 @@
-/** `millrace tools python …`: packages of the Python tool. */
+/** `millrace tools …` on the command line. */
 import type { Command } from 'commander';
-import type { Done } from '../command.ts';
-import type { Io } from '../io.ts';
-import { pythonAdd, pythonList, pythonRemove } from './python.ts';
+import { examplesText, type Place, type Subcommand } from '../command.ts';
 
-export function addTools(program: Command, io: Io, done: Done): void {
-  const tools = program.command('tools').description('Manage packages that tools use.');
+const acts = () => import('../tools/python.ts');
+
+export const command: Subcommand = {
+  about: 'Manage packages that tools use.',
+  declare: declareTools,
+};
+
+function declareTools(tools: Command, { io, done }: Place): void {
   const python = tools
     .command('python')
     .description('Manage the packages that programs of the Python tool can import.');
-  const example = (lines: readonly string[]): string =>
-    `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
   python
     .command('add')
     .description(
@@ -21,22 +23,22 @@ export function addTools(program: Command, io: Io, done: Done): void {
     .option('--index <URL>', 'index of Python packages (default: PIP_INDEX_URL, or PyPI)')
     .addHelpText(
       'after',
-      example([
+      examplesText([
         'millrace tools python add sympy',
         'millrace tools python add numpy --from ./pyodide-0.314.0',
       ]),
     )
     .action(async (names: readonly string[], options) =>
-      done(await pythonAdd({ ...options, names }, io)),
+      done(await (await acts()).pythonAdd({ ...options, names }, io)),
     );
   python
     .command('ls')
     .description('List the added packages.')
     .option('--json', 'print one JSON object')
-    .action(async (options) => done(await pythonList(options, io)));
+    .action(async (options) => done(await (await acts()).pythonList(options, io)));
   python
     .command('remove')
     .description('Remove packages and those that depend on them.')
     .argument('<name...>', 'packages to remove')
-    .action(async (names: readonly string[]) => done(await pythonRemove(names, io)));
+    .action(async (names: readonly string[]) => done(await (await acts()).pythonRemove(names, io)));
 }

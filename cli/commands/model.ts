@@ -1,24 +1,19 @@
-/** The `millrace model` commands with their options and examples. */
+/** `millrace model …` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Done, whole } from '../command.ts';
-import type { Io } from '../io.ts';
-import { addTagsCommand, paperTags } from './addTags.ts';
-import { convertCommand } from './convert.ts';
-import { initCommand } from './init.ts';
-import { inspectCommand } from './inspect.ts';
-import { ARCHITECTURES, SIZES } from './sizes.ts';
-import { dtypeNames } from './writePolicy.ts';
+import { examplesText, type Place, type Subcommand, whole } from '../command.ts';
+import { ARCHITECTURES, SIZES } from '../model/sizes.ts';
 
-export function addModel(program: Command, io: Io, done: Done): void {
-  const model = program
-    .command('model')
-    .description(
-      'Create, inspect and convert policies: single safetensors files or Hugging Face folders.',
-    );
-  addInit(model, io, done);
-  addInspect(model, io, done);
-  addConvert(model, io, done);
-  addAddTags(model, io, done);
+export const command: Subcommand = {
+  about: 'Create, inspect and convert policies: single safetensors files or Hugging Face folders.',
+  declare: declareModel,
+};
+
+async function declareModel(model: Command, place: Place): Promise<void> {
+  const { dtypeNames } = await import('../model/writePolicy.ts');
+  addInit(model, place, dtypeNames);
+  addInspect(model, place);
+  addConvert(model, place, dtypeNames);
+  addAddTags(model, place);
 }
 
 /** What `--config` stands in place of. */
@@ -37,9 +32,12 @@ const PARTS: string[] = [
   'untied',
 ];
 
+/** The tags of the papers. */
+const PAPER_TAGS = 'think,search,python,result,answer';
+
 const wherever = 'a name ending in .safetensors means one file, any other a Hugging Face folder';
 
-function addInit(model: Command, io: Io, done: Done): void {
+function addInit(model: Command, { io, done }: Place, dtypeNames: readonly string[]): void {
   const sizes = Object.keys(SIZES);
   model
     .command('init')
@@ -76,15 +74,18 @@ function addInit(model: Command, io: Io, done: Done): void {
     .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
-      examples(
+      examplesText([
         'millrace model init policy.safetensors --size 4m --vocab 64',
         'millrace model init first/ --architecture llama --tokenizer my-tokenizer/ --dtype bf16',
-      ),
+      ]),
     )
-    .action(async (out: string, options) => done(await initCommand({ ...options, out }, io)));
+    .action(async (out: string, options) => {
+      const { initCommand } = await import('../model/init.ts');
+      done(await initCommand({ ...options, out }, io));
+    });
 }
 
-function addInspect(model: Command, io: Io, done: Done): void {
+function addInspect(model: Command, { io, done }: Place): void {
   model
     .command('inspect')
     .description('Describe a policy or a LoRA adapter and report problems (exit code 1).')
@@ -92,15 +93,18 @@ function addInspect(model: Command, io: Io, done: Done): void {
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      examples(
+      examplesText([
         'millrace model inspect first/',
         "millrace model inspect p.safetensors --json | jq '.parameters'",
-      ),
+      ]),
     )
-    .action(async (path: string, options) => done(await inspectCommand({ ...options, path }, io)));
+    .action(async (path: string, options) => {
+      const { inspectCommand } = await import('../model/inspect.ts');
+      done(await inspectCommand({ ...options, path }, io));
+    });
 }
 
-function addConvert(model: Command, io: Io, done: Done): void {
+function addConvert(model: Command, { io, done }: Place, dtypeNames: readonly string[]): void {
   model
     .command('convert')
     .description(
@@ -125,21 +129,22 @@ function addConvert(model: Command, io: Io, done: Done): void {
     .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
-      examples(
+      examplesText([
         'millrace model convert runs/first tuned/ --dtype bf16',
         'millrace model convert runs/first@12 v12/',
         'millrace model convert runs/first adapter/ --peft --base Qwen/Qwen2.5-0.5B-Instruct',
         'millrace model convert base/ merged/ --adapter adapter/',
         'millrace model convert SmolLM2-135M/ smol.safetensors',
         'millrace model convert SmolLM2-135M-Instruct.Q8_0.gguf smol/',
-      ),
+      ]),
     )
-    .action(async (from: string, to: string, options) =>
-      done(await convertCommand({ ...options, from, to }, io)),
-    );
+    .action(async (from: string, to: string, options) => {
+      const { convertCommand } = await import('../model/convert.ts');
+      done(await convertCommand({ ...options, from, to }, io));
+    });
 }
 
-function addAddTags(model: Command, io: Io, done: Done): void {
+function addAddTags(model: Command, { io, done }: Place): void {
   model
     .command('add-tags')
     .description('Write a checkpoint in which the tags of trajectories are single tokens.')
@@ -148,29 +153,26 @@ function addAddTags(model: Command, io: Io, done: Done): void {
     .option(
       '--tags <names>',
       'names of the tags; each becomes an opening and a closing token',
-      paperTags,
+      PAPER_TAGS,
     )
     .option('--json', 'describe the output as one JSON object')
     .addHelpText(
       'after',
-      examples(
+      examplesText([
         'millrace model add-tags Qwen2.5-3B-Instruct/ qwen-tags/',
         'millrace model add-tags base/ tagged/ --tags think,browse,result,answer',
-      ),
+      ]),
     )
-    .action(async (from: string, to: string, options) =>
-      done(await addTagsCommand({ ...options, from, to }, io)),
-    );
+    .action(async (from: string, to: string, options) => {
+      const { addTagsCommand } = await import('../model/addTags.ts');
+      done(await addTagsCommand({ ...options, from, to }, io));
+    });
 }
 
 function dtype(otherwise: string, choices: readonly string[]): Option {
   return new Option('--dtype <format>', 'number format of the weights')
     .choices(choices)
     .default(otherwise);
-}
-
-function examples(...lines: readonly string[]): string {
-  return `\n${lines.length > 1 ? 'Examples' : 'Example'}:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
 function positive(text: string): number {

@@ -7,13 +7,11 @@
  */
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { Command } from 'commander';
 import { z } from 'zod';
 import { outsideText } from '../../base/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import { pythonTool } from '../../operators/tools/python/index.ts';
 import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';
-import { command, type Done } from '../command.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { listRuns } from '../runs.ts';
@@ -23,28 +21,13 @@ import { captured } from './captured.ts';
 /** Runs one of our command lines on the given `Io`. */
 type RunLine = (args: readonly string[], io: Io) => Promise<number>;
 
-export function addMcp(program: Command, io: Io, done: Done, run: RunLine): void {
-  command(
-    program,
-    'mcp',
-    'Serve runs to other programs, read-only, over the Model Context Protocol (stdio).',
-    ['millrace mcp', 'millrace mcp --corpus wiki.jsonl --python'],
-  )
-    .option(
-      '--corpus <FILE>',
-      'also offer search over these documents (JSON Lines with id, title, text)',
-    )
-    .option('--python', 'also offer the Python sandbox')
-    .action(async (options: McpOptions) => done(await mcpCommand(options, io, run)));
-}
-
-interface McpOptions {
+export interface McpOptions {
   readonly runs: string;
   readonly corpus?: string;
   readonly python?: boolean;
 }
 
-async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Promise<number> {
+export async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Promise<number> {
   const tools: Tool[] = [];
   if (options.corpus !== undefined) {
     tools.push(searchTool({ documents: await readCorpus(options.corpus), top: 10 }));

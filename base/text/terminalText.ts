@@ -2,7 +2,7 @@
  * Text on its way to a terminal: whatever stands in it, the terminal obeys nothing but ends of lines and the
  * colours that we set.
  */
-import { visibleLines } from '../../base/text/index.ts';
+import { visibleLines } from './visible.ts';
 
 const COLOUR = new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
 

@@ -1,28 +1,29 @@
-/** The `millrace eval` command with its options and examples. */
+/** `millrace eval` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { dialectNames } from '../../jobs/dialects/index.ts';
-import { toolNames } from '../../jobs/tools/index.ts';
-import { serverNames, textServers, usualServer } from '../../model/remote/wires/index.ts';
-import { providers } from '../../model/runtime/index.ts';
-import { command, type Done, whole } from '../command.ts';
-import type { Io } from '../io.ts';
-import { evalCommand } from './eval.ts';
+import { ofRuns, type Place, type Subcommand, whole } from '../command.ts';
 
-export function addEval(program: Command, io: Io, done: Done): void {
-  command(
-    program,
-    'eval',
+export const command: Subcommand = {
+  about:
     'Evaluate a policy on questions: the paper’s table, as text, JSON and a page with a radar chart.',
-    [
-      'millrace eval --policy quickstart-1 --questions runs/quickstart-1/heldout.csv',
-      'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
-      'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
-      '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
-      'millrace eval --policy http://host:8000 --model my-lora --server vllm --tokenizer models/qwen \\',
-      '    --dialect native --tools python,search --corpus wiki.jsonl --questions 2wiki --data data',
-      'millrace eval --run table        resumes it, or prints its table again',
-    ],
-  )
+  declare: declareEval,
+};
+
+async function declareEval(it: Command, { io, done }: Place): Promise<void> {
+  const { dialectNames } = await import('../../jobs/dialects/index.ts');
+  const { toolNames } = await import('../../jobs/tools/index.ts');
+  const { serverNames, textServers, usualServer } = await import(
+    '../../model/remote/wires/index.ts'
+  );
+  const { providers } = await import('../../model/runtime/index.ts');
+  ofRuns(it, [
+    'millrace eval --policy quickstart-1 --questions runs/quickstart-1/heldout.csv',
+    'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
+    'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
+    '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
+    'millrace eval --policy http://host:8000 --model my-lora --server vllm --tokenizer models/qwen \\',
+    '    --dialect native --tools python,search --corpus wiki.jsonl --questions 2wiki --data data',
+    'millrace eval --run table        resumes it, or prints its table again',
+  ])
     .option(
       '--policy <PATH|RUN[@version]|URL>',
       'safetensors file, folder, run (its newest weights), or URLs of servers that have it (comma-separated)',
@@ -114,7 +115,10 @@ export function addEval(program: Command, io: Io, done: Done): void {
     .option('--run <NAME>', 'name of this evaluation (default: evaluate-1, evaluate-2, …)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option('--json', 'print one JSON object')
-    .action(async (options) => done(await evalCommand(options, io)));
+    .action(async (options) => {
+      const { evalCommand } = await import('../eval/eval.ts');
+      done(await evalCommand(options, io));
+    });
 }
 
 function positive(text: string): number {

@@ -1,10 +1,6 @@
 /** `millrace retriever …` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { fusionMethods } from '../../operators/tools/retrieval/index.ts';
-import { type Done, port, whole } from '../command.ts';
-import type { Io } from '../io.ts';
-import { buildCommand } from './build.ts';
-import { serveCommand } from './serve.ts';
+import { examplesText, type Place, port, type Subcommand, whole } from '../command.ts';
 
 /**
  * So few passages take 5 ms to compare with a query (384 dimensions); a graph takes a tenth of that but may
@@ -15,17 +11,19 @@ const GRAPH_MAX = 500_000;
 /** Where the papers' scripts expect it. */
 const PORT = 1243;
 
-export function addRetriever(program: Command, io: Io, done: Done): void {
-  const retriever = program
-    .command('retriever')
-    .description(
-      'Build and serve an index that finds passages by meaning and by words (docs/retrieval.md).',
-    );
-  addBuild(retriever, io, done);
-  addServe(retriever, io, done);
+export const command: Subcommand = {
+  about:
+    'Build and serve an index that finds passages by meaning and by words (docs/retrieval.md).',
+  declare: declareRetriever,
+};
+
+async function declareRetriever(retriever: Command, place: Place): Promise<void> {
+  const { fusionMethods } = await import('../../operators/tools/retrieval/index.ts');
+  addBuild(retriever, place);
+  addServe(retriever, place, fusionMethods);
 }
 
-function addBuild(retriever: Command, io: Io, done: Done): void {
+function addBuild(retriever: Command, { io, done }: Place): void {
   retriever
     .command('build')
     .description(
@@ -73,14 +71,18 @@ function addBuild(retriever: Command, io: Io, done: Done): void {
     .option('--graph <N>', 'maximum passages per graph', atLeastOne, GRAPH_MAX)
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace retriever build wiki.jsonl --encoder e5-base-v2\n  millrace retriever build wiki.jsonl --encoder bge-base-en-v1.5 --to wiki-index --threads 8',
+      examplesText([
+        'millrace retriever build wiki.jsonl --encoder e5-base-v2',
+        'millrace retriever build wiki.jsonl --encoder bge-base-en-v1.5 --to wiki-index --threads 8',
+      ]),
     )
-    .action(async (corpus: string, options) =>
-      done(await buildCommand({ ...options, corpus }, io)),
-    );
+    .action(async (corpus: string, options) => {
+      const { buildCommand } = await import('../retriever/build.ts');
+      done(await buildCommand({ ...options, corpus }, io));
+    });
 }
 
-function addServe(retriever: Command, io: Io, done: Done): void {
+function addServe(retriever: Command, { io, done }: Place, fusionMethods: readonly string[]): void {
   retriever
     .command('serve')
     .description(
@@ -126,9 +128,15 @@ function addServe(retriever: Command, io: Io, done: Done): void {
     .option('--queue <N>', 'queries that may wait; further ones get status 429', atLeastOne, 1024)
     .addHelpText(
       'after',
-      '\nExamples:\n  millrace retriever serve wiki-index\n  millrace retriever serve wiki-index --fusion rrf --port 8000',
+      examplesText([
+        'millrace retriever serve wiki-index',
+        'millrace retriever serve wiki-index --fusion rrf --port 8000',
+      ]),
     )
-    .action(async (index: string, options) => done(await serveCommand({ ...options, index }, io)));
+    .action(async (index: string, options) => {
+      const { serveCommand } = await import('../retriever/serve.ts');
+      done(await serveCommand({ ...options, index }, io));
+    });
 }
 
 function atLeastOne(text: string): number {

@@ -1,14 +1,20 @@
-/** `millrace tap` on the command line: its options and examples. */
+/** `millrace tap` on the command line. */
 import type { Command } from 'commander';
-import { collect, command, type Done, whole } from '../command.ts';
-import type { Io } from '../io.ts';
-import { formatNames } from './formats.ts';
-import { topicNames } from './patterns.ts';
-import { TRUNCATE } from './pretty.ts';
-import { tapCommand } from './tap.ts';
+import { collect, ofRuns, type Place, type Subcommand, topicPatterns, whole } from '../command.ts';
 
-export function addTap(program: Command, io: Io, done: Done): void {
-  command(program, 'tap', 'Print the records of topics of a live or finished run.', [
+export const command: Subcommand = {
+  about: 'Print the records of topics of a live or finished run.',
+  takes: topicPatterns,
+  declare: declareTap,
+};
+
+async function declareTap(it: Command, { io, done }: Place): Promise<void> {
+  const { formatNames } = await import('../tap/formats.ts');
+  const { topicNames } = await import('../tap/patterns.ts');
+  const { TRUNCATE } = await import('../tap/pretty.ts');
+  it.registeredArguments[0]!.description +=
+    `. Topics: ${topicNames.join(', ')}, and those that a job defines itself`;
+  ofRuns(it, [
     'millrace tap first.rollouts -n 5 -o ndjson',
     "millrace tap first.scored -f --where 'v.rewards.some((r) => r.score > 1)'",
     "millrace tap 'first.*' --question train-7",
@@ -17,10 +23,6 @@ export function addTap(program: Command, io: Io, done: Done): void {
     'millrace tap first.scored --diff --fields rewards.score,toolCalls',
     'millrace tap metrics --run first --fields step,name,value -o csv | head',
   ])
-    .argument(
-      '<topic...>',
-      `<run>.<topic>, or <topic> of the newest run; * and ? are wildcards. Topics: ${topicNames.join(', ')}, and those that a job defines itself`,
-    )
     .option('--run <NAME>', 'the run (default: the newest)')
     .option(
       '--from <where>',
@@ -60,7 +62,8 @@ export function addTap(program: Command, io: Io, done: Done): void {
       whole,
     )
     .option('-o, --output <format>', `output format: ${formatNames.join(', ')}`, 'pretty')
-    .action(async (topics: string[], options) =>
-      done(await tapCommand({ ...options, topics }, io)),
-    );
+    .action(async (topics: string[], options) => {
+      const { tapCommand } = await import('../tap/tap.ts');
+      done(await tapCommand({ ...options, topics }, io));
+    });
 }

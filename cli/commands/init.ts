@@ -1,0 +1,21 @@
+/** `millrace init` on the command line. */
+import type { Command } from 'commander';
+import { examplesText, type Place, type Subcommand } from '../command.ts';
+
+export const command: Subcommand = {
+  about: 'Copy a ready job into a folder of your own, to edit and run it there.',
+  takes: {
+    '[job]': 'the ready job; omit it to list them',
+    '[folder]': 'folder to create (default: the name of the job)',
+  },
+  declare: declareInit,
+};
+
+function declareInit(it: Command, { io, done }: Place): void {
+  it.addHelpText('after', examplesText(['millrace init et-agent my'])).action(
+    async (job: string | undefined, folder: string | undefined) => {
+      const { initJob } = await import('../init/init.ts');
+      done(await initJob(job, folder, io));
+    },
+  );
+}

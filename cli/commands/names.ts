@@ -1,0 +1,32 @@
+/** The commands, in the order in which `millrace --help` lists them. */
+export const commandNames = [
+  'run',
+  'init',
+  'tap',
+  'export',
+  'mirror',
+  'pack',
+  'unpack',
+  'top',
+  'view',
+  'set',
+  'pause',
+  'resume',
+  'stop',
+  'metrics',
+  'topics',
+  'report',
+  'eval',
+  'model',
+  'cache',
+  'replay',
+  'rewind',
+  'diff',
+  'doctor',
+  'dlq',
+  'tools',
+  'retriever',
+  'mcp',
+] as const;
+
+export type CommandName = (typeof commandNames)[number];
