@@ -1,4 +1,4 @@
-/** Names that nobody else has: of this machine, this process, and a count. */
+/** Unique names: made from this machine, this process and a count. */
 import { hostname } from 'node:os';
 
 const own = `${hostname()}-${process.pid}-${Math.round(performance.timeOrigin)}`;

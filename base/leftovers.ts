@@ -1,9 +1,9 @@
 /**
- * Names of unfinished files and folders. They say which process makes them, so that what a killed one left
- * can be told from what a live one still writes, and be removed.
+ * Names of unfinished files and folders. Each says which process made it, so that what a killed process left
+ * can be distinguished from what a live one is writing, and be removed.
  *
- * Holds true: only what carries such a name is removed, and only where its process is gone, or where the
- * caller knows that nobody else writes there. What a process on another machine left is its own.
+ * Guarantees: only what has such a name is removed, and only if its process is gone or the caller knows that
+ * no other process writes there. What a process on another machine left is left alone.
  */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -37,8 +37,8 @@ export interface Leftover {
 }
 
 /**
- * What a folder has of it: `files` = unfinished files, of anybody where `alone` (nobody else writes here),
- * else of dead processes; `scratch` = hidden folders of commands that died.
+ * What a folder has of it: `files` = unfinished files, of any process if `alone` (no other writes here), else
+ * of dead processes; `scratch` = hidden folders of commands that died.
  */
 export async function leftoversIn(
   folder: string,

@@ -1,7 +1,7 @@
 /**
- * To which hosts credentials of the environment may go: those that the person at this machine has named, on
+ * Which hosts credentials from the environment may go to: those that the person at this machine has named, on
  * the command line or in `MILLRACE_HOSTS` beside the credentials. An address that a file names (a run's
- * record, an archived segment) is not enough: the file may be somebody else's.
+ * record, an archived segment) is not enough: the file may be someone else's.
  */
 
 export const HOSTS_VARIABLE = 'MILLRACE_HOSTS';

@@ -1,8 +1,6 @@
 /**
- * A file that is there whole or not at all: written beside its place, and renamed.
- *
- * Holds true: only the owner may read it, and a file or planted link at the temporary name is never written
- * to.
+ * A file that is there whole or not at all: written next to its place, then renamed. Guarantees: only the
+ * owner may read it, and a file or link planted at the temporary name is never written to.
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { writingTo } from './system/systemError.ts';

@@ -24,7 +24,7 @@ const BASE64_MIN = 8;
 const patterns = new Map<string, readonly RegExp[]>();
 let all: readonly RegExp[] = [];
 
-/** From now on this is a secret. Empty text is none. */
+/** Treats this text as a secret from now on. Empty text is ignored. */
 export function keepSecret(secret: string): void {
   if (secret === '' || patterns.has(secret)) return;
   const made = [asText(secret), ...asBase64(secret)].map((pattern) => new RegExp(pattern, 'gu'));
@@ -49,9 +49,9 @@ export function withoutSecrets(text: string): string {
 }
 
 /**
- * Characters that are not seen, or are left out later on: as they are, and as JSON, HTML and URLs spell the
- * usual ones. They are no spelling of a character that a secret may have, and there are not more than sixteen
- * of them, so the time grows with the text alone.
+ * Characters that are invisible, or are left out later on: as they are, and as JSON, HTML and URLs spell the
+ * usual ones. None spells a character that a secret may have, and there are at most sixteen, so the time
+ * grows with the text alone.
  */
 const UNSEEN = [
   '(?:[\\p{Cc}\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180d\\u2028\\u2029\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}]',

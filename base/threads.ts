@@ -1,4 +1,4 @@
-/** How many threads work takes that nobody has given a number of. */
+/** How many threads to use when no number is given. */
 import { availableParallelism } from 'node:os';
 
 /** Half of what the machine has, at least one: the other half is the rest of the job's. */

@@ -1,6 +1,6 @@
 /**
- * What a person needs of an error that their own code threw: what it says, and the line of theirs. The rest
- * of the stack is of Node, the loader and this library, and helps nobody who writes a job.
+ * What users need of an error that their own code threw: its message, and the line of theirs. The rest of the
+ * stack belongs to Node, the loader and this library, and is no help to the author of a job.
  */
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ export function placeOf(error: Error): string | null {
   return null;
 }
 
-/** Without what a loader puts behind the name; null where it is no file. */
+/** Without what a loader appends to the name; null if it is not a file. */
 function pathOf(file: string): string | null {
   if (!file.startsWith('file:')) return file;
   try {
@@ -48,7 +48,7 @@ function pathOf(file: string): string | null {
   }
 }
 
-/** People copy and edit the examples; in a checkout, they and the tests lie beside our own folders. */
+/** People copy and edit the examples; in a checkout, they and the tests, are next to our own folders. */
 function isOfUser(path: string): boolean {
   if (path.includes(`${sep}node_modules${sep}`)) return false;
   const { own } = copies();

@@ -23,7 +23,7 @@ interface Reply {
   readonly error?: Failure;
 }
 
-/** An error on its way to the caller; `context` is there where it is one of ours. */
+/** An error on its way to the caller; with a `context` if it is one of ours. */
 interface Failure {
   readonly message: string;
   readonly code: string | undefined;

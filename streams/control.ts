@@ -1,10 +1,10 @@
 /**
- * What a run is told while it goes on, read from its `control` topic: settings that change, pause, resume,
- * stop.
+ * What is commanded of a run while it goes on, read from its `control` topic: settings that change, pause,
+ * resume, stop.
  *
  * Settings are counted: "the first n changes" is the same in every process and in every replay. Whether the
- * run is paused is what was said last, also before it was started; a stop is for the processes that run when
- * it is written. Records of the topic are few, and all are held in memory.
+ * run is paused is what the last command says, even one from before the start; a stop is for the processes
+ * that run when it is written. The topic has few records, and all are held in memory.
  */
 import { BehaviorSubject, filter, firstValueFrom, type Observable, toArray } from 'rxjs';
 import { raceAbort } from '../base/index.ts';
@@ -21,27 +21,27 @@ export interface SettingChange {
   readonly value: unknown;
 }
 
-/** What a run is told, as far as this process knows it. */
+/** The commands to a run, as far as this process has read them. */
 export interface Control {
   /** Changes of settings that are known here. */
   readonly count: number;
   /** Those from number `begin` (from 0) up to `end`; they must be known. */
   since(begin: number, end: number): readonly SettingChange[];
-  /** What the first so many come to; those must be known. */
+  /** The outcome of the first `count` changes, which must be known. */
   changes(count: number): Changes;
-  /** Resolves once so many are known; rejects when `signal` aborts first. */
+  /** Resolves once `count` changes are known; rejects when `signal` aborts first. */
   known(count: number, signal: AbortSignal): Promise<void>;
   /** Whether nothing new is to be begun: now, and whenever that changes. */
   readonly paused$: Observable<boolean>;
   readonly paused: boolean;
   /** Resolves when nothing is paused; rejects when `signal` aborts first. */
   going(signal: AbortSignal): Promise<void>;
-  /** Aborted when the run is told to stop. */
+  /** Aborted by the command to stop. */
   readonly stop: AbortSignal;
   close(): Promise<void>;
 }
 
-/** Follows the topic; resolves once what lies there now is read. */
+/** Follows the topic; resolves once everything now in it is read. */
 export async function followControl(log: Log): Promise<Control> {
   const control = new Followed();
   const from = { kind: 'earliest' } as const;
@@ -63,7 +63,7 @@ const unreadable: NonNullable<TapOptions['unreadable']> = (_position, error) => 
 
 class Followed implements Control {
   end = (): void => undefined;
-  /** After each change, what all up to it come to. */
+  /** After each change, the outcome of all up to it. */
   readonly #changes: Changes[] = [{}];
   readonly #each: SettingChange[] = [];
   readonly #ids = new Set<string>();

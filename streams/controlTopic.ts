@@ -3,7 +3,7 @@ import { defineTopic } from './contracts/defineTopic.ts';
 import { choice, real, record, text, type ValueOf } from './contracts/shapes.ts';
 
 const controlKind = choice('ControlKind', ['set', 'pause', 'resume', 'stop']);
-/** What a run is told from outside: a setting, to begin nothing new, to go on, to stop in order. */
+/** A command to a run: change a setting, begin nothing new, go on, stop gracefully. */
 export type ControlKind = ValueOf<typeof controlKind>;
 
 export const control = record('Control', {

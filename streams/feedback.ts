@@ -1,9 +1,9 @@
 /**
- * Feedback: the way back in a graph that has a loop (prices to those who quote them).
+ * Feedback: the way back in a graph that has a loop (prices back to those who quote them).
  *
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what
- * is committed in the topic: at first the last record that lies there (or, with `history: 'all'`, every
+ * is committed in the topic: at first the last record there (or, with `history: 'all'`, every
  * one), then each new one. A record that does not decode is passed over.
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
@@ -23,7 +23,7 @@ export interface Feedback<T> {
   readonly values$: Observable<T>;
   /** The newest record; undefined while there is none. */
   latest(): T | undefined;
-  /** For `runFlow`: follow the topic in this log. Resolves once what lies there now has been read. */
+  /** For `runFlow`: follow the topic in this log. Resolves once everything now in it has been read. */
   connect(log: Log): Promise<() => void>;
 }
 

@@ -16,7 +16,7 @@ import type { Position } from './position.ts';
 import type { ProgressState } from './progress.ts';
 import type { Topic } from './topic.ts';
 
-/** A record as it lies in the log. */
+/** A record as stored in the log. */
 export interface Stored<T> {
   readonly topic: string;
   readonly position: Position;
@@ -30,7 +30,7 @@ export interface Stored<T> {
   readonly encoded?: Encoded;
 }
 
-/** The value of a record as it lies. */
+/** The value of a record as stored. */
 export interface Encoded {
   /** Number of the writer's schema; null where the record is not as this log writes them. */
   readonly schema: number | null;
@@ -180,7 +180,7 @@ export interface Log {
    */
   fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]>;
   /**
-   * Records as they lie, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is
+   * Records as stored, for reading along: settles nothing. Fails with `DECODE` unless `unreadable` is
    * given.
    */
   tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>>;
@@ -196,13 +196,13 @@ export interface Log {
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**
-   * Puts up what this process says about itself (JSON), in place of what it said before. It is no record: no
-   * commit waits for it, and the newest may be missing. Absent where a log has no place for it.
+   * Posts what this process says about itself (JSON), replacing what it posted before. It is not a record: no
+   * commit waits for it, and the newest may be missing. Absent if a log has no place for it.
    */
   post?(about: unknown): Promise<void>;
-  /** What each process put up last. */
+  /** What each process posted last. */
   posted?(): Promise<readonly unknown[]>;
-  /** Topics of which records were deleted behind our back. Absent where nobody else can. */
+  /** Topics whose records someone else deleted. Absent if no one else can. */
   lost?(): Promise<readonly LostTopic[]>;
   /**
    * Moves records that are older, or more, than is to be kept out of the log into an archive, from which they

@@ -15,7 +15,7 @@ export function namesIn(only: Only): readonly string[] {
   return 'keys' in only ? only.keys : only.subjects;
 }
 
-/** Whether the key of a record says all: it need not be decoded to know whether it is asked for. */
+/** Whether the key of a record alone says if it is wanted, without decoding it. */
 export function keyTells(topic: Topic<unknown>, only: Only): boolean {
   return 'keys' in only || topic.subjects === undefined || topic.subjects === 'key';
 }

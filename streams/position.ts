@@ -5,5 +5,5 @@ export const position = record('Position', {
   partition: whole,
   offset: whole,
 });
-/** Where a record lies in its topic. The embedded log has the one partition 0. */
+/** Where a record is in its topic. The embedded log has the one partition 0. */
 export interface Position extends ValueOf<typeof position> {}

@@ -44,7 +44,7 @@ export class RecentKeys {
   }
 }
 
-/** Zero stands for an empty place in the table, so it is no key. */
+/** Zero stands for an empty place in the table, so it is not a key. */
 function bitsOf(key: string): bigint {
   return createHash('sha256').update(key).digest().readBigUInt64LE() || 1n;
 }
@@ -69,7 +69,7 @@ class KeyTable {
     for (const kept of before) if (kept !== 0n) this.#places[this.#placeOf(kept)] = kept;
   }
 
-  /** Where it lies, or where there is room for it. */
+  /** Where it is, or where there is room for it. */
   #placeOf(bits: bigint): number {
     const last = this.#places.length - 1;
     let place = Number(bits & BigInt(last));

@@ -1,7 +1,7 @@
 /**
- * The records of a topic as an async iterable: they are read when they are asked for.
+ * The records of a topic as an async iterable: read on demand.
  *
- * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic never lies in
+ * A tap pushes; this pulls. What replays a topic into a source uses it, so that a long topic is never in
  * memory: the tap is given room for its next stretch once the last one has been taken.
  */
 import { fromEvent, Subscription } from 'rxjs';
@@ -34,7 +34,7 @@ export async function* recordsOf<T>(
   }
 }
 
-/** What a tap has given and nobody has taken. */
+/** What a tap has delivered and the reader has not taken. */
 class Stretch<T> {
   readonly #waiting: Stored<T>[] = [];
   readonly #until: AbortSignal | undefined;
@@ -100,7 +100,7 @@ class Stretch<T> {
 
   end(): void {
     this.#subscription.unsubscribe();
-    this.#drained(); // a tap that waits for room sees that nobody listens
+    this.#drained(); // a tap that waits for room sees that no one listens
   }
 
   #drain(): Promise<void> {

@@ -1,10 +1,10 @@
 /**
  * Sources that know where they are, for input that has no end and cannot be read from its beginning again.
  *
- * What such a source emits carries the place behind it, its cursor: a text of its own that nobody else reads.
- * The log keeps the cursor in the same commit as the record, and a resumed run asks the source to go on
- * there. So every item is in the log once, whenever the process was killed, as long as the source gives after
- * a cursor what it would have given then.
+ * Each item of such a source has the place after it, its cursor: a text that only the source reads. The log
+ * keeps the cursor in the same commit as the record, and a resumed run asks the source to go on there. So
+ * every item is in the log once, whenever the process was killed, as long as the source gives after a cursor
+ * what it would have given then.
  *
  * Input of several parts that move by themselves (the partitions of a topic, the files of a folder) has a
  * cursor for each; a commit writes those that moved, and a cursor is looked up when its part is met, so there
@@ -70,13 +70,13 @@ export type CursorItems<T> = AsyncIterable<CursorItem<T>> | Observable<CursorIte
 const WHOLE = '';
 
 /**
- * A resumable source of an async generator, or of an Observable, that can begin behind a cursor:
+ * A resumable source of an async generator, or of an Observable, that can begin after a cursor:
  *
  *     source('orders', orders, resumable((cursor) => rowsAfter(Number(cursor ?? 0))))
  *
- * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. An async generator is asked for
- * the next item when there is room for it; an Observable cannot be made to wait (`SourceOptions.bufferMax`).
- * `signal` aborts when nothing more is wanted.
+ * where `rowsAfter` yields `{ value, cursor }` or `{ deadLetter, cursor }`. The next item of an async
+ * generator is requested when there is room for it; an Observable cannot be made to wait
+ * (`SourceOptions.bufferMax`). `signal` aborts when nothing more is wanted.
  */
 export function resumable<T>(
   from: (cursor: string | null, signal: AbortSignal) => CursorItems<T>,

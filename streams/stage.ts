@@ -119,8 +119,8 @@ export const sink: typeof stage = stage;
 
 /**
  * The beginning of a graph. `items` must yield the same sequence whenever it is iterated or subscribed to: on
- * resume the items that are in the log already are passed over, so each is appended exactly once (but see
- * `onResume`). Input without an end says where it is instead: `resumable.ts`.
+ * resume the items that are in the log already are skipped, so each is appended exactly once (but see
+ * `onResume`). Endless input says where it is instead: `resumable.ts`.
  */
 export function source<T>(
   name: string,

@@ -11,7 +11,7 @@ export interface Topic<T> {
   readonly version: number;
   /** Who writes it and who reads it. */
   readonly about: string;
-  /** A method, so that a `Topic<Order>` can stand where a `Topic<unknown>` is asked for. */
+  /** A method, so that a `Topic<Order>` is assignable to a `Topic<unknown>`. */
   key(value: T): string;
   /**
    * The names of what a record is about: its key is one, or this gives them. Absent where it is about

@@ -1,4 +1,4 @@
-/** `demonstrations`: trajectories worth imitating, a record a question. */
+/** `demonstrations`: trajectories worth imitating, one record per question. */
 import {
   choice,
   flag,

@@ -17,7 +17,7 @@ export const foldRecord = record('FoldRecord', {
   promptTokens: whole,
   /** SHA-256 of the new context's token ids, little-endian. */
   promptDigest: text,
-  /** The memories as they stand in the context. */
+  /** The memories as they appear in the context. */
   episodic: text,
   working: text,
   tool: text,

@@ -6,7 +6,7 @@
  *     const invariants = new Invariants(standing); for (each topic in the order of allTopics) for (each
  *     record before its end) invariants.see(topic, value, position); invariants.findings();
  *
- * What an unfinished run still owes is no finding: completeness is asked for only where the readers of a
+ * What an unfinished run has yet to do is not a finding: completeness is required only where the readers of a
  * topic have settled all of it. Ids and offsets are held in memory, records are not.
  */
 
@@ -269,7 +269,7 @@ export class Invariants implements Laws {
     }
   }
 
-  /** Where all of a topic was read by everyone, each of its questions has come to its end. */
+  /** Once every reader has read all of a topic, each of its questions must have ended. */
   #questionsAnswered(): void {
     for (const [key, { size, indices }] of this.#groups) {
       if (indices.size === size || this.#torn.has('rollouts')) continue;

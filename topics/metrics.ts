@@ -35,7 +35,7 @@ export const metrics = defineRunTopic<Metric>({
   moment: ({ step }) => step,
   kindOf: ({ name }) => nameNow(name),
   isTime: ({ name }) => isTimeMetric(name),
-  // Older versions took every format for valid that nobody had checked; formats are compared in `scored`.
+  // Older versions took every unchecked format for valid; formats are compared in `scored`.
   asThen: (made, recorded) => ({
     ...made,
     name: recorded.name,

@@ -1,4 +1,4 @@
-/** `questions`: the tasks of a run, and how a task is told from the same task asked again. */
+/** `questions`: the tasks of a run, and what distinguishes a task from the same task asked again. */
 import {
   choice,
   formerly,

@@ -1,11 +1,11 @@
 /**
  * The schedule: place → step → version. Which optimiser step a group belongs to, which version of the policy
- * a question is due, and which round a version finishes. What plans, admits, gathers, rewards, trains or
- * replays asks here.
+ * a question is due, and which round a version finishes. Everything that plans, admits, gathers, rewards,
+ * trains or replays asks here.
  *
  * A job has rounds. Round 0 is before any training; each later one ends with its last optimiser step. Groups
  * that are trained on have places in their round (`Question.schedule`: place `index` of `of`), and a step
- * takes so many of them in order:
+ * takes a number of them in order:
  *
  *     place       0     1     2   |   3     4     5   |   6     7          3 places a step: 3 steps, the last one smaller
  *     step              0         |         1         |      2
@@ -14,10 +14,9 @@
  *
  * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is
  * such a step too. A window that is cut by time begins when its first candidate comes, so none is empty, and
- * takes what comes until its length is over or it has all it may take; nobody can tell how many before it is
- * cut, so the cut is a record (`windows`). Versions rise by one a step over the whole run. Where no lag is
- * allowed, a place is rolled out by exactly the version that its step begins with. The laws are in
- * test/streams/schedule.test.ts.
+ * takes what comes until its time is up or it is full. Its size is unknown until it is cut, so the cut is a
+ * record (`windows`). Versions rise by one a step over the whole run. Where no lag is allowed, a place is
+ * rolled out by exactly the version that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
 import type { Batch, Question, Schedule, Weights, Window } from './all.ts';
 
@@ -136,8 +135,8 @@ export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>
 }
 
 /**
- * The first version at which so many rounds are finished; null while there is none. `known` = from the first
- * on, in order.
+ * The first version at which this many rounds are finished; null while there is none. `known` = all versions,
+ * from the first on.
  */
 export function versionAfter(rounds: number, known: readonly VersionProgress[]): number | null {
   let low = 0;
@@ -151,9 +150,8 @@ export function versionAfter(rounds: number, known: readonly VersionProgress[]):
 }
 
 /**
- * The version that a question is due; null while it cannot be told. Without a place it is the one that
- * finished the rounds before it; with a place, the one that its step begins with, which may be yet to be
- * made.
+ * The version that a question is due; null while it is unknown. Without a place it is the one that finished
+ * the rounds before it; with a place, the one that its step begins with, which may not exist yet.
  */
 export function versionDue(
   question: Question,

@@ -31,7 +31,7 @@ export const scored = record('Scored', {
   lengths: list(whole),
   /** Group-relative advantage per rollout. */
   advantages: list(real),
-  /** Where its rollouts lie in `rollouts`. */
+  /** The positions of its rollouts in `rollouts`. */
   rollouts: list(named<Position>(position)),
   /** Oldest policy version in the group. */
   version: whole,

@@ -32,7 +32,7 @@ export const selected = record('Selected', {
   of: whole,
   /** Policy version at which the round begins. */
   version: whole,
-  /** Where the judged group lies in `scored`. */
+  /** The position of the judged group in `scored`. */
   scored: named<Position>(position),
 });
 /** The Pareto verdict on a group. */

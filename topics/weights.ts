@@ -23,26 +23,26 @@ export const weights = record('Weights', {
   roundsDone: whole,
   /** What engines load. A path without a scheme is relative to the run folder. */
   uri: formerly('file', text),
-  /** Of what lies there: the SHA-256 of a file or folder; null where its kind has none. */
+  /** The SHA-256 of the file or folder there; null if its kind has none. */
   digest: formerly('sha256', nullable(text)),
   bytes: whole,
-  /** What training goes on from (the optimiser's state), written like `uri`; empty when there is none. */
+  /** What training continues from (the optimiser's state), written like `uri`; empty when there is none. */
   state: formerly('optimiser', text),
   /** Where the trainer had read to: position in `batches` of the step that made it; null for the first. */
   consumed: nullable(named<Position>(position)),
-  /** Of the state; null where there is none, or where the manifest is older than version 2 of its topic. */
+  /** Of the state; null if there is none, or if the manifest is older than version 2 of its topic. */
   stateDigest: withDefault(nullable(text), null),
   /** `digest` of the parent's manifest; null for the first, and in manifests of version 1. */
   parentDigest: withDefault(nullable(text), null),
   /**
-   * Settings of the `control` topic that hold for what is due this version: so many of its records of kind
-   * `set`, from the first on.
+   * How many of the `set` records in the `control` topic, counted from the first, apply to what is due this
+   * version.
    */
   controls: withDefault(whole, 0),
 });
 /**
- * A manifest of weights. Tensors never lie in the topic (claim check): it says where they are, in words that
- * only the kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
+ * A manifest of weights. Tensors are never in the topic (claim check): the manifest says where they are, in
+ * words that only the kind of engine that wrote them reads (`Checkpoint` in model/engine.ts).
  */
 export interface Weights extends ValueOf<typeof weights> {}
 

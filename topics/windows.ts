@@ -18,7 +18,7 @@ export const window = record('Window', {
   cutMs: real,
   why: windowEnd,
 });
-/** A window of candidates that was cut by time: who judges them waits for so many. */
+/** A window of candidates that was cut by time: how many to judge together. */
 export interface Window extends ValueOf<typeof window> {}
 
 export const windows = defineRunTopic<Window>({

@@ -15,7 +15,7 @@ export interface AbsenceOptions {
   readonly maxMs: number;
   /** As lines call it: `a model server`. */
   readonly one: string;
-  /** As lines say that there is none: `no model server has answered`. */
+  /** What a log line says when none answers: `no model server has answered`. */
   readonly silent: string;
   /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
   readonly after: string;
@@ -33,7 +33,7 @@ export class Absence {
     this.#options = options;
   }
 
-  /** `request` found nobody there, and waits. */
+  /** No server answered `request`, which waits. */
   goesOn(request: string, reason: string): void {
     const { clock, maxMs, silent, after, server, report } = this.#options;
     const nowMs = clock.now();

@@ -1,6 +1,6 @@
 /**
- * Who may use one of our services for programs: whoever has the token, where there is one, and never a web
- * page. So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS
+ * Who may use one of our services for programs: anyone with the token, if there is one, and never a web page.
+ * So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS
  * rebinding).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface Admission {
   readonly token: string;
 }
 
-/** Throws a `Refusal` to whoever may not ask. */
+/** Throws a `Refusal` to a caller who is not allowed. */
 export function admit(headers: IncomingHttpHeaders, { host, token }: Admission): void {
   if (token !== '' && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
     throw new Refusal(401, 'the token is missing or wrong: send Authorization: Bearer …');

@@ -1,13 +1,13 @@
 /**
  * Reads request bodies, a bounded number at once. A stalled one gives way to another, so that half a body
- * blocks nobody.
+ * blocks no one.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { postedBody } from './postedBody.ts';
 import { Refusal } from './refusal.ts';
 
-/** A body of a megabyte has come by then on any line that is worth waiting for. */
+/** Long enough for a megabyte on any usable connection. */
 const PATIENCE_MS = 2_000;
 
 export class BodyReader {

@@ -1,7 +1,7 @@
 /**
  * One request over HTTP and its whole reply.
  *
- * Holds true: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`; a
+ * Guarantees: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`; a
  * redirect is never followed here, so nothing that was meant for one server reaches another.
  */
 import { Agent as HttpAgent } from 'node:http';
@@ -42,11 +42,11 @@ export interface HttpReply {
   readonly text: () => string;
 }
 
-/** There is no whole reply. The message says why and may be shown. */
+/** No complete reply came. The message says why and may be shown. */
 export class NoReply extends Error {
   /** Whether the request may have reached the server all the same. */
   readonly sent: boolean;
-  /** Whether somebody answered, with what is no reply: too large, or not HTTP. */
+  /** Whether the server answered, with something unusable: too large, or not HTTP. */
   readonly answered: boolean;
 
   constructor(reason: string, sent: boolean, answered = false) {
@@ -145,7 +145,7 @@ function noReply(error: unknown): NoReply {
   return new NoReply(outsideText(reason), !NOT_SENT.includes(code), answered);
 }
 
-/** Too many bytes, headers that are none, a body that cannot be unpacked. */
+/** Too many bytes, invalid headers, a body that cannot be unpacked. */
 function isNonsense(type: string, code: string): boolean {
   return type === 'max-size' || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
 }

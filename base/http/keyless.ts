@@ -1,6 +1,6 @@
 /**
- * Settings that may not carry a key: they are written down with the run, and a key in them would be too. Keys
- * stand in environment variables, and `{key}` in their place.
+ * Settings that must not contain a key: they are recorded with the run, and so would the key be. Keys belong
+ * in environment variables; a setting has `{key}` in their place.
  */
 import { z } from 'zod';
 import { isWrittenLogin, keyIn } from './serverAddress.ts';

@@ -1,9 +1,8 @@
 /**
- * A server that listens on one address, and is ended at once or in order.
+ * A server that listens on one address, and is closed at once or gracefully.
  *
- * Holds true: connections and the wait for a request are bounded, and where all places are taken, a
- * connection that has asked nothing makes room for a new one; an error after the start ends nothing that was
- * not told to end.
+ * Guarantees: connections and the wait for a request are bounded; when all places are taken, a connection
+ * that has sent nothing makes room for a new one; no error after the start closes the server.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -35,7 +34,7 @@ export interface Listening {
 /** How often connections are looked at that let us wait. */
 const CHECK_MS = 1_000;
 
-/** Of more than so many connections, the one that has asked nothing for longest ends, or else the new one. */
+/** Above `connectionsMax`, closes the connection that has been idle longest, or else the new one. */
 function bound(server: Server, connectionsMax: number): void {
   const silent = new Set<Socket>();
   let open = 0;
@@ -60,7 +59,7 @@ function bound(server: Server, connectionsMax: number): void {
   });
 }
 
-/** Rejects with the system's error where nobody can listen there. */
+/** Rejects with the system's error if it cannot listen there. */
 export async function listenOn(options: ListenOn, answer: RequestListener): Promise<Listening> {
   const { host, port, connectionsMax, waitMs, failed = () => undefined } = options;
   const waits = waitMs === undefined ? {} : { headersTimeout: waitMs, requestTimeout: waitMs };

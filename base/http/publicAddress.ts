@@ -1,8 +1,8 @@
 /**
- * Which Internet addresses a request may go to when somebody else chose the address: a page that a policy
- * asks for, or a redirect.
+ * Which Internet addresses a request may go to when someone else chose the address: a page that a policy asks
+ * for, or a redirect.
  *
- * Holds true: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches
+ * Guarantees: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches
  * global unicast addresses alone. The address that is checked is the one that is connected to, so a name that
  * resolves to another address a moment later (DNS rebinding) gains nothing. Every form that leads elsewhere
  * is refused: loopback, private, shared and link-local ranges, multicast, and IPv6 forms that carry an IPv4
@@ -35,7 +35,7 @@ function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   return list;
 }
 
-/** Whether this is an IP address that anybody on the Internet may be reached at. */
+/** Whether this IP address is a public one. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special4.check(address, 'ipv4');

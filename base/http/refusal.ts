@@ -1,6 +1,6 @@
 /**
- * What a service of ours answers in JSON, and how it refuses: a status, a sentence, the field that is wrong
- * where one is, and when to ask again where asking again helps.
+ * What our services answer in JSON, and how they refuse: a status, a sentence, the field that is wrong if
+ * there is one, and when to ask again if that helps.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 

@@ -76,7 +76,7 @@ const META = 8;
 /** A tree without pages has this root. */
 const NO_PAGE = 0xffff_ffff_ffff_ffffn;
 const DEPTH_MAX = 32;
-/** Flags of a leaf's node: its value lies on pages of its own, or is a tree. */
+/** Flags of a leaf's node: its value is on pages of its own, or is a tree. */
 const ON_PAGES = 1;
 const TREE = 2;
 const NODE_HEADER = 8;

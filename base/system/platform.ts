@@ -46,7 +46,7 @@ export function ownBytes(): number {
   try {
     lastBytes = process.memoryUsage.rss();
   } catch {
-    // told by whoever needs a file
+    // whoever needs a file reports it
   }
   return lastBytes;
 }
@@ -83,7 +83,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * The fields after a process's name in /proc, its state first; none where it is gone or there is no /proc.
+ * The fields after a process's name in /proc, its state first; none if it is gone or there is no /proc.
  */
 function statOf(pid: number): readonly string[] {
   const stat = proc(pid, 'stat');

@@ -131,7 +131,7 @@ export function mustHaveRoom(path: string): void {
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
 }
 
-/** Less than any file of ours grows by. */
+/** Less than any of our files grows by. */
 const NO_ROOM_BYTES = 65_536;
 
 function isFull(path: string | null): boolean {

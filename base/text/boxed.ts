@@ -1,7 +1,7 @@
 /**
  * `\boxed{…}`: where a trajectory puts its final answer.
  *
- * One brace scan, three variants (ET-Agent §1.6): `rollout` gives '' where there is no box and the tail of
+ * One brace scan, three variants (ET-Agent §1.6): `rollout` gives '' if there is no box and the tail of
  * an unclosed one; `selection` gives null and the tail; `reward` gives null for both, and reads the spaced
  * form `\boxed 5` up to the next dollar sign wherever it occurs.
  */

@@ -23,7 +23,7 @@ export type Fetched = { readonly bytes: Uint8Array } | { readonly error: string 
 /** Given to the thread. */
 export interface FetchThread {
   readonly port: MessagePort;
-  /** Set to 1 once an answer lies at the port. */
+  /** Set to 1 once an answer waits at the port. */
   readonly answered: SharedArrayBuffer;
 }
 

@@ -1,12 +1,12 @@
 /**
- * Segments in an object store, by PUT and GET: any server of HTTP that keeps what is put there, and S3 and
- * what speaks like it.
+ * Segments in an object store, by PUT and GET: any HTTP server that keeps what is put there, S3, and whatever
+ * speaks its protocol.
  *
- * Requests are signed (AWS Signature Version 4) where the environment has `AWS_ACCESS_KEY_ID` and
- * `AWS_SECRET_ACCESS_KEY`, carry the token of `MILLRACE_ARCHIVE_TOKEN` where it has that, and are plain
- * otherwise, as to hosts that nobody has named (base/namedHosts.ts). Holds true: no reply is larger than was
- * asked for, no redirect is followed, what may be asked again is asked a few times, and no secret is in an
- * error or a record.
+ * Requests are signed (AWS Signature Version 4) if the environment has `AWS_ACCESS_KEY_ID` and
+ * `AWS_SECRET_ACCESS_KEY`, carry the token of `MILLRACE_ARCHIVE_TOKEN` if it has that, and are plain
+ * otherwise, as they are to hosts that the user has not named (base/namedHosts.ts). Guarantees: no reply is
+ * larger than requested, no redirect is followed, what may be retried is retried a few times, and no secret
+ * is in an error or a record.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
@@ -104,7 +104,7 @@ export class ObjectStore {
     });
   }
 
-  /** The object, which has so many bytes. */
+  /** The object, which is `length` bytes long. */
   get(url: string, length: number): Promise<Buffer> {
     return this.#often(`GET ${url}`, async () => {
       const reply = await this.#ask(url, { method: 'GET' });
@@ -170,7 +170,7 @@ function whyNot(error: unknown): string {
   return `got no answer: ${messageOf(cause)}`;
 }
 
-/** At most so many bytes of a reply; more are an error, or `cut` off. */
+/** At most `most` bytes of a reply; more are an error, or are `cut` off. */
 async function read(reply: Response, most: number, cut = false): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let length = 0;

@@ -32,7 +32,7 @@ const unzipped = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 export interface Segment {
   readonly from: number;
   readonly to: number;
-  /** From the log's folder where it lies in it or beside it; else absolute, or an address. */
+  /** Relative to the log's folder if it is in it or next to it; else absolute, or an address. */
   readonly file: string;
   /** SHA-256 of the file, and its bytes; not there of segments from before they were noted. */
   readonly digest?: string;
@@ -172,7 +172,7 @@ export function segmentAt<S extends Segment>(
 
 /** Where segments go. */
 export interface Folders {
-  /** What a file's name is relative to, where it lies near. */
+  /** What the name of a file nearby is relative to. */
   readonly logFolder: string;
   /** A folder, or the address of an object store. */
   readonly archive: string;
@@ -229,7 +229,7 @@ async function writeFile(logFolder: string, path: string, bytes: Buffer): Promis
   await rename(beside, path);
   await syncFolder(dirname(path));
   const near = relative(logFolder, path);
-  // A run's folder may be moved with what lies in it; the log lies one below.
+  // A run's folder may be moved with its contents; the log is one level below it.
   const inRun = !isAbsolute(near) && !near.startsWith(join('..', '..'));
   return inRun ? near : path;
 }

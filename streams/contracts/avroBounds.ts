@@ -30,7 +30,7 @@ interface Complex {
 /** Items that take no bytes at all: more of them are refused. */
 const EMPTY_ITEMS_MAX = 1000;
 
-/** The walker of a schema, as JSON. Throws on a schema that is no Avro schema. */
+/** The walker of a schema, as JSON. Throws if it is not an Avro schema. */
 export function walkerOf(schema: unknown, named: Named = new Map()): Walker {
   if (typeof schema === 'string') return primitive(schema) ?? late(schema, named);
   if (Array.isArray(schema)) return union(schema.map((branch) => walkerOf(branch, named)));

@@ -78,7 +78,7 @@ function schemaError(topic: string, why: readonly string[], cause?: unknown): Mi
   );
 }
 
-/** None where what was given is no schema. */
+/** Empty if either is not a schema. */
 function reasons(writer: unknown, reader: unknown): readonly string[] {
   try {
     return breaches(writer, reader);

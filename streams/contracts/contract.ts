@@ -87,7 +87,7 @@ class Comparison {
     if (was === 'null') {
       return [`${at(path)} could be null and no longer can: ${KEEP_NULL}`];
     }
-    // The branch of the same kind says best what is amiss.
+    // The branch of the same kind best says what is wrong.
     const same = choices.findIndex((choice) => kindOf(resolved(choice, this.#newer)) === was);
     return tried[Math.max(0, same)]!;
   }

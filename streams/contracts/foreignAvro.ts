@@ -8,7 +8,7 @@ import avro from 'avsc';
 import { walkerOf } from './avroBounds.ts';
 
 /**
- * Reads values of this schema. Throws on what is no Avro schema; the reader throws on bytes that it does not
+ * Reads values of this schema. Throws if it is not an Avro schema; the reader throws on bytes that do not
  * fit.
  */
 export function foreignReader(schema: unknown): (bytes: Buffer) => unknown {

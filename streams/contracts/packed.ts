@@ -22,8 +22,8 @@ export function toLittleEndian(
 }
 
 /**
- * An own, aligned copy of `bytes` in the host's order. Throws RangeError unless a multiple of 4 long, or
- * when there are none to read (undefined: how Avro says that its buffer ends here).
+ * An aligned copy of `bytes` of its own, in the host's order. Throws RangeError unless its length is a
+ * multiple of 4, or if it is undefined (Avro's way of saying that its buffer ends here).
  */
 export function fromLittleEndian(
   bytes: Uint8Array | undefined,

@@ -1,10 +1,10 @@
 /**
- * Calls of a domain function, one a delivery, so many at once: what `mapEach`, `expandEach` and `keepIf` are
- * made of.
+ * Calls of a domain function, one a delivery, a bounded number at once: what `mapEach`, `expandEach` and
+ * `keepIf` are made of.
  *
  * It is `mergeMap` with the settlement built in: results in the order in which they are finished, what has no
- * place yet waits, an unsubscription aborts what runs. Written out, because an Observable for every record
- * cost more than all else that happens to a small one.
+ * place yet waits, an unsubscription aborts what runs. Written by hand because an Observable for every record
+ * cost more than everything else that happens to a small one.
  */
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
 import { hasCode } from '../../base/index.ts';
@@ -162,9 +162,9 @@ class Calls<In, Out, To> {
 /** One call, and the scope that its function sees. */
 class Call<In> implements Scope {
   readonly delivery: Delivery<In>;
-  /** It has come to an end: too late to abort it. */
+  /** It has ended: too late to abort it. */
   #over = false;
-  /** Made when it is asked for: most functions never do, and it costs more than all the rest here. */
+  /** Made on first use: most functions never ask, and it costs more than all the rest here. */
   #abort: AbortController | null = null;
   #aborted = false;
   #sideRecords: SideRecord[] | null = null;

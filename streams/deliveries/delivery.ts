@@ -7,7 +7,7 @@
  * Only the primitives in `primitives.ts` call these; domain operators are pure functions inside them.
  *
  * A delivery is used once: what consumes it (derive, split, gather, also, drop, emit) makes it spent,
- * and a second use fails with code `SPENT`. How it is done lies in `settlement.ts`.
+ * and a second use fails with code `SPENT`. `settlement.ts` does the work.
  */
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
@@ -24,7 +24,7 @@ export interface SideRecord {
  */
 export interface Delivery<T> {
   readonly value: T;
-  /** Where the (first) record that was read lies. */
+  /** Place of the (first) record that was read. */
   readonly topic: string;
   readonly position: Position;
   readonly key: string;

@@ -34,7 +34,7 @@ export interface Root {
   observer?: RootObserver | undefined;
 }
 
-/** How a stage sees that nobody works on a root any more. Outlives the root and its family. */
+/** How a stage sees that no one works on a root any more. Outlives the root and its family. */
 export interface RootObserver {
   /** Of its family. */
   state: PartState;
@@ -159,7 +159,7 @@ export class Family {
     }
   }
 
-  /** Fails where a commit that ends so many of its parts cannot settle it. */
+  /** Fails if a commit that ends this many of its parts cannot settle it. */
   check(ending: number): void {
     const missing = this.open - ending;
     if (missing <= 0 && !this.settled) return;

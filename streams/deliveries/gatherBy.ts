@@ -32,7 +32,7 @@ export interface GatherOptions<In> {
    * `GATHER_FULL`.
    */
   readonly openMax: number;
-  /** Incomplete groups when the input has ended for good: to the dead letters, or emitted as they are. */
+  /** What happens to incomplete groups when the input has ended: dead letters, or emitted as they are. */
   readonly atEnd?: 'deadLetter' | 'emit';
 }
 
@@ -84,7 +84,7 @@ class OpenGroups<In> {
     return [];
   }
 
-  /** The input has ended: what becomes of the groups still open. */
+  /** Ends the input and empties the groups that are still open. */
   end(): Delivery<readonly In[]>[] {
     const left = [...this.#open];
     this.release();

@@ -7,7 +7,7 @@ import type { StopSignals } from './stopping.ts';
 
 /** What a domain function may do besides returning its value. */
 export interface Scope extends StopSignals {
-  /** Where its record lies. */
+  /** Place of its record. */
   readonly topic: string;
   readonly position: Position;
   readonly key: string;

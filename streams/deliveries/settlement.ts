@@ -1,9 +1,8 @@
 /**
  * How deliveries are settled: what logs, stages and primitives do with them.
  *
- * A delivery is an open part of a family (`family.ts`) until it is spent: what it is made into then stands in
- * its place. Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and
- * `setState`.
+ * A delivery is an open part of a family (`family.ts`) until it is spent; what it is made into then replaces
+ * it. Logs use `deliver` and `settlementOf`, stages `adopt` and `emit`, primitives `gather` and `setState`.
  */
 
 import { MillraceError } from '../../base/index.ts';

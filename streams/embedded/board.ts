@@ -19,7 +19,7 @@ export class Board {
     await replaceFile(this.#path, JSON.stringify(about));
   }
 
-  /** What was put up last; nothing where nobody has, or where the file is cut short. */
+  /** What was posted last; empty if nothing was, or if the file is cut short. */
   async posted(): Promise<readonly unknown[]> {
     try {
       return [JSON.parse(await readFile(this.#path, 'utf8'))];

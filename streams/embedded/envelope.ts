@@ -1,6 +1,5 @@
 /**
- * A record as it lies on disk: 8 bytes time, 4 bytes schema number, 4 bytes CRC-32 of all the rest, then
- * Avro.
+ * A record as it is on disk: 8 bytes time, 4 bytes schema number, 4 bytes CRC-32 of all the rest, then Avro.
  *
  * The topmost bit of the schema number says that there is a checksum; records from before there was one are
  * read without, unless it turns out that only that bit is missing. A record whose checksum does not fit is

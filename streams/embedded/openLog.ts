@@ -184,7 +184,7 @@ class EmbeddedLog implements Log {
     }).pipe(takeUntil(this.#closing$));
   }
 
-  /** Where a tap is asked for some records only: which those may be. */
+  /** For a tap on only some records: which those may be. */
   #finding<T>(
     topic: Topic<T>,
     { only, unindexed }: TapOptions,

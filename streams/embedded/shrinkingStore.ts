@@ -40,7 +40,7 @@ function nextOf(store: Store, topic: string, records: number): readonly Next[] {
   return newestMs === undefined ? [] : [{ topic, from, to: from + records, newestMs }];
 }
 
-/** Of the large topics, what lies in the file. */
+/** Bytes of the large topics that are in the file. */
 function keptBytes(store: Store, large: readonly string[]): number {
   return large.reduce(
     (sum, topic) => sum + store.head(topic).bytes - store.archived(topic).bytes,

@@ -86,8 +86,8 @@ export class Store {
         maxDbs: 4,
         overlappingSync: false,
         readOnly,
-        // We make our own batches; for one of an event turn that fails (a full disk), lmdb rejects a promise
-        // that nobody has.
+        // We make our own batches; lmdb's per-event-turn ones, when they fail (a full disk), reject a promise
+        // that no code holds.
         eventTurnBatching: false,
       });
       this.#file = mappedFile(path);
@@ -115,8 +115,8 @@ export class Store {
   }
 
   /**
-   * The record as it lies, in the file or in the archive. Fails with code `ARCHIVED` where its segment cannot
-   * be read.
+   * The record as stored, in the file or in the archive. Fails with code `ARCHIVED` if its segment cannot be
+   * read.
    */
   sealed(topic: string, offset: number): Buffer | undefined {
     return (
@@ -282,7 +282,7 @@ function damaged(path: string, why: string): MillraceError<'DAMAGED'> {
   });
 }
 
-/** How an error calls what the log knows of a topic, a group or a mark. */
+/** What an error calls the log's entry about a topic, a group or a mark. */
 function placeOf(key: readonly string[]): string {
   return `the log's entry ${key.join(' ')}`;
 }

@@ -1,8 +1,8 @@
 /**
- * A tap: the records of a topic as they lie, for anyone who watches. Belongs to no group.
+ * A tap: the records of a topic as stored, for anyone who watches. Belongs to no group.
  *
  * Records are read from disk one by one when their turn comes; nothing waits in memory and nothing is
- * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves nobody, and the
+ * skipped. After every `BURST` records the event loop gets its turn, so a long tap starves no one, and the
  * reader is asked whether it has room for more.
  */
 import { Observable } from 'rxjs';
@@ -17,8 +17,7 @@ export interface Tappable<T> {
   timeAt(offset: number): number;
   encodedAt(offset: number): Encoded;
   /**
-   * Of a tap that is asked for some records only: the first from `offset` on that may be one, or `end`; and
-   * whether one is.
+   * For a tap on only some records: the first from `offset` on that may be one, or `end`; and whether one is.
    */
   candidate?(offset: number, end: number): number;
   shows?(stored: Stored<T>): boolean;

@@ -26,7 +26,7 @@ function ownerIn(path: string): Owner | undefined {
     const owner = JSON.parse(readFileSync(path, 'utf8')) as Partial<Owner> | null;
     return isOwner(owner) ? owner : undefined;
   } catch {
-    return undefined; // no file, or one cut short by a crash: nobody holds it
+    return undefined; // no file, or one cut short by a crash: the lock is free
   }
 }
 

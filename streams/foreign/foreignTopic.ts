@@ -1,8 +1,8 @@
 /**
- * A topic of somebody else's: its address, and a kafkajs client for it.
+ * A topic of another system: its address, and a kafkajs client for it.
  *
  * `kafka://host:port[,host:port…]/topic[?setting=value&…]`, with the settings of a log's address that are
- * about the way in (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is written down with a run's
+ * about the way in (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is recorded with a run's
  * settings, so it holds no login: users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and
  * …_PASSWORD, or else from those of the log.
  */

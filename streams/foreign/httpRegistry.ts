@@ -2,8 +2,8 @@
  * A registry server with Confluent's REST interface (Confluent, Karapace, Redpanda, Apicurio's compatible
  * interface). Subjects are `<run>.<topic>-value`, so that other clients find them by topic.
  *
- * Holds true: no redirect is followed, no reply is larger than `REPLY_BYTES_MAX`, and one of another form is
- * an error.
+ * Guarantees: no redirect is followed, no reply is larger than `REPLY_BYTES_MAX`, and a reply of another form
+ * is an error.
  */
 import { z } from 'zod';
 import { Exchange, isRedirect, NoReply, saidIn } from '../../base/http/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Where a Kafka log lies, and how to get in: read from a URL and the environment.
+ * Where a Kafka log is, and how to get in: read from a URL and the environment.
  *
  * `kafka://[user[:password]@]host:port[,host:port…][?setting=value&…]`; `kafkas://` speaks TLS. Settings:
  * `tls`, `sasl`, `ca`, `cert`, `key`, `compression`, `partitions`, `replication`, `registry`, `worker`. Users
@@ -53,7 +53,7 @@ export interface KafkaSettings {
   readonly partitions: number;
   /** -1: as the broker has it. */
   readonly replication: number;
-  /** Null: the registry lies in a topic of the run. */
+  /** Null: the registry is a topic of the run. */
   readonly registry: RegistrySettings | null;
   /** Name of this process among those that share the run. */
   readonly worker: string;
@@ -88,7 +88,7 @@ interface Parts {
 const MAY_HOLD_AT = ['registry', 'ca', 'cert', 'key'];
 const ENCODE = 'in a user or password write @ as %40, ? as %3F, / as %2F, % as %25';
 
-/** A list of hosts is no URL to `URL`, so it is taken apart here. */
+/** `URL` does not accept a list of hosts, so it is parsed here. */
 function partsOf(url: string): Parts {
   const match = /^(kafkas?):\/\/(?:([^@/?]*)@)?([^/?@]+)\/?(?:\?(.*))?$/.exec(url);
   // The text is not repeated: it may hold a password.
@@ -198,8 +198,8 @@ export function kafkaSettings(url: string, env: Environment = {}): KafkaSettings
 }
 
 /**
- * The address without users and passwords: what may be printed and written down. That it had a user is still
- * to be seen by `sasl`, so that who comes back without one is told.
+ * The address without users and passwords: what may be printed and stored. `sasl` still shows that it had a
+ * user, so that a missing one can be reported.
  */
 export function shownAddress(url: string): string {
   const { secure, username, brokers, query } = partsOf(url);
@@ -246,7 +246,7 @@ function saslSettings(
   }
   if (password === '') {
     throw wrong(
-      `the log's address has a user but there is no password; put it in MILLRACE_KAFKA_PASSWORD`,
+      `the log's address has a user but no password; put it in MILLRACE_KAFKA_PASSWORD`,
     );
   }
   const mechanism = one('sasl', (asked ?? 'plain').toLowerCase(), saslMechanisms);

@@ -1,8 +1,8 @@
 /**
- * Who reads which partition: as even as it goes, with as few moves as it takes, and never two at once.
+ * Who reads which partition: as evenly as possible, with as few moves as possible, never two at once.
  *
- * Cooperative (KIP-429): a partition that has to move is given to nobody in this round. Its holder sees
- * that it is to let go, ends what is under way there, and asks for another round, in which it is free.
+ * Cooperative (KIP-429): a partition that has to move is assigned to no one in this round. Its holder sees
+ * that it must let go, ends what is under way there, and asks for another round, in which it is free.
  */
 export interface Claim {
   readonly memberId: string;
@@ -23,7 +23,7 @@ export function assign(claims: readonly Claim[], partitions: number): Assignment
   for (let partition = 0; partition < partitions; partition++) {
     const holder = holders.get(partition);
     if (holder === undefined) free.push(partition);
-    // One too many for its holder: it is to be let go, so nobody has it this time.
+    // One too many for its holder, which must let it go: no one has it this time.
     else if (given.get(holder)!.length < shares.get(holder)!) given.get(holder)!.push(partition);
   }
   for (const partition of free) {

@@ -1,9 +1,8 @@
 /**
- * Where to ask about the cluster: the brokers that the address names, then those that the cluster has told
- * of.
+ * Where to ask about the cluster: the brokers in the address, then those that the cluster has mentioned.
  *
  * All links of a log share it, so what one has learnt helps the others when the brokers of the address are
- * gone. One that did not answer is asked last the next time.
+ * gone. A broker that did not answer is asked last the next time.
  */
 import { type Broker, parseBroker } from '@platformatic/kafka';
 

@@ -52,7 +52,7 @@ export class CommittedRecords {
   }
 
   /**
-   * The mark of its commit may not have come to this partition yet, or a transaction before it may be open.
+   * The mark of its commit may not have reached this partition yet, or a transaction before it may be open.
    */
   async #wait(): Promise<void> {
     const { link, topics } = this.#parts;

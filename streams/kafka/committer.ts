@@ -1,9 +1,9 @@
 /**
  * Group commit over Kafka: while one transaction is on its way, the next commits gather; then they go as one.
  *
- * A commit keeps its own fate: what cannot be encoded or registered fails alone, before the transaction.
- * Originals that another process was given meanwhile are left to it, with everything that was made of
- * them; a commit that also writes on its own account fails then (`STALE`), for it must not be halved.
+ * Commits fail separately: what cannot be encoded or registered fails alone, before the transaction.
+ * Originals that another process was given meanwhile are left to it, with everything that was made of them; a
+ * commit that also writes on its own account fails then (`STALE`), for it must not be halved.
  */
 import { type Clock, MillraceError } from '../../base/index.ts';
 import { seal } from '../foreign/wireFormat.ts';
@@ -240,7 +240,7 @@ export class Committer {
     const written = await transactor.run(transaction);
     for (const { topic, partition, messages } of transaction.writes) {
       const at = `${topic}/${partition}`;
-      // Where the broker did not say, at least so many more.
+      // If the broker did not say, at least this many more.
       const end =
         (written.get(at) ?? -1) + 1 || this.writtenEnd(topic, partition) + messages.length;
       this.#ends.set(at, Math.max(this.writtenEnd(topic, partition), end));

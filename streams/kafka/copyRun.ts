@@ -2,11 +2,12 @@
  * A run on Kafka as a log in a folder: what looks back at a run (replay, rewind, diff) reads this copy.
  *
  * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what
- * it settled, its marks. The notes lie in an order in which causes come before effects, whichever worker
- * wrote them, and in each partition the records of a producer lie in the order of its commits. So the copy is
+ * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what
+ * it settled, its marks. The notes are in an order in which causes come before effects, whichever worker
+ * wrote them, and in each partition the records of a producer are in the order of its commits. So the copy is
  * written commit by commit, as one process with a log in its folder would have written it: one partition a
- * topic, offsets without gaps, the whole history. What refers to a record says where it lies now. The run is
- * only read, also while it goes on; notes and offsets are held in memory, records are not.
+ * topic, offsets without gaps, the whole history. References to records are updated to their new places. The
+ * run is only read, even while it goes on; notes and offsets are held in memory, records are not.
  */
 
 import { MillraceError } from '../../base/index.ts';
@@ -47,7 +48,7 @@ export interface CopyOptions {
   readonly topics: readonly Topic<unknown>[];
   /** Where the copy is made; there must be no log. */
   readonly folder: string;
-  /** What the names of archived segments are relative to that lie near: the run's own folder of the log. */
+  /** What the names of archived segments nearby are relative to: the log's folder in the run's folder. */
   readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;

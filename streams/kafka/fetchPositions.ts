@@ -1,4 +1,4 @@
-/** Records by position: each partition is read where they lie, neighbours in one page. */
+/** Records by position: only those parts of a partition are read, neighbours in one page. */
 import { MillraceError } from '../../base/index.ts';
 import type { Stored } from '../log.ts';
 import type { Position } from '../position.ts';

@@ -2,7 +2,7 @@
  * One group reading one topic, over the partitions that the group gave to this process.
  *
  * Each partition is read by itself: a page when fewer than `inflightMax` of it are unsettled, and nothing
- * more until that has been handed out. So one that stands still keeps none from going on. A record that does
+ * more until that has been handed out. So one that stands still does not stop the others. A record that does
  * not decode becomes a dead letter. What a reader handed out may settle as long as no newer reader of the
  * group exists in this process and no other process was given the partition.
  */
@@ -189,8 +189,8 @@ export class GroupReader<T> implements CurrentReader {
 }
 
 /**
- * What the group has settled or read is not there: somebody deleted the records, or the topic, which was then
- * made again.
+ * What the group has settled or read is not there: someone deleted the records, or the topic, which was then
+ * recreated.
  */
 function emptied(topic: string, { partition, next }: OwnedPartition): MillraceError {
   return new MillraceError(

@@ -1,10 +1,10 @@
 /**
  * The topics of a run on the broker: `<run>.<topic>`, made when they are first needed.
  *
- * Their records are kept forever, whatever the broker's default: a run is its records (what processes say
- * about themselves is none, and goes). A topic of `onePartition` has one partition; the others have as many
- * as was asked for when they were made, and a key always goes to the same one (murmur2, as other Kafka
- * clients do it). Partitions that somebody adds later are not used: keys would move, and processes that
+ * Their records are kept forever, whatever the broker's default: a run is its records (what processes post
+ * about themselves is not part of it, and expires). A topic of `onePartition` has one partition; the others
+ * have as many as were requested when they were made, and a key always goes to the same one (murmur2, as in
+ * other Kafka clients). Partitions that someone adds later are not used: keys would move, and processes that
  * started before would not read what others write there.
  */
 import { compressionsAlgorithms, createTopicsV7, murmur2 } from '@platformatic/kafka';
@@ -64,7 +64,7 @@ export class KafkaTopics {
     return count;
   }
 
-  /** What the run says of a topic: its records are in so many partitions, however many there are now. */
+  /** Records how many partitions the run uses of a topic, however many there are now. */
   use(topic: string, partitions: number): void {
     if (this.#used.get(topic) === partitions) return;
     this.#used.set(topic, partitions);

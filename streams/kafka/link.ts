@@ -65,7 +65,7 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
 /** A broker that says nothing about the cluster for so long is passed over: another will. */
 const METADATA_MS = 5_000;
-/** The library's own limit, beyond each of ours. */
+/** The library's own limit, longer than any of ours. */
 const REQUEST_MS_MAX = 600_000;
 /** The protocol's numbers of what a coordinator is for. */
 const COORDINATORS = { group: 0, transaction: 1 } as const;
@@ -142,7 +142,7 @@ export class Link {
           this.#options.notice(this.#silent);
           reported = true;
         }
-        this.#mend(remedy, target, pool);
+        this.#repair(remedy, target, pool);
         await this.#pause(attempt, remedy);
       }
     }
@@ -289,7 +289,7 @@ export class Link {
     return coordinator;
   }
 
-  #mend(remedy: Remedy, target: Target, pool: ConnectionPool): void {
+  #repair(remedy: Remedy, target: Target, pool: ConnectionPool): void {
     if (target.kind === 'coordinator') this.#coordinators.delete(`${target.of}/${target.id}`);
     if (target.kind === 'leader' && remedy === 'metadata') this.#leaders.delete(target.topic);
     if (target.kind === 'controller') this.#controller = null;
@@ -309,7 +309,7 @@ export class Link {
     if (dropped === null) return;
     const sockets = [...dropped].map(([, { socket }]) => socket);
     const closed = dropped.close();
-    for (const socket of sockets) socket?.destroy(); // none where an address is no address
+    for (const socket of sockets) socket?.destroy(); // none if an address is invalid
     await closed.catch(() => undefined);
   }
 

@@ -10,7 +10,7 @@ import { SCHEMAS_TOPIC } from './logRegistry.ts';
 import { beginning, writtenEnd } from './pages.ts';
 import type { StateTopic } from './stateTopic.ts';
 
-/** What was archived was deleted by the run itself, and is none of it. */
+/** Archived records do not count: the run itself deleted them. */
 export async function lostTopics(
   link: Link,
   topics: KafkaTopics,

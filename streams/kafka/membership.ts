@@ -1,9 +1,9 @@
 /**
  * This process as a member of a reading group: joins, says that it is alive, and follows rebalances.
  *
- * The member is static (KIP-345): it bears the worker's name, so a process that starts again in its place
+ * The member is static (KIP-345): it has the worker's name, so a process that starts again in its place
  * gets its partitions at once, and the one it replaces is refused from then on. Partitions that stay are
- * never interrupted by a rebalance; one that moves is let go (`released` resolves) before it is given on.
+ * never interrupted by a rebalance; one that moves is released (`released` resolves) before it is reassigned.
  */
 import {
   heartbeatV4,

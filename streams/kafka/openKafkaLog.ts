@@ -64,7 +64,7 @@ export interface KafkaLogOptions {
   readonly clock?: Clock;
   /** Name of this process among those that share the run; the URL's `worker`, or `main`, when absent. */
   readonly worker?: string;
-  /** Folder of the log in the run's folder: archived segments that lie near are named from there. */
+  /** The log's folder in the run's folder: archived segments nearby have names relative to it. */
   readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;

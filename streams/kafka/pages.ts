@@ -35,7 +35,7 @@ export interface PageOptions {
 }
 
 const SHARED_WAIT_MS = 50;
-/** What the broker may take beyond the time that it was told to wait. */
+/** What the broker may take beyond the wait that was requested. */
 const NETWORK_MS = 5_000;
 const CONSUMER = -1;
 const UNKNOWN_EPOCH = -1;
@@ -194,7 +194,7 @@ export function beginning(link: Link, topic: string, partition: number): Promise
   return offsetAt(link, topic, partition, EARLIEST);
 }
 
-/** First offset whose record is not older than `atMs`; null when there is none. */
+/** First offset whose record is not older than `atMs`; null if there is none. */
 export async function offsetAtTime(
   link: Link,
   topic: string,

@@ -1,8 +1,8 @@
 /**
- * What a group has settled of one partition, and how that is written beside its committed offset.
+ * What a group has settled of one partition, and how that is stored with its committed offset.
  *
  * Kept the other way round than in the embedded log: the offsets that are *not* settled, of those seen.
- * Partitions have gaps where no record lies, and a long-running record lets thousands behind it settle;
+ * Partitions have gaps without records, and a long-running record lets thousands behind it settle;
  * the unsettled ones are never more than the group's inflightMax. The committed offset is the first
  * unsettled one, so that a reader which knows nothing of this loses nothing.
  */
@@ -91,7 +91,7 @@ export function encodeProgress(state: ProgressState): string {
   return MARK + Buffer.from(bytes).toString('base64url');
 }
 
-/** Without metadata of ours (an operator has set the offset by hand) everything below `offset` is done. */
+/** Without our metadata (someone set the offset by hand) everything below `offset` is done. */
 export function decodeProgress(offset: number, metadata: string): ProgressState {
   if (!metadata.startsWith(MARK)) return { seen: offset, unsettled: [], settled: 0 };
   const numbers = readNumbers(Buffer.from(metadata.slice(MARK.length), 'base64url'));

@@ -64,7 +64,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   NOT_COORDINATOR: 'coordinator',
 };
 
-/** Of the library and of Node: nobody answers, or what came cannot be what was asked for. */
+/** Errors of the library and of Node: no answer, or one that cannot be to this request. */
 const CONNECTION =
   /^(PLT_KFK_(NETWORK|TIMEOUT|UNEXPECTED_CORRELATION_ID)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** A leader that has moved says where to in fields that version 1 of the library does not know. */

@@ -22,7 +22,7 @@ export interface Raw {
   readonly offset: number;
   readonly atMs: number;
   readonly key: string;
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly value: Buffer;
   readonly headers: readonly (readonly [name: Buffer | null, value: Buffer | null])[];
   /** Who wrote it; the records of a commit have one. */
@@ -45,7 +45,7 @@ const NO_HEADERS: Map<Buffer, Buffer> = new Map();
 const LOG_APPEND_TIME = 0x08;
 const ALL_REPLICAS = -1;
 const PRODUCE_MS = 30_000;
-/** What the broker may take beyond the time that it was told to wait. */
+/** What the broker may take beyond the wait that was requested. */
 const NETWORK_MS = 5_000;
 
 /** One batch. The offset of its first record; -1 where the broker had it already and does not say. */
@@ -94,7 +94,7 @@ export function jsonMessage(topic: string, key: string, value: unknown, atMs: nu
   };
 }
 
-/** A transaction that was undone, and where its first record lies. */
+/** A transaction that was undone, and the offset of its first record. */
 export interface Aborted {
   readonly producerId: bigint;
   readonly firstOffset: bigint;
@@ -149,7 +149,7 @@ function rawOf(batch: RecordsBatch, partition: number): Raw[] {
   }));
 }
 
-/** Of several headers by one name the last; '' where there is none. */
+/** Of several headers by one name the last; '' if there is none. */
 export function headerOf({ headers }: Pick<Raw, 'headers'>, name: string): string {
   const found = headers.findLast(([of]) => of?.toString('utf8') === name);
   return found?.[1]?.toString('utf8') ?? '';

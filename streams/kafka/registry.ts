@@ -20,7 +20,7 @@ export class Schemas {
   readonly #registry: SchemaRegistry;
   readonly #ids = new WeakMap<Codec<unknown>, Promise<number>>();
   readonly #schemas = new Map<number, unknown>();
-  /** Why there is no schema of an id: it cannot come later, for a schema is registered before it is used. */
+  /** Why an id has no schema. None can appear later: a schema is registered before it is used. */
   readonly #unknown = new Map<number, MillraceError>();
 
   constructor(registry: SchemaRegistry) {
@@ -40,7 +40,7 @@ export class Schemas {
   }
 
   /**
-   * Looks up every schema that these records name, so that `decode` has them, or knows that there is none.
+   * Looks up every schema that these records name, so that `decode` has them or knows that they are missing.
    */
   async prepare(records: readonly Raw[]): Promise<void> {
     const ids = new Set<number | null>();
@@ -58,9 +58,9 @@ export class Schemas {
   }
 
   /**
-   * Of a prepared record. Fails with `DECODE` when the record is at fault (not in the wire format, of a
-   * schema that nobody knows, not written by this contract, or cut short), and with `SCHEMA` when this
-   * version cannot read the contract that it was written by.
+   * Decodes a prepared record. Fails with `DECODE` if the record is at fault (not in the wire format, of an
+   * unknown schema, not written by this contract, or cut short), and with `SCHEMA` if this version cannot
+   * read the contract that it was written by.
    */
   decode<T>(topic: Topic<T>, record: Raw): T {
     const sealed = unseal(record.value);

@@ -14,7 +14,7 @@ export interface Settle {
   readonly offset: number;
 }
 
-/** Brokers take 4,096 bytes of metadata with an offset unless told otherwise. */
+/** Brokers take 4,096 bytes of metadata with an offset by default. */
 const METADATA_BYTES_MAX = 4_000;
 const IN_STATE = 'm1@';
 /** Of the newer protocol of groups, which we do not use. */

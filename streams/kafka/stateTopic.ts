@@ -1,12 +1,12 @@
 /**
- * What a run knows about itself beside its records: a compacted topic, `<run>._state`.
+ * What a run knows about itself besides its records: a compacted topic, `<run>._state`.
  *
- * Under `writer/<worker>` lies what each process has appended so far and the number of its last commit; under
+ * Under `writer/<worker>` is what each process has appended so far and the number of its last commit; under
  * `mark/<name>` the marks; under `group/<topic>/<group>` the reading groups; under `unsettled/…` progress too
  * long for a committed offset's metadata; under `partitions/<topic>` how many the run's records are in; under
  * `archive/…` what has left the topics for the archive; under `commit/<worker>/<number>` what each commit
- * did, which is kept for who looks back (`copyRun.ts`) and passed over here. All of it is written in the
- * commits it is about, so it is true whenever it can be read: counting a topic needs no reading of it.
+ * did, which is kept for those who look back (`copyRun.ts`) and skipped here. All of it is written in the
+ * commits it is about, so it is true whenever it can be read: counting a topic requires no reading of it.
  */
 import type { Mark } from '../log.ts';
 import { ARCHIVE, Archived, type KafkaSegment } from './archive/archived.ts';

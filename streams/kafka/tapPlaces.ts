@@ -63,7 +63,7 @@ export class TapPlaces {
 
   /**
    * The end of what has been written, decided or not: a process that was killed may have left a transaction
-   * open, and committed records of others lie behind it unseen until the broker gives it up.
+   * open, which hides other processes' committed records after it until the broker aborts it.
    */
   writtenEnd(partition: number): Promise<number> {
     return writtenEnd(this.#parts.link, this.#parts.topics.nameOf(this.#topic), partition);

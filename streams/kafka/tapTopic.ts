@@ -1,11 +1,11 @@
 /**
- * A tap on a topic of Kafka: committed records as they lie, in no group, committing nothing.
+ * A tap on a topic of Kafka: committed records as stored, in no group, committing nothing.
  *
- * It begins at a place in each partition, shows all that lies there up to the end, over all partitions in the
- * order of time, and a follower then waits for more on a connection of its own. A tap that ends there waits
- * for transactions that are open, so it misses nothing that was settled before it began (the last records,
- * asked for by number, are those that can be read at once). A page a partition is held, no more. After every
- * `BURST` records the event loop gets its turn, and the reader is asked whether it has room for more.
+ * It begins at a place in each partition, shows everything up to the end, over all partitions in the order of
+ * time, and a follower then waits for more on a connection of its own. A tap that ends there waits for open
+ * transactions, so it misses nothing that was settled before it began (the last records, requested by number,
+ * are those that can be read at once). It holds one page a partition, no more. After every `BURST` records
+ * the event loop gets its turn, and the reader is asked whether it has room for more.
  */
 import { Observable, type Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
@@ -222,7 +222,7 @@ class Tap<T> {
     if (records.some(({ atMs }) => atMs >= lateMs)) cursor.stop = page.next;
   }
 
-  /** The broker's index of times knows the marks of transactions too, which bear its own clock. */
+  /** The broker's index of times knows the marks of transactions too, which have its own clock. */
   #isOutside({ atMs }: Raw): boolean {
     const { from, to } = this.#options;
     return (from.kind === 'time' && atMs < from.atMs) || (to?.kind === 'time' && atMs >= to.atMs);

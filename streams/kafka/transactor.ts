@@ -55,7 +55,7 @@ export interface Transaction {
   readonly atMs: number;
 }
 
-/** Where the last record of a partition that was written lies. */
+/** The offset of the last record written to each partition. */
 export type Written = ReadonlyMap<string, number>;
 
 /** A group refused offsets: its member is of an older generation. Nothing was committed. */
@@ -87,7 +87,7 @@ const COMMIT = true;
 /** As the library names it, by which it finds the next number of a record. */
 const placeOf = ({ topic, partition }: Writes): string => `${topic}:${partition}`;
 
-/** An epoch of the producer, as its records bear it; `sequences` has the next number of each partition. */
+/** An epoch of the producer, as in its records; `sequences` has the next number of each partition. */
 interface Epoch {
   readonly transactionalId: string;
   readonly producerId: bigint;

@@ -25,8 +25,8 @@ export function firstDifference(
 }
 
 /**
- * The same for two records of a topic: what one of them, being older, does not tell is no difference, nor are
- * two names that a service made up.
+ * The same for two records of a topic. A field that the older version lacks is not a difference, nor are two
+ * names that a service made up.
  */
 export function recordDifference(
   topic: Topic<unknown>,

@@ -118,7 +118,7 @@ async function valueAt({ log }: Side, topic: Topic<unknown>, offset: number): Pr
   return stored!.value;
 }
 
-/** The record with what it refers to in the place of where that lies. */
+/** The record with the identities of what it refers to in place of positions. */
 function meant({ ids }: Side, topic: Topic<unknown>, value: unknown): unknown {
   return withReferences(topic, value, (to, position) => ids.get(to)?.[position.offset] ?? position);
 }

@@ -1,5 +1,5 @@
 /**
- * Where the records of a run lie, by their identity: an index of ids and offsets, built in one pass over its
+ * Where the records of a run are, by their identity: an index of ids and offsets, built in one pass over its
  * topics.
  */
 import type { Log, Standing } from '../log.ts';
@@ -10,7 +10,7 @@ import type { Topic } from '../topic.ts';
 export type Look = (topic: Topic<unknown>, value: unknown, offset: number) => void;
 
 export class Places {
-  /** Topic, then identity; two records of one identity are told apart by their order. */
+  /** Topic, then identity; two records of one identity are distinguished by their order. */
   readonly #topics = new Map<string, Map<string, number[]>>();
   /** Kinds of records that there are, by topic. */
   readonly #kinds = new Set<string>();
@@ -50,7 +50,7 @@ export class Places {
     return kind !== undefined && !this.#kinds.has(`${topic.name} ${kind}`);
   }
 
-  /** The place of a record, which is then no longer here; undefined when there is none (left). */
+  /** Takes out the place of a record; undefined if there is none (left). */
   take(topic: string, id: string): number | undefined {
     const places = this.#topics.get(topic);
     const offsets = places?.get(id);

@@ -21,7 +21,7 @@ export interface Difference extends FieldDifference {
   readonly topic: string;
   /** Identity of the record. */
   readonly id: string;
-  /** Where it lies in the recorded run; null where it has no such record. */
+  /** Its offset in the recorded run; null if there is no such record. */
   readonly offset: number | null;
 }
 
@@ -136,7 +136,7 @@ export class Retrace implements CommitOrder {
     return !this.#ended;
   }
 
-  /** Records of one commit lie one after the other. */
+  /** Records of one commit are consecutive. */
   #misplaced(
     { name, anyOrder }: Topic<unknown>,
     offset: number,

@@ -1,5 +1,5 @@
 /**
- * An Observable as an iterator: what it emits waits, within a bound, until it is asked for.
+ * An Observable as an iterator: what it emits waits, within a bound, until it is taken.
  *
  * An Observable cannot be paused. When `max` items wait and one more comes, it is an error (code
  * `SOURCE_FULL`), or the oldest or the newest of them is dropped and counted, as `overflow` says.

@@ -19,7 +19,7 @@ export interface QueueMeans {
   readonly counter: StageCounter;
   /** Decides when what is finished may be committed; without it, at once. */
   readonly commitOrder?: CommitOrder | undefined;
-  /** A commit has come to its end. */
+  /** A commit has ended. */
   changed(): void;
   failed(error: unknown): void;
 }
@@ -38,7 +38,7 @@ export class CommitQueue {
   readonly #means: QueueMeans;
   readonly #due: Finished[] = [];
   readonly #committing = new Set<Promise<void>>();
-  /** Set while what becomes due in this turn is still gathered. */
+  /** Set while commits that are due in this turn are still being gathered. */
   #gathering: Promise<void> | null = null;
 
   constructor(stage: string, means: QueueMeans) {

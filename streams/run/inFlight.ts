@@ -1,9 +1,9 @@
 /**
- * The records that a stage has in flight, and which of them nobody can settle any more.
+ * The records that a stage has in flight, and which of them can no longer be settled.
  *
- * A record that stays `free` (`family.ts`) lies in an RxJS operator between the primitives (`delay` holds it
+ * A record that stays `free` (`family.ts`) is in an RxJS operator between the primitives (`delay` holds it
  * for good reason) or was let go by one (`filter` on deliveries): from outside these look the same. What was
- * let go is garbage, though, so its root is held weakly and found to be gone; a collection is asked for when
+ * let go is garbage, though, so its root is held weakly and found to be gone; a collection is requested when
  * a record has been free for a while, ever more rarely. Nothing that can still be settled is ever taken for
  * lost, however long it takes.
  *
@@ -17,7 +17,7 @@ import { placeOf } from '../deliveries/settlement.ts';
 
 /** Records are looked at weakly once they are in flight for so long. */
 const YOUNG_MS = 500;
-/** A collection is asked for so long after a record was first seen free; then after twice as long, … */
+/** A collection is requested this long after a record was first seen free, then after twice as long, … */
 const COLLECT_MS = 1_000;
 const COLLECT_MS_MAX = 60_000;
 /** A record in flight, in the ring of all of them. It leaves the ring when it has ended. */
@@ -80,13 +80,13 @@ export class InFlight {
     return places;
   }
 
-  /** How long the oldest is in flight that does not wait in an open group; 0 when there is none. */
+  /** For how long the oldest one outside an open group has been in flight; 0 if there is none. */
   oldestMs(nowMs: number): number {
     const oldest = this.#first(({ state }) => state !== 'waiting');
     return oldest === null ? 0 : nowMs - oldest.sinceMs;
   }
 
-  /** To be called now and then: those that nobody can settle any more, by place and key. */
+  /** To be called now and then: those that can no longer be settled, by place and key. */
   lost(nowMs: number): readonly string[] {
     const lost: string[] = [];
     for (const entry of this.#all()) {
@@ -126,7 +126,7 @@ export class InFlight {
 
 let collect: (() => void) | null = null;
 
-/** Asks V8 for a full collection, so that what nobody holds any more is found to be gone. */
+/** Asks V8 for a full collection, so that what is unreachable is found to be gone. */
 function collectGarbage(): void {
   if (collect === null) {
     setFlagsFromString('--expose-gc');

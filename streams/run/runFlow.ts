@@ -3,7 +3,7 @@
  *
  * Quiescent = the sources are done, every stage has settled all of its topic, and nothing moves. Open groups
  * that can no longer be completed are flushed first, upstream before downstream; so is what an RxJS operator
- * between the primitives still holds (a `delay` comes to its end, a lost record is found). Stopped = the
+ * between the primitives still holds (a `delay` ends, a lost record is found). Stopped = the
  * signal aborted: reading ends at once, what is in flight may end within `graceMs`, what was finished is
  * committed, and the rest will be read again. Broken = a part failed: its error, with its name.
  *
@@ -150,7 +150,7 @@ class FlowRun {
         const unfinished = this.#stages.find(
           (stage) => (stage.waiting > 0 || stage.strays > 0) && stage.ordered === 0,
         );
-        // What lies in a loop's operator may yet come out and lead to more: only time can tell.
+        // What is in a loop's operator may yet come out and lead to more: only time can tell.
         if (this.#stages.some((stage) => stage.strays > 0 && this.#isLoop(stage))) await changed;
         else if (unfinished !== undefined) void unfinished.finish();
         else if (this.#stages.every((stage) => stage.ordered === 0)) return 'quiescent';

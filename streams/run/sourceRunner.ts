@@ -1,9 +1,9 @@
 /**
- * Runs one source: appends its items, each chunk together with how many there have been.
+ * Runs one source: appends its items, each chunk together with their count so far.
  *
- * The count is a mark in the log, so on resume the items that are there already are passed over. Of a source
- * that says where it is, the cursors behind a chunk are marks too, and it goes on behind them. At most
- * `CHUNK` items wait for a commit, and none is asked for while the topic's readers are `leadMax` behind.
+ * The count is a mark in the log, so on resume the items that are there already are skipped. If the source
+ * says where it is, the cursors after a chunk are marks too, and it continues after them. At most `CHUNK`
+ * items wait for a commit, and none is requested while the topic's readers are `leadMax` behind.
  */
 import { isObservable, type Observable } from 'rxjs';
 import { type Clock, orAborted } from '../../base/index.ts';
@@ -191,7 +191,7 @@ export const itemsOf: (
   dropped?: () => void,
 ) => AsyncIterableIterator<SourceItem<unknown>> = iterated;
 
-/** What an open resumable source gives, when it is asked for. */
+/** The items of an open resumable source, on demand. */
 export function pulled<T>(items: ResumableItems<T>): AsyncIterableIterator<ResumableItem<T>> {
   return iterated({ items, bufferMax: BUFFER_MAX, overflow: 'fail' });
 }

@@ -106,8 +106,8 @@ export class StageRunner {
   }
 
   /**
-   * Nothing moves but what the operator may hold for itself: no function works. What then is in flight and
-   * does not wait lies in an RxJS operator between the primitives, or is lost.
+   * Nothing moves, except what the operator itself may hold: no function works. What is in flight then and
+   * does not wait is in an RxJS operator between the primitives, or is lost.
    */
   get quiet(): boolean {
     return this.still || !(this.#moves || this.#inFlight.works);

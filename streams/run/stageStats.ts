@@ -19,8 +19,8 @@ export interface StageStats {
   readonly inflightMax: number;
   readonly waiting: number;
   /**
-   * How long the oldest record is in flight that does not wait in an open group: grows without end where a
-   * function or an operator never comes to its end. 0 when there is none.
+   * For how long the oldest record outside an open group has been in flight: grows forever if a function or
+   * an operator never ends. 0 if there is none.
    */
   readonly oldestMs: number;
   /**

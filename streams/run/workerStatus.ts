@@ -1,8 +1,8 @@
 /**
  * The status of a process of a run while it works: the statistics of its stages and sources, and its memory.
  *
- * It is posted to the log about once a second. It is no record, so a replay does not see it, and nothing
- * waits for it. A post under way is not overtaken: while a broker is gone, at most one waits.
+ * It is posted to the log about once a second. It is not a record, so a replay does not see it, and nothing
+ * waits for it. Posts do not overtake each other: while a broker is gone, at most one waits.
  */
 import type { Log } from '../log.ts';
 import type { FlowStats } from './runFlow.ts';

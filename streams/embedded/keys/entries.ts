@@ -2,10 +2,10 @@
  * The entries of an index by key: (hash of a name, record) pairs, sorted, in pages that are looked up without
  * reading the others.
  *
- * An entry is one float64 (little-endian, as all machines are that lmdb is built for here), hash × 2^21 + the
- * record's place in its run, so that numbers sort as pairs do and a run is an array of numbers. A page holds
- * the entries of one range of hashes, and a checksum that also covers which page it is: one that was changed,
- * or lies in another's place, is recognised. Two names may have one hash: who looks up compares the record's
+ * An entry is one float64 (little-endian, like every machine that lmdb is built for here), hash × 2^21 + the
+ * record's place in its run, so that numbers sort as pairs do and a run is an array of numbers. A page has
+ * the entries of one range of hashes, and a checksum that also covers which page it is: a page that was
+ * changed or misplaced is recognised. Two names may have one hash, so whoever looks up compares the record's
  * own.
  */
 import { crc32 } from '../../../base/index.ts';
@@ -24,7 +24,7 @@ export interface Run {
 /** Records that a run may span. */
 export const SPAN_MAX = 2 ** 21;
 
-/** A page has about so many entries; those of one hash are never parted. */
+/** About how many entries a page has; those of one hash stay together. */
 const PAGE_ENTRIES = 1024;
 const HEADER_BYTES = 4;
 const ENTRY_BYTES = 8;
@@ -59,14 +59,14 @@ export function hashIn(entry: number): number {
   return Math.floor(entry / SPAN_MAX);
 }
 
-/** In how many pages so many entries go: a power of two. */
+/** How many pages this many entries need: a power of two. */
 export function pageCount(entries: number): number {
   let pages = 1;
   while (pages * PAGE_ENTRIES < entries) pages *= 2;
   return pages;
 }
 
-/** In which of so many pages a hash is. */
+/** Which of the pages a hash is in. */
 export function pageOf(hash: number, pages: number): number {
   return Math.floor((hash * pages) / 2 ** 32);
 }

@@ -28,7 +28,7 @@ export async function indexLog(
   topics: readonly Topic<unknown>[],
   options: IndexOptions = {},
 ): Promise<number> {
-  await new Store(folder, 'read').close(); // fails where there is no log
+  await new Store(folder, 'read').close(); // fails if there is no log
   const store = new Store(folder, 'write');
   try {
     const unlock = takeWriterLock(folder, store);

@@ -35,8 +35,7 @@ export class KeyReader {
   }
 
   /**
-   * The first record from `offset` on that may be one of those asked for; `end` where there is none before
-   * it.
+   * The first record from `offset` on that may be one of those wanted; `end` if there is none before it.
    */
   candidate(offset: number, end: number): number {
     let at = offset;
@@ -52,7 +51,7 @@ export class KeyReader {
     return end;
   }
 
-  /** The stretch in which the record lies. */
+  /** The stretch that the record is in. */
   #enter(offset: number, end: number): void {
     this.#next = 0;
     const known = this.#known(offset);

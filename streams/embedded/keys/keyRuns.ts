@@ -2,8 +2,8 @@
  * The index by key of a topic, on disk: runs of entries (`entries.ts`), each of the records from one offset
  * to another.
  *
- * What is nowhere in a run (the last records of a topic, those of an older millrace, a run whose page was
- * changed) is no error: it has to be read. So an index can lack something, and cannot say something wrong.
+ * A record outside every run (the last records of a topic, those of an older millrace, a run whose page was
+ * changed) is not an error: it has to be read. So an index can be incomplete but never wrong.
  */
 import { hasCode } from '../../../base/index.ts';
 import type { Store, Writes } from '../store.ts';
@@ -47,8 +47,7 @@ export function entriesOf(store: Store, topic: string, run: Run): readonly Float
 }
 
 /**
- * Offsets, in order, of the records of a run that may have one of these names; null where that cannot be
- * told.
+ * Offsets, in order, of the records of a run that may have one of these names; null if the run cannot say.
  */
 export function hitsIn(
   store: Store,

@@ -11,7 +11,7 @@ import type { Store, Writes } from '../store.ts';
 import { entryOf, type Run } from './entries.ts';
 import { entriesOf, removeRun, runsOf, writeRun } from './keyRuns.ts';
 
-/** A run as it is appended has so many records, or a little over so many entries. */
+/** How large a run is when it is appended; it may have a few more entries. */
 export const RUN = { records: 256, entries: 2048 };
 const MERGED = 16;
 const LEVEL_MAX = 2;

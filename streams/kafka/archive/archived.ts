@@ -16,7 +16,7 @@ export interface KafkaSegment extends Required<Segment> {
   readonly records: number;
   /** Of keys and values, as the log counts them. */
   readonly bytes: number;
-  /** Times of its records lie between. */
+  /** Its records' times are between these. */
   readonly oldestMs: number;
   readonly newestMs: number;
 }

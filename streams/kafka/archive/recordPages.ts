@@ -1,10 +1,10 @@
 /**
- * Pages of a run's records, wherever they lie: those that the run has archived come from its segments, the
+ * Pages of a run's records, wherever they are: those that the run has archived come from its segments, the
  * others from the broker.
  *
- * What is asked of the broker and no longer there is looked for in the archive once more, when every
- * transaction is decided that may tell of it: another process may have archived it meanwhile. So only what
- * somebody else has deleted is missing.
+ * What the broker no longer has is looked for in the archive once more, after every transaction that may
+ * mention it is decided: another process may have archived it meanwhile. So only what someone else has
+ * deleted is missing.
  */
 import { hasCode } from '../../../base/index.ts';
 import { HELD_MAX, readSegment, segmentAt } from '../../archive/segments.ts';

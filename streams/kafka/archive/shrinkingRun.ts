@@ -2,9 +2,9 @@
  * A run on Kafka as retention sees it: a segment is written, then an entry of the state topic says so in a
  * transaction, then the broker deletes its records.
  *
- * Killed before the entry, the segment is written again; killed after it, its records lie in both places, are
- * read from the archive and deleted when retention next begins. No transaction covers file, entry and
- * deletion, and none has to.
+ * If the process is killed before the entry, the segment is written again; if after it, its records are in
+ * both places, are read from the archive and are deleted when retention next begins. No transaction covers
+ * file, entry and deletion, and none has to.
  */
 import { deleteRecordsV2 } from '@platformatic/kafka';
 import { MillraceError } from '../../../base/index.ts';
@@ -35,7 +35,7 @@ export interface ShrinkingParts {
   readonly committer: Committer;
 }
 
-/** Where a segment lies that may go, and what is in it. */
+/** Where the next segment to be archived is, and what is in it. */
 interface Next
   extends Candidate,
     Pick<KafkaSegment, 'from' | 'to' | 'records' | 'bytes' | 'oldestMs'> {
