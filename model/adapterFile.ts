@@ -2,8 +2,8 @@
  * A low-rank adapter as a run publishes it: one safetensors file that names the policy it goes on.
  *
  * A few megabytes a version instead of the whole policy, whose digest is in the file: what an adapter goes on
- * is part of what it is. The factors lie under the names of PEFT; the metadata holds what PEFT keeps beside
- * them (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
+ * is part of what it is. The factors have PEFT's names; the metadata has what PEFT stores with them
+ * (hf/adapterFiles.ts reads and writes PEFT's own folders, for use elsewhere).
  */
 import { createHash } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -49,8 +49,7 @@ function describedIn(path: string, text: string): Described {
 const PREFIX = 'base_model.model.';
 
 /**
- * An adapter as it lies in such a file. `baseDigest` is the digest of the policy at `base`; left out = not
- * known.
+ * An adapter as such a file has it. `baseDigest` is the digest of the policy at `base`; left out = unknown.
  */
 export interface PublishedAdapter extends LoraAdapter {
   readonly baseDigest?: string | undefined;
@@ -130,8 +129,8 @@ export class PublishedWeights {
   readonly #warn: (message: string) => void;
 
   /**
-   * `digestOf` gives the SHA-256 of a file, in another thread where there is one (digestWorker.ts); `warn` is
-   * told of files that can be used and not be checked.
+   * `digestOf` gives the SHA-256 of a file, in another thread if there is one (digestWorker.ts); `warn` is
+   * called for files that can be used but not checked.
    */
   constructor(
     digestOf: (path: string) => Promise<string> = async (path) => fileDigest(path),
@@ -149,7 +148,7 @@ export class PublishedWeights {
     if (this.#base?.path !== base || this.#base.digest !== baseDigest) {
       if (baseDigest === '') {
         this.#warn(
-          `${path} is an adapter without a digest of its policy ${base}, so nobody can tell whether the policy has changed since. ` +
+          `${path} is an adapter without a digest of its policy ${base}, so it is unknown whether the policy has changed since. ` +
             'Save the adapter again to add one',
         );
       }
@@ -160,8 +159,8 @@ export class PublishedWeights {
   }
 
   /**
-   * The same to be used once and closed: a file of our own is mapped where it lies, not read, and its digest
-   * is being computed meanwhile. Do not use what is computed with the weights before `checked`.
+   * The same to be used once and closed: our own kind of file is mapped in place, not read, and its digest is
+   * computed meanwhile. Do not use what is computed with the weights before `checked`.
    */
   async open(path: string, sha256: string): Promise<OpenWeights> {
     const file = await openMapped(path);
@@ -178,7 +177,7 @@ export class PublishedWeights {
       if (found !== sha256) throw digestError(path, sha256, found);
     };
     const checked = check();
-    // nobody awaits it when the weights are given up for another reason
+    // no one awaits it when the weights are given up for another reason
     checked.catch(() => undefined);
     return checked;
   }
@@ -210,7 +209,7 @@ async function openMapped(path: string): Promise<Omit<OpenWeights, 'checked'> | 
   const { size } = await stat(path);
   const bytes = [...policy.tensors.values()].reduce((sum, tensor) => sum + tensor.bytes, 0);
   const offsets = new Map<string, number>();
-  // tensors lie one after the other up to the file's last byte (hf/tensorFile.ts)
+  // tensors are contiguous up to the file's last byte (hf/tensorFile.ts)
   let at = size - bytes;
   for (const [name, tensor] of policy.tensors) {
     offsets.set(name, at);

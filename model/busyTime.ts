@@ -16,7 +16,7 @@ export class BusyTime {
     return this.#beforeMs + (this.pending > 0 ? this.#clock.now() - this.#sinceMs : 0);
   }
 
-  /** What the request comes to; it is pending until then. */
+  /** The request's result; the request is pending until then. */
   async during<T>(request: () => Promise<T>): Promise<T> {
     if (this.pending === 0) this.#sinceMs = this.#clock.now();
     this.pending += 1;

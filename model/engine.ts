@@ -1,8 +1,8 @@
 /**
  * The two interfaces that the policy is used through: an engine that generates and one that trains.
  *
- * The embedded engine (onnxruntime in worker threads) keeps them, and remote servers will. Token ids go in
- * and come out; nobody above this line tokenises for the engine.
+ * The embedded engine (onnxruntime in worker threads) implements them, and so do the remote ones. Token ids
+ * go in and come out; nothing above this line tokenises for the engine.
  */
 import type { DrawKey } from '../base/index.ts';
 import type { AgreementRule } from './agreement.ts';
@@ -68,9 +68,8 @@ export interface Generation {
 }
 
 /**
- * Where a version lies, in words that only the kind of engine that wrote them reads: the path of a file or of
- * a Hugging Face folder, a path inside a training service. Nobody else looks behind the uri
- * (model/checkpoints).
+ * Where a version is, in words that only the kind of engine that wrote them reads: the path of a file or of a
+ * Hugging Face folder, a path inside a training service. Nothing else interprets the uri (model/checkpoints).
  */
 export interface Checkpoint {
   readonly version: number;
@@ -79,7 +78,7 @@ export interface Checkpoint {
    * is given it.
    */
   readonly uri: string;
-  /** What lies there is refused when its digest is another; null = its kind has none, or nobody checks it. */
+  /** What is there is refused if its digest differs; null = its kind has none, or it is not checked. */
   readonly digest: string | null;
 }
 
@@ -137,7 +136,7 @@ export interface TrainSequence {
 }
 
 /**
- * What a step minimises, as plain data, so that any trainer can be told: the name of a loss
+ * What a step minimises, as plain data that any trainer understands: the name of a loss
  * (model/losses/losses.ts has this package's) and its settings, of which those left out are its defaults.
  */
 export interface Loss {
@@ -175,7 +174,7 @@ export interface StepReport {
   readonly loopGapMs?: number;
 }
 
-/** One version of a trainer, in two parts that may lie in different places. */
+/** One version of a trainer, in two parts that may be in different places. */
 export interface TrainerCheckpoint {
   /** What engines generate with. */
   readonly weights: Checkpoint;
@@ -223,8 +222,8 @@ export interface TrainerEngine extends Scorer {
   save(target: SaveTarget): Promise<SavedCheckpoint>;
   /**
    * Go back to a saved version: to `train` on from it, or to `score` with it, for which its state is not read
-   * (a step would begin with an optimiser state of zero). Fails, and keeps what it has, when what lies there
-   * is not what was saved: with code `DIGEST`, or `CHECKPOINT` where it cannot be read at all.
+   * (a step would begin with an optimiser state of zero). Fails, and keeps what it has, if what is there is
+   * not what was saved: with code `DIGEST`, or `CHECKPOINT` if it cannot be read at all.
    */
   restore(saved: TrainerCheckpoint, use: 'train' | 'score'): Promise<void>;
   close(): Promise<void>;
@@ -251,6 +250,6 @@ export interface Tokenizer {
    * those of `decode([token])`, which are wrong where a character is cut over tokens.
    */
   bytes?(token: number): Uint8Array;
-  /** The id of a token that stands for exactly this text (a tag, say); throws when there is none. */
+  /** The id of a token that stands for exactly this text (a tag, say); throws if there is none. */
   id(token: string): number;
 }

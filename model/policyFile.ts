@@ -14,7 +14,7 @@ export interface Policy {
 
 /**
  * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices
- * of one input lie side by side, where generation uses them as one (lowering/weightPlan.ts).
+ * of one input are contiguous, so that generation can use them as one (lowering/weightPlan.ts).
  */
 export async function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
   const ordered = [...tensors].sort(

@@ -15,7 +15,7 @@ export interface Sampling {
   readonly temperature: number;
   /** Draw from the fewest most probable tokens that have at least this share; 1 (unless given) = from all. */
   readonly topP?: number;
-  /** Draw from so many of the most probable tokens; 0 (unless given) = from all. */
+  /** Draw from only this many of the most probable tokens; 0 (unless given) = from all. */
   readonly topK?: number;
   /** Draw from tokens with at least this part of the highest probability; 0 (unless given) = from all. */
   readonly minP?: number;

@@ -1,10 +1,10 @@
 /**
- * A trainer that remembers what it says of fixed sequences under each version, so that engines elsewhere can
- * be compared with it (remote/canary.ts) although it has gone on meanwhile.
+ * A trainer that remembers its scores of fixed sequences under each version, so that engines elsewhere can be
+ * compared with it (remote/canary.ts) although it has moved on.
  *
- * The sequences are scored when a version is saved or restored, behind the calls that are under way: the
- * trainer answers in order, so the numbers are those of that version. Nothing is scored before somebody asks
- * to (`follow`).
+ * The sequences are scored when a version is saved or restored, after the calls that are under way: the
+ * trainer answers in order, so the numbers are those of that version. Nothing is scored before someone asks
+ * for it (`follow`).
  */
 import type {
   Checkpoint,

@@ -12,7 +12,7 @@ import { readFile } from 'node:fs/promises';
 import { literal } from '../base/text/index.ts';
 import type { Tokenizer } from './engine.ts';
 
-/** The vocabulary as it lies in `tokenizer.json`. Ids: end, joiner, 256 bytes, tags, symbols, words. */
+/** The vocabulary as in `tokenizer.json`. Ids: end, joiner, 256 bytes, tags, symbols, words. */
 export interface WordVocabulary {
   readonly kind: 'words';
   /** Stand for themselves and are never split; longest match first. The first one ends a text. */

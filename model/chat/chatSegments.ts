@@ -89,7 +89,7 @@ function segmented(
   for (const [i, { start, end }] of cuts.entries()) {
     segments.push({ author: 'policy', tokens: within(start, end) });
     const next = cuts[i + 1]?.start ?? length;
-    // What stands behind the last turn is nobody's, unless a result does.
+    // What follows the last turn belongs to no turn, unless it is a result.
     const tokens = within(end, next);
     const isLast = i === cuts.length - 1;
     const answered = runsBehind(runs, end).some(({ origin }) => origin !== null);

@@ -46,7 +46,7 @@ export function growChat(
   return tokenizer.encodeParts(partsOf(after(runs, turnEnded ? end.after : end.before)));
 }
 
-/** Where the token that ends a message's turn stands in a rendering. */
+/** Index in a rendering of the token that ends a message's turn. */
 function endOfTurn(
   tokenizer: ChatTokenizer,
   runs: readonly Run[],

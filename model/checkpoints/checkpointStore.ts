@@ -1,10 +1,10 @@
 /**
  * What can be done with the checkpoints of a run without an engine: where new ones go, whether one is there
- * and whole, and what becomes of it when it is forgotten or forked. Each kind of checkpoint has its own
+ * and whole, and what happens to it when it is forgotten or forked. Each kind of checkpoint has its own store
  * (local.ts: files and folders).
  *
- * A manifest carries a checkpoint as it is *recorded*: what lies in the run's folder is named relative to it,
- * so that the folder can be moved. Engines and trainers are given it *resolved*.
+ * A manifest has a checkpoint as it is *recorded*: what is in the run's folder is named relative to it, so
+ * that the folder can be moved. Engines and trainers get it *resolved*.
  */
 import type { Checkpoint, SavedCheckpoint, SaveTarget } from '../engine.ts';
 
@@ -36,7 +36,7 @@ export interface CheckpointStore {
   /** Deletes it if the run owns it; nothing happens where it is gone already. */
   remove(checkpoint: Checkpoint): Promise<void>;
   /**
-   * Gives the run in another folder, whose record says the same, its own; what lies elsewhere serves both.
+   * Gives a copy to the run in another folder, whose record is the same; what is elsewhere serves both.
    */
   share(checkpoint: Checkpoint, run: string): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * Checkpoints on disk: a policy file (model/policyFile.ts, model/adapterFile.ts), an optimiser file
- * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run lie in its folder `weights/`,
+ * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run are in its folder `weights/`,
  * named by version.
  */
 import { constants, copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import type { Checkpoint, SaveTarget } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';
 import { digestAt, sizeAt } from './digest.ts';
 
-/** Where they lie in a run's folder. */
+/** Where they are in a run's folder. */
 export const LOCAL_FOLDER = 'weights';
 
 /** Absolute paths of what the embedded trainer writes for a version. */

@@ -18,7 +18,7 @@ export interface AdvantageEstimator {
   /** Whiten over the policy tokens of the batch. */
   readonly whiten: boolean;
   /**
-   * Of the reward's part `action`, an advantage for the tokens of actions alone; left out = there is none.
+   * Of the reward's part `action`, an advantage for the tokens of actions alone; left out = none.
    */
   readonly actions?: GroupAdvantage;
 }

@@ -1,6 +1,6 @@
 /**
  * Importance weights for data that an older policy made: the clipped ratio is taken against the proximal
- * policy (the weights that the step starts from), and what lies between it and the behaviour policy becomes a
+ * policy (the weights that the step starts from), and the ratio between it and the behaviour policy becomes a
  * factor.
  *
  *     L = w · clipped(π / π_prox, A)    w = π_prox / π_behave, a constant
@@ -34,10 +34,10 @@ export function lagWeight(
 }
 
 /**
- * The sequence as it is trained on: old log-probs are the proximal ones, `importance` holds the weights (0
- * where the mask is). `proximalLogProbs` has one number a token, at its own place, as `EmbeddedTrainer.score`
- * gives them before the step; one score serves all the mini-batches of a batch. Throws when the lengths
- * differ or the cap is below 1, which would take away from data that does not lag.
+ * The sequence as it is trained on: old log-probs are the proximal ones, `importance` has the weights (0
+ * where the mask is 0). `proximalLogProbs` has one number a token, at its own place, as
+ * `EmbeddedTrainer.score` gives them before the step; one score serves all the mini-batches of a batch.
+ * Throws if the lengths differ or the cap is below 1, which would discount data that does not lag.
  */
 export function lagCorrected(
   sequence: TrainSequence,

@@ -1,8 +1,9 @@
 /**
- * What an encoder of texts is to those who use it: a vector for each text, near to those of texts that mean
- * the same.
+ * An encoder of texts as its users see it: a vector for each text, close to those of texts that mean the
+ * same.
  *
- * Holds true: a text's vector does not depend on the texts beside it, beyond the rounding of 32-bit sums.
+ * Guarantees: a text's vector does not depend on the other texts in its batch, beyond the rounding of 32-bit
+ * sums.
  */
 
 /** How the vectors of a text's tokens become one. */
@@ -38,7 +39,7 @@ export interface TextEncoder {
   readonly dimensions: number;
   /** In force: those of the folder, and those that were given. */
   readonly settings: EncoderSettings;
-  /** SHA-256 over weights and tokenizer, in hexadecimal: which encoder this is, wherever its folder lies. */
+  /** SHA-256 over weights and tokenizer, in hexadecimal: which encoder this is, wherever its folder is. */
   readonly digest: string;
   /** [texts, dimensions], row by row. Rejects with the signal's reason when it aborts. */
   encode(texts: readonly string[], as: EncodedAs, signal: AbortSignal): Promise<Float32Array>;

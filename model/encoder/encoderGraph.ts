@@ -7,7 +7,7 @@ import { type EncoderConfig, encoderShapes } from './encoderConfig.ts';
 /** What the graph calls the block of its weights. */
 export const BLOCK = 'block';
 
-/** Where each parameter lies in the block, in numbers from its beginning. */
+/** Where each parameter is in the block, in numbers from its beginning. */
 export function blockOf(config: EncoderConfig): {
   places: ReadonlyMap<string, number>;
   length: number;

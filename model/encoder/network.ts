@@ -1,6 +1,6 @@
 /**
- * The network of an encoder's folder, in a session: from its safetensors by a graph of ours, or where its
- * kind is another or there are none, from `onnx/model.onnx`.
+ * The network of an encoder's folder, in a session: from its safetensors by our own graph, or, if its kind is
+ * another or there are none, from `onnx/model.onnx`.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -111,8 +111,7 @@ async function readBlock(file: TensorFile, config: EncoderConfig): Promise<Uint8
 }
 
 /**
- * Names as they stand in the file: heads for other tasks put the network's name before them, TensorFlow had
- * other norms.
+ * Names as in the file: heads for other tasks prefix the network's name, TensorFlow named norms differently.
  */
 function namesIn(file: TensorFile): (name: string) => string {
   const first = [...file.tensors.keys()].find((name) => name.endsWith('word_embeddings.weight'));

@@ -15,7 +15,7 @@ export interface TextTokens {
 /** Of a text that much longer than its tokens may be, the rest is not looked at. */
 const CHARACTERS_PER_TOKEN = 100;
 
-/** Rejects with `TOKENIZER`, or with `CHECKPOINT` where there is none. */
+/** Rejects with `TOKENIZER`, or with `CHECKPOINT` if there is none. */
 export async function openTextTokens(folder: string): Promise<TextTokens> {
   const path = join(folder, 'tokenizer.json');
   const json = await readJson(path);

@@ -1,9 +1,9 @@
 /**
  * A GGUF file (versions 2 and 3), as llama.cpp writes them: its metadata, and its tensors read one at a time.
  *
- * The file may be anything: every count and length is bounded and must lie in the file before anything is
- * made for it, no name may stand twice, and no two tensors may share a byte. A tensor of a type that we do
- * not decode is refused by its name and type.
+ * The file may be anything: every count and length is bounded and must fit in the file before anything is
+ * allocated for it, no name may occur twice, and no two tensors may share a byte. A tensor of a type that we
+ * do not decode is refused by its name and type.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { outsideText } from '../../base/index.ts';
@@ -16,7 +16,7 @@ export type Scalar = number | boolean | string;
 export type Value = Scalar | readonly Scalar[];
 export type Metadata = ReadonlyMap<string, Value>;
 
-/** A tensor that lies in the file. */
+/** A tensor in the file. */
 export interface GgufTensor {
   readonly name: string;
   /** Outermost first, as everywhere here; the file has it the other way round. */

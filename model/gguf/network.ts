@@ -1,5 +1,6 @@
 /**
- * The decoder that a GGUF file describes: llama.cpp's keys and tensor names in place of those of `config.json`.
+ * The decoder that a GGUF file describes: llama.cpp's keys and tensor names in place of those of
+ * `config.json`.
  *
  * Llama (SmolLM2 and Mistral too), Qwen2 and Qwen3. What would be computed otherwise than we compute is
  * refused with `MODEL_CONFIG`, never ignored: a sliding window, rotation over part of a head, experts.
@@ -95,7 +96,7 @@ function linearScaling(path: string, metadata: Metadata, family: string) {
 /** A parameter of the decoder that a tensor of the file is. */
 export interface Parameter {
   readonly name: string;
-  /** Rows of these many heads lie as llama.cpp rotates them (`ungrouped`). */
+  /** Rows of this many heads are ordered as llama.cpp rotates them (`ungrouped`). */
   readonly heads?: number;
 }
 

@@ -58,7 +58,7 @@ export function bpe(vocab: Record<string, number>, merges: readonly (readonly st
   };
 }
 
-/** Null where they are no texts. Throws `TOKENIZER` when one is not of two tokens. */
+/** Null if they are not texts. Throws `TOKENIZER` when one is not of two tokens. */
 export function mergesIn(path: string, metadata: Metadata): readonly (readonly string[])[] | null {
   const merges = metadata.get('tokenizer.ggml.merges');
   return isTexts(merges) ? merges.map((merge) => pairOf(path, merge)) : null;
@@ -66,7 +66,7 @@ export function mergesIn(path: string, metadata: Metadata): readonly (readonly s
 
 function pairOf(path: string, merge: string): readonly string[] {
   const space = merge.indexOf(' ', 1);
-  if (space < 0) throw refuse(path, `'${outsideText(merge, 40)}' is no merge of two tokens`);
+  if (space < 0) throw refuse(path, `'${outsideText(merge, 40)}' is not a merge of two tokens`);
   return [merge.slice(0, space), merge.slice(space + 1)];
 }
 

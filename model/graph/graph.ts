@@ -54,7 +54,7 @@ const IDENTITY = { op: 'Identity', domain: '', attributes: {} } as const;
 export class Graph {
   /** Element type of the real numbers in this graph. */
   readonly float: Float;
-  /** Threads that its products must come out the same on, one to so many; null = no matter. */
+  /** Its products must be the same on any number of threads up to this; null = they need not be. */
   readonly threads: number | null;
   #derivations: Derivation[] = [];
   readonly #inputs: Value[] = [];

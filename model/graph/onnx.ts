@@ -2,7 +2,7 @@
  * A graph as data, and its bytes as an ONNX model file.
  *
  * Only what our graphs use of ONNX: typed inputs and outputs with symbolic dimensions, nodes with numeric or
- * text attributes, and initialisers that lie in the file or in external data given at session creation.
+ * text attributes, and initialisers in the file or in external data given at session creation.
  */
 import { bytes, float, integer, message, text } from './wire.ts';
 

@@ -23,7 +23,7 @@ export function sumsVary(columns: number, inner: number, threads: number): boole
   return shares(columns, threads).some((share) => stretch(share, inner) > STRETCH);
 }
 
-/** From so many rows on each thread has all the columns. */
+/** From this many rows on, each thread has all the columns. */
 export function sharedByRows(columns: number): number {
   return Math.max(columns, NARROW);
 }

@@ -17,7 +17,7 @@ interface Chunk {
   readonly size: number;
 }
 
-/** What a chunk leaves, each [M, 1]; `picked` is the target's logit where it lies in the chunk, else 0. */
+/** What a chunk leaves, each [M, 1]; `picked` is the target's logit if it is in the chunk, else 0. */
 interface Trace {
   readonly maximum: Value;
   readonly total: Value;
@@ -128,7 +128,7 @@ function trace(x: Value, weight: Value, column: Value, chunk: Chunk): Trace {
   };
 }
 
-/** Where in the chunk a target lies (0 when it does not), and 1 or 0 whether it does: [M, 1] each. */
+/** Where in the chunk a target is (0 if outside), and 1 if it is inside, else 0: [M, 1] each. */
 function local(column: Value, { start, size }: Chunk): { places: Value; within: Value } {
   const { graph, shape } = column;
   const whole = (value: number) =>

@@ -44,8 +44,8 @@ const pattern = z
   .nullish();
 
 function isRegExp(text: string): boolean {
-  // a longer one is no module's name, and one that nests deep enough would end the process where it is
-  // compiled
+  // a longer one is not a module's name, and one that nests deep enough would crash the process that compiles
+  // it
   if (text.length > PATTERN_CHARACTERS_MAX) return false;
   try {
     new RegExp(text);

@@ -29,7 +29,7 @@ const SPACE = '\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u2
 const SPACE_BEFORE = new RegExp(`[${SPACE}]+$`, 'u');
 const SPACE_AFTER = new RegExp(`^[${SPACE}]+`, 'u');
 
-/** Cuts a text into added tokens and what lies between them. */
+/** Cuts a text into added tokens and the text between them. */
 export function addedTokenFinder(
   tokens: readonly AddedToken[],
 ): (text: string) => readonly Piece[] {

@@ -12,7 +12,7 @@ export interface ChatPrompt {
   readonly prompt: (question: string) => Int32Array;
 }
 
-/** From a folder with `tokenizer.json` and a template. Fails with code `CHAT_TEMPLATE` when there is none. */
+/** From a folder with `tokenizer.json` and a template. Fails with code `CHAT_TEMPLATE` if there is none. */
 export async function loadChatPrompt(folder: string, system: string): Promise<ChatPrompt> {
   const tokenizer = await loadChatTokenizer(folder);
   const before: ChatMessage[] = system === '' ? [] : [{ role: 'system', content: system }];

@@ -1,6 +1,6 @@
 /**
- * The tokenizer of a policy's folder with its chat template, whichever kind it is: a word vocabulary of ours
- * takes its template from `chat_template.jinja` beside it.
+ * The tokenizer of a policy's folder with its chat template, whichever kind it is: our word vocabulary takes
+ * its template from `chat_template.jinja` next to it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { chatTemplate } from '../chat/chatTemplate.ts';
 import { guardedParts } from '../chat/guardedParts.ts';
 import { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
 
-/** Fails with code `CHAT_TEMPLATE` when there is no template, and as `loadTokenizer` does. */
+/** Fails with code `CHAT_TEMPLATE` if there is no template, and as `loadTokenizer` does. */
 export async function loadChatTokenizer(folder: string): Promise<LoadedTokenizer> {
   const tokenizer = await loadTokenizer(folder);
   if (tokenizer.chat) return tokenizer;

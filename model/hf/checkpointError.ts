@@ -19,7 +19,7 @@ export function checkpointError(
   });
 }
 
-/** `[2, 3]`, or `nothing` where there is no shape. */
+/** `[2, 3]`, or `nothing` if there is no shape. */
 export function shapeText(shape: readonly number[] | undefined): string {
   return shape === undefined ? 'nothing' : `[${shape.join(', ')}]`;
 }

@@ -213,7 +213,7 @@ function writeRope(scaling: RopeScaling): Record<string, unknown> {
  * The fields of `config.json` for this decoder. `before` is the `config.json` that the weights once came
  * with: what says nothing about the network (token ids, dropout, …) is kept from it. The family is the one
  * that the configuration names, or the first whose files can say what it computes (a Qwen2 without biases is
- * a Llama). Throws `MODEL_CONFIG` when there is none.
+ * a Llama). Throws `MODEL_CONFIG` if there is none.
  */
 export function writeDecoderConfig(
   config: DecoderConfig,

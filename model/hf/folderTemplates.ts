@@ -1,7 +1,7 @@
 /**
- * The chat templates that lie in a folder: one, or several by their names, of which a conversation with tools
- * takes `tool_use` where there is such a one, and every other `default`, as transformers chooses. Where one
- * of the two is there alone, it serves for both.
+ * The chat templates in a folder: one, or several by name, of which a conversation with tools takes
+ * `tool_use` if there is one, and every other `default`, as transformers chooses. If only one of the two is
+ * there, it serves for both.
  *
  * They are in `chat_template.jinja` (the default) and `additional_chat_templates/NAME.jinja`, else in
  * `chat_template.json`, else in `tokenizer_config.json`, as a text or as a list of names and texts.
@@ -74,7 +74,7 @@ async function ownFiles(folder: string): Promise<Sources> {
   return new Map(found.flat());
 }
 
-/** Null where there is none: one that cannot be read must not let another take its place. */
+/** Null if there is none. One that cannot be read fails, so that no other takes its place. */
 async function ifThere<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;

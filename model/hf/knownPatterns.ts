@@ -1,6 +1,6 @@
 /**
- * Regular expressions of well-known tokenizers, which take a time that grows with the text and no faster. Any
- * other that stands in a `tokenizer.json` may take for ever on a short text, and runs under a deadline.
+ * Regular expressions of well-known tokenizers, which take time that grows with the text and no faster. Any
+ * other in a `tokenizer.json` may take for ever on a short text, and runs under a deadline.
  */
 
 /** GPT-2's pattern, for the white space that Rust's regular expressions have. */
@@ -46,7 +46,7 @@ export type Trust =
 const PATTERN_CHARACTERS_MAX = 5_000;
 const PARTS_MAX = 1_000;
 
-/** Looks at all parts of `json`, however deep they lie. */
+/** Looks at all parts of `json`, however deep they are. */
 export function trustIn(json: unknown): Trust {
   const left: unknown[] = [json];
   let parts = 0;

@@ -1,7 +1,7 @@
 /**
- * A policy from wherever it lies: our one file (policyFile.ts) or a Hugging Face folder.
+ * A policy from wherever it is: our single file (policyFile.ts) or a Hugging Face folder.
  *
- * `openPolicy` reads headers and checks names and shapes; tensors are read when asked for. `loadPolicy` reads
+ * `openPolicy` reads headers and checks names and shapes; tensors are read on demand. `loadPolicy` reads
  * them all, in one pass over each file that also gives the digest.
  */
 import { createHash } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * The tokenizer that lies in a folder: a word vocabulary of ours (wordTokenizer.ts) or that of a Hugging Face
- * checkpoint, with its chat template.
+ * The tokenizer in a folder: our own word vocabulary (wordTokenizer.ts) or that of a Hugging Face checkpoint,
+ * with its chat template.
  *
  * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special
  * tokens; where the template is: folderTemplates.ts.
@@ -38,8 +38,8 @@ export interface LoadedTokenizer extends Tokenizer {
   /** The same text in stretches, each with the message that it was taken from. Throws `CHAT_TEMPLATE`. */
   chatRuns: ChatTemplate['runs'];
   /**
-   * Messages as tokens. What stands in messages of the roles `user` and `tool` is text from outside and gives
-   * no tags; all else as `encode(applyChatTemplate(…))`.
+   * Messages as tokens. The content of `user` and `tool` messages is untrusted and yields no tags; all else
+   * is encoded as by `encode(applyChatTemplate(…))`.
    */
   encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
   /**

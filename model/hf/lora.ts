@@ -111,8 +111,8 @@ function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
 }
 
 /**
- * Throws `CHECKPOINT` when a module of the adapter is none of the decoder's, or is of another size, or when
- * it has none: nothing would be trained or merged.
+ * Throws `CHECKPOINT` if a module of the adapter is not in the decoder or has another size, or if it has
+ * none: nothing would be trained or merged.
  */
 export function checkAdapter(adapter: LoraAdapter, config: DecoderConfig, folder: string): void {
   if (adapter.modules.size === 0) {

@@ -1,6 +1,6 @@
 /**
- * That what lies in a model's folder are files: reading a named pipe waits for ever, and a device has no end.
- * Asked before anything is read from there.
+ * Checks that what is in a model's folder are ordinary files, before anything is read: reading a named pipe
+ * waits for ever, and a device has no end.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,8 +10,8 @@ import { checkpointError } from './checkpointError.ts';
 const BELOW = 2;
 
 /**
- * Of a file, or of a folder and what lies in it; what is not there is left to whoever reads it. Rejects with
- * code `CHECKPOINT`.
+ * Checks a file, or a folder and its contents; a missing one is left to whoever reads it. Rejects with code
+ * `CHECKPOINT`.
  */
 export async function mustBeOrdinary(path: string, below = BELOW): Promise<void> {
   const entry = await stat(path).catch(() => null);

@@ -18,7 +18,7 @@ import { nameTwice } from './twice.ts';
 const HEADER_BYTES_MAX = 100_000_000;
 const CHUNK_BYTES = 4 << 20;
 
-/** A tensor that lies in a file. */
+/** A tensor in a file. */
 export interface TensorInfo {
   readonly shape: readonly number[];
   readonly dtype: Dtype;
@@ -30,13 +30,13 @@ export interface TensorFile {
   readonly path: string;
   /** In the order of their data. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** The header's `__metadata__`; empty when there is none. */
+  /** The header's `__metadata__`; empty if there is none. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Read one tensor, widened to float32. Rejects when there is none of this name or the file has changed. */
+  /** Read one tensor, widened to float32. Rejects if there is none of this name or the file has changed. */
   read(name: string): Promise<Tensor>;
   /**
    * Read all, in the order of their data, and pass the file's bytes through `hash` on the way: one pass over
-   * the file whether its digest is asked for or not.
+   * the file with or without its digest.
    */
   readAll(hash?: Hash): AsyncGenerator<readonly [name: string, tensor: Tensor]>;
   close(): Promise<void>;
@@ -48,8 +48,8 @@ interface Place extends TensorInfo {
 }
 
 /**
- * Open a file. Rejects with a `CHECKPOINT` error when it is missing or is not a whole safetensors file.
- * `passed` names tensors that nobody wants and whose type may be any: they are in the file, and not in
+ * Open a file. Rejects with a `CHECKPOINT` error if it is missing or is not a whole safetensors file.
+ * `passed` names tensors that are not wanted and may be of any type: they are in the file, and not in
  * `tensors`.
  */
 export async function openTensorFile(
@@ -74,7 +74,7 @@ export async function openTensorFile(
 
 interface Head {
   readonly raw: Uint8Array;
-  /** Those that nobody wants too. */
+  /** Includes those that are not wanted. */
   readonly places: ReadonlyMap<string, Place>;
   readonly passed: (name: string) => boolean;
   readonly metadata: Readonly<Record<string, string>>;
@@ -201,7 +201,7 @@ function brief(value: unknown): string {
   return outsideText(String(text), 100);
 }
 
-/** What is no text is left out. */
+/** Only the texts among it. */
 function textsOf(metadata: unknown): Record<string, string> {
   const entries = Object.entries(metadata ?? {});
   return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));

@@ -1,5 +1,5 @@
 /**
- * Tensors that can be read one at a time, wherever they lie: in one file, in the shards of a folder, or in
+ * Tensors that can be read one at a time, wherever they are: in one file, in the shards of a folder, or in
  * memory.
  *
  * What a checkpoint is opened as, converted from and written from, so that no more than one tensor need be in
@@ -12,7 +12,7 @@ import type { TensorInfo } from './tensorFile.ts';
 export interface TensorSource {
   /** What there is, in the order of a checkpoint. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
-  /** Widened to float32. Rejects when there is none of this name. */
+  /** Widened to float32. Rejects if there is none of this name. */
   read(name: string): Promise<Tensor>;
   close(): Promise<void>;
 }

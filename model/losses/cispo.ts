@@ -27,7 +27,7 @@ export const cispo = defineLoss({
   ...overRollouts,
   graph: (judged, terms) => withTerms(weightedLogProbs(judged.logProbs), judged, terms),
   feeds: (sequences, settings) => ratioFeeds(sequences, settings, settings.aggregation),
-  /** A token counts as clipped when its weight lies outside the bounds. */
+  /** A token counts as clipped when its weight is outside the bounds. */
   tally: () =>
     rolloutTally((feeds) => {
       const [low, high] = boundsIn(feeds);

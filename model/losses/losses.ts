@@ -21,8 +21,8 @@ export type NamedLoss<Name extends LossName = LossName> = {
 }[Name];
 
 /**
- * The loss that a name and settings stand for, or that a module of the user's exports as its default. Fails
- * with code `NO_LOSS` when there is none, and when the settings are not right; the message says what is.
+ * The loss that a name and settings describe, or that a module of the user's exports as its default. Fails
+ * with code `NO_LOSS` if there is none or if the settings are invalid; the message says what is wrong.
  */
 export async function prepareLoss({ name, settings = {}, module }: Loss): Promise<PreparedLoss> {
   const found = module === undefined ? byName(name) : await fromModule(module);

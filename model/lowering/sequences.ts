@@ -18,7 +18,7 @@ export interface SequenceOptions {
   /** Low-rank adapters by the module they change; their factors are parameters (`adapterNames`). */
   readonly adapters?: ReadonlyMap<string, { readonly scale: number }>;
   /**
-   * Rows hold several sequences, which do not see each other: inputs say where each token stands in its own.
+   * Rows hold several sequences, which do not see each other: inputs give each token's place in its own.
    */
   readonly packed?: boolean;
 }

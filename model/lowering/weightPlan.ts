@@ -6,8 +6,8 @@
  * along their first axis (q, k and v as one matrix). The same request gets the same bytes, so graphs can
  * share a plan.
  *
- * With a file of float32 tensors, what lies in it side by side is used where it is: the runtime maps the
- * file, and nothing is read or copied here; the little that is left goes into the graph. Without one all goes
+ * With a file of float32 tensors, those that are contiguous in it are used in place: the runtime maps the
+ * file, and nothing is read or copied here; the few others go into the graph. Without one, everything goes
  * into a block, which is given to the session. (The runtime takes tensors outside the graph from files or
  * from memory, not from both.)
  */
@@ -29,7 +29,7 @@ export interface Part {
 interface Recipe extends Part {
   /** Names of parameters, or numbers that no policy changes. */
   readonly from: readonly string[] | Float32Array;
-  /** Where they are to be put; null for what lies in the file. */
+  /** Where they are put; null for what is in the file. */
   readonly into: (() => Float32Array) | null;
 }
 
@@ -104,7 +104,7 @@ export class WeightPlan {
     return { shape, from, data: { location: BLOCK, offset, bytes }, into };
   }
 
-  /** Where in the file these parameters lie one after the other; null when they do not. */
+  /** Where in the file these parameters are contiguous; null if they are not. */
   #inFile(names: readonly string[]): number | null {
     const start = this.#file?.offsets.get(names[0] as string);
     if (start === undefined) return null;

@@ -1,4 +1,4 @@
-/** The routes by which vLLM and SGLang load and unload LoRA adapters: the same but for where they lie. */
+/** The routes by which vLLM and SGLang load and unload LoRA adapters: the same except for their paths. */
 import type { AdapterWire } from './serverWire.ts';
 
 /** `root` is `''` or a path: `/v1`. */

@@ -59,7 +59,7 @@ export class Canary {
   readonly #agreement: Agreement;
   /** Of the weights that servers hold now, by label. */
   readonly #known = new Map<string, Known>();
-  /** Who says what is right; until somebody does, servers are compared with themselves alone. */
+  /** Gives the right values; until there are any, servers are compared only with themselves. */
   expected: Expected = async () => null;
   #before: { readonly label: string; readonly expected: Scores } | null = null;
 

@@ -14,7 +14,7 @@ import type { Generated, Serving } from './serverWire.ts';
 /** What SGLang calls the weights that it was started with. */
 const AT_START = 'default';
 /**
- * Where the vocabulary is not known: what is no id of any, and has no place among tokens as they are kept (32
+ * For an unknown vocabulary: what cannot be an id in any, and does not fit tokens as they are stored (32
  * bits).
  */
 const ANY_VOCABULARY = 2 ** 31;

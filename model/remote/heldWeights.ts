@@ -1,13 +1,13 @@
 /**
- * Which weights the servers hold, and which are asked for: publishing, replacing, retiring, and the way back
- * where a server lost them.
+ * Which weights the servers have, and which requests ask for: publishing, replacing, retiring, and recovery
+ * when a server has lost them.
  *
- * Holds true:
+ * Guarantees:
  * - a request that has entered is answered by the weights that it was given: they are asked for by name, or
  *   nothing is under way while weights are replaced; a server that says it answered with others is an error,
  *   and what was published is compared with the trainer (canary.ts);
  * - loads are made one after the other;
- * - an adapter that nobody asks for any more is unloaded, the last one when the engine is closed.
+ * - an adapter that no request needs any more is unloaded, the last one when the engine is closed.
  */
 
 import {
@@ -85,7 +85,7 @@ export class HeldWeights {
     this.#target = version === undefined ? null : target(base, version, null);
   }
 
-  /** What is asked for now; null where nobody knows. */
+  /** What requests ask for now; null while unknown. */
   get current(): HeldTarget | null {
     return this.#target;
   }
@@ -231,7 +231,7 @@ export class HeldWeights {
     });
     try {
       if (this.#target !== null) await ended(this.#target);
-      // Until all of them have taken it, nobody knows what they serve.
+      // Until all of them have taken it, what they serve is unknown.
       this.#target = null;
       this.#target = await this.#publish(publishing, weights);
     } finally {
@@ -267,7 +267,7 @@ export class HeldWeights {
     }
   }
 
-  /** Said once each: how near the servers are to the trainer, and that it cannot be told. */
+  /** Reported once each: how close the servers are to the trainer, or that it is unknown. */
   readonly #reported = new Set<string>();
   #tell({ version }: Checkpoint, { gaps }: CanaryReading): void {
     const [what, line] =

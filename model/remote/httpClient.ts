@@ -1,9 +1,9 @@
 /**
- * One JSON request to one model server, and what came of it.
+ * One JSON request to one model server, and its outcome.
  *
- * Holds true: the key stands in the Authorization header and nowhere else, and no kept secret is in a reply
- * that is handed on. Failures that another try may cure are data; a wrong key, model name or path is an
- * error. What bounds a request is in base/http/exchange.ts.
+ * Guarantees: the key is in the Authorization header and nowhere else, and no kept secret is in a reply that
+ * is passed on. Failures that another try may cure are data; a wrong key, model name or path is an error.
+ * base/http/exchange.ts bounds requests.
  */
 
 import {
@@ -26,12 +26,14 @@ export type Outcome =
   /** The server will not do this request, however often it is asked. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Worth another try: no connection, no answer in time, overload, a server error, a reply that is no JSON. */
+/**
+ * Worth another try: no connection, no answer in time, overload, a server error, a reply that is not JSON.
+ */
 export interface Transient {
   readonly kind: 'transient';
   readonly reason: string;
   readonly retryAfterMs: number | null;
-  /** Nobody is there, or nobody has time: waiting may help. False = somebody answered, and wrongly. */
+  /** No server answers, or none has capacity: waiting may help. False = a server answered wrongly. */
   readonly away: boolean;
 }
 

@@ -21,8 +21,7 @@ const FLAT = 0.3;
 const SEEDED_TOKENS = 16;
 
 /**
- * Contexts to try servers out with when nobody gives better ones: ids that are ordinary tokens of most
- * vocabularies.
+ * Contexts to try servers with when none are given: ids that are ordinary tokens in most vocabularies.
  */
 export function ordinaryContexts(vocabSize = 32): readonly Int32Array[] {
   const [low, high] = [Math.floor(vocabSize / 20), Math.max(2, Math.floor(vocabSize / 2))];
@@ -117,9 +116,9 @@ export function checkReplaceable(
 }
 
 /**
- * Fails with code `MODEL_OTHER` when the weights that a server was started with were replaced by a run (its
- * label says so): what lies over a base model, adapters or nothing, would lie over another one. A server that
- * has no labels, or hides them, passes.
+ * Fails with code `MODEL_OTHER` if the weights that a server was started with were replaced by a run (its
+ * label says so): what goes on a base model, adapters or nothing, would go on another one. A server that has
+ * no labels, or hides them, passes.
  */
 export async function checkUnreplaced(servers: TokenServers): Promise<void> {
   const { pool, wire } = servers;
@@ -260,9 +259,9 @@ export interface EncodedText {
 }
 
 /**
- * Whether each server encodes the texts as here; a line for one that does not. It is no error: requests are
- * tokens, so the server's own tokenizer is not used, and some servers read tokenizer.json otherwise than it
- * says. One without such a route is not judged.
+ * Whether each server encodes the texts as here; a line for one that does not. It is not an error: requests
+ * are tokens, so the server's own tokenizer is not used, and some servers read tokenizer.json otherwise than
+ * it says. One without such a route is not judged.
  */
 export async function compareTokenizers(
   { pool, wire }: TokenServers,

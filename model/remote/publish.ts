@@ -1,9 +1,9 @@
 /**
- * How new weights reach the servers: by adapter, from disk, or by a route of one's own.
+ * How new weights reach the servers: by adapter, from disk, or by a route of your own.
  *
  * Weights travel by a folder that the servers can read: a Hugging Face checkpoint, or an adapter in PEFT's
- * layout (servedFolders.ts writes them). A server is told only when the folder is there and whole: a bad one
- * ends some servers.
+ * layout (servedFolders.ts writes them). A server is asked to load only once the folder is there and whole: a
+ * bad one ends some servers.
  *
  * A server that is away while others take the weights does without them: it shows that it lacks them when it
  * is back, and is given them then. Where it would not show, publishing is all or nothing. A server that
@@ -37,8 +37,8 @@ export interface Publishing {
   /** Where servers say which weights they have, if not with each answer. */
   readonly label?: LabelWire;
   /**
-   * Weights that replace others on servers: told all of them. Those that stand beside others: told those that
-   * are there.
+   * Publishes weights that replace others to all servers, and weights that are loaded beside others to those
+   * that are there.
    */
   publish(weights: Checkpoint, servers: Servers): Promise<Published>;
   /** Nobody asks for these any more. */

@@ -2,12 +2,12 @@
  * The policy on inference servers: token ids to vLLM, SGLang or another server (its wire), token ids and
  * log-probs back.
  *
- * Keeps the contract of `PolicyEngine` as the embedded engine does, with two differences that lie in the
+ * Keeps the contract of `PolicyEngine` as the embedded engine does, with two differences due to the
  * servers: the same request gives the same tokens only as far as the server's arithmetic does not depend on
  * what else it computes, and `load` asks all servers to take weights from a folder that they can read.
  *
- * Holds true:
- * - a generation is made by the weights whose version it says (heldWeights.ts);
+ * Guarantees:
+ * - a generation is made by the weights of the version that it names (heldWeights.ts);
  * - a restarted server is given its weights again, where it shows that it has lost them;
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were
  *   started, so it is tried out at the beginning, and sampling for which they would be wrong is refused.
@@ -74,8 +74,8 @@ export interface RemoteEngineOptions extends PoolOptions {
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
   readonly tokenBytes?: TokenBytes;
   /**
-   * Texts as they are encoded here: a server that encodes them otherwise is told of. None are compared when
-   * left out.
+   * Texts as they are encoded here; a server that encodes them differently is reported. Left out = none are
+   * compared.
    */
   readonly texts?: readonly EncodedText[];
   /** Contexts of ordinary tokens to try the servers out with; drawn from the vocabulary when left out. */
@@ -266,7 +266,7 @@ export class RemoteEngine implements PolicyEngine {
       this.#tempered === 'yes'
         ? `the servers report log-probs of the sampling distribution (${how}), but training needs those of the policy at temperature 1: ` +
             'start vLLM without --logprobs-mode processed_logprobs, SGLang with SGLANG_RETURN_ORIGINAL_LOGPROB=1, or sample at 1 from all tokens'
-        : `the servers may report log-probs of the sampling distribution (${how}) or of the policy; these weights make all tokens about equally likely, so the two cannot be told apart: sample at temperature 1 from all tokens`,
+        : `the servers may report log-probs of the sampling distribution (${how}) or of the policy; these weights make all tokens about equally likely, so the two cannot be distinguished: sample at temperature 1 from all tokens`,
     );
   }
 
@@ -295,7 +295,7 @@ export class RemoteEngine implements PolicyEngine {
       const { tokenBytes } = this.#options;
       const first = await this.#ask(asked, serving, signal);
       // vLLM finds stop texts in a prompt that ends within a character: its decoder then repeats the prompt.
-      // We need not be told.
+      // We need no report of it.
       const misled = (asked.stopTexts ?? []).length > 0 && endedUnasked(first, asked, tokenBytes);
       const made = misled ? await this.#ask({ ...asked, stopTexts: [] }, serving, signal) : first;
       this.#generatedTokens += made.tokens.length;

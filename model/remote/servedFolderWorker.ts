@@ -56,7 +56,7 @@ async function write(argument: WriteArgument): Promise<WriteResult> {
   }
 }
 
-/** The adapter that lies there, in our one file or in PEFT's folder; null = a whole policy. */
+/** The adapter there, in our single file or in PEFT's folder; null = a whole policy. */
 async function adapterAt(uri: string): Promise<LoraAdapter | null> {
   if (!(await stat(uri)).isDirectory()) return loadAdapterFile(uri);
   const isThere = (name: string) =>

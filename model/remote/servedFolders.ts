@@ -2,10 +2,9 @@
  * What servers load: for each version a folder on a disk that they share, in the layout of Hugging Face (a
  * whole policy) or of PEFT (an adapter).
  *
- * Holds true: a folder is written beside its place, read back, and renamed, so that a path that a server is
- * told is always whole; writing and reading happen in another thread; a folder that is there already is used
- * only when it was made of the same weights and nothing in it has changed. Folders of versions long gone are
- * deleted.
+ * Guarantees: a folder is written next to its place, read back, and renamed, so that a path that a server is
+ * given is always whole; writing and reading happen in another thread; an existing folder is used only if it
+ * was made of the same weights and nothing in it has changed. Folders of versions long gone are deleted.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -48,16 +47,16 @@ export interface ServedFoldersOptions {
 /** Folders of versions, written when they are asked for. */
 export interface ServedFolders {
   /**
-   * The folder of these weights as the servers see it, written where it is not there; null when a whole
-   * policy is asked for as an adapter and it is the first version: the one that the servers were started
-   * with. Rejects with `WEIGHTS_REFUSED` when they cannot be written as that, `CHECKPOINT` or `DIGEST` when
-   * they cannot be read.
+   * The folder of these weights as the servers see it, written if it is not there; null if a whole policy is
+   * needed as an adapter and it is the first version: the one that the servers were started with. Rejects
+   * with `WEIGHTS_REFUSED` if they cannot be written as that, `CHECKPOINT` or `DIGEST` if they cannot be
+   * read.
    */
   of(weights: Checkpoint): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** What the thread is told. */
+/** What the thread gets. */
 export interface WriteArgument {
   readonly weights: Checkpoint;
   readonly as: ServedAs;

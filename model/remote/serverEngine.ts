@@ -148,7 +148,7 @@ export async function serverEngine(
   return engine;
 }
 
-/** Where weights for servers lie in a run's folder, unless they are shared elsewhere. */
+/** Where weights for servers are in a run's folder, unless they are shared elsewhere. */
 export const PUBLISHED_FOLDER = 'published';
 
 function foldersFor(

@@ -62,7 +62,7 @@ export type PoolResult<T> =
   | { readonly kind: 'answer'; readonly value: T; readonly server: number }
   /** The request itself was refused. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Every try failed; `away` = nobody was there, or had time. */
+  /** Every try failed; `away` = no server was there, or had capacity. */
   | {
       readonly kind: 'down';
       readonly reason: string;
@@ -192,7 +192,7 @@ export class ServerPool {
     });
   }
 
-  /** Goes round while nobody is there, for as long as that may take; the first round begins at once. */
+  /** Tries the servers in turn while none is there, for as long as that may take; starts at once. */
   async #rounds<T>(
     { path, session }: Pick<PoolRequest<T>, 'path' | 'session'>,
     signal: AbortSignal,
@@ -304,7 +304,7 @@ function readSafely<T>(
   }
 }
 
-/** Fails with code `USAGE` on none, and on what is no plain address. */
+/** Fails with code `USAGE` if there are none, or if one is not a plain address. */
 function addresses(urls: readonly string[]): string[] {
   if (urls.length === 0) throw new MillraceError('USAGE', 'no model server is named: give its URL');
   return urls.map((url) => serverAddress(url, MODEL_SERVER));

@@ -20,7 +20,7 @@ export interface Serving {
    * began with.
    */
   readonly label: string;
-  /** The servers were told this label, and their wire reads it from each answer. */
+  /** The servers were given this label, and their wire reads it from each answer. */
   readonly reported?: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface ServerWire {
   read(body: unknown): Generated;
   /** A request names the model; left out = a server has one. */
   readonly namesModel?: true;
-  /** How it generates for text models (roles, judges); left out = it is no choice there. */
+  /** How it generates for text models (roles, judges); left out = it cannot be chosen there. */
   readonly text?: TextExtensions;
   /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
   readonly contextMax?: ContextMaxWire;
@@ -72,7 +72,7 @@ export interface ServerWire {
    */
   readonly score?: ScoreWire;
   /**
-   * How a server encodes a text; left out = that it has another tokenizer than the policy's shows nowhere.
+   * How a server encodes a text; left out = nothing shows if its tokenizer differs from the policy's.
    */
   readonly tokenize?: TokenizeWire;
   /**
@@ -168,8 +168,8 @@ export interface ReplacementWire {
   /** The server remembers the label and says it with each answer. */
   readonly reported: boolean;
   /**
-   * Where a server that does not say it with each answer says the label; a server that was restarted says
-   * another. Left out = whether it was cannot be told.
+   * Where a server that does not label each answer gives the label; a restarted server gives another. Left
+   * out = a restart goes unnoticed.
    */
   readonly label?: LabelWire;
   /** What a server has to be started with for these routes; for messages. */

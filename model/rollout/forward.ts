@@ -2,7 +2,7 @@
  * What the decode loop needs from a model: two ways to push tokens through it, given what is cached.
  *
  * Both read the key/value cache of a run of rows and return the new key/value rows; neither writes the cache.
- * They owe one promise that everything above rests on: what a position yields depends, bit for bit, only on
+ * Both keep one promise that everything above rests on: what a position yields depends, bit for bit, only on
  * the tokens up to it. Not on the other rows, the padding, the cache's capacity, nor on which of the two
  * computed the positions before it.
  */

@@ -4,7 +4,7 @@
  *
  * The stride over positions (`capacity`) can grow and shrink in place, so that the arrays handed to the model
  * are a contiguous view with no unused tail; the arrays themselves are allocated once, at the largest
- * capacity (untouched pages cost no memory). What lies beyond a context's length is stale but finite.
+ * capacity (untouched pages cost no memory). What is beyond a context's length is stale but finite.
  */
 import type { CacheShape, NewRows } from './forward.ts';
 

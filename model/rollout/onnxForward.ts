@@ -19,7 +19,7 @@ export interface OnnxForwardOptions {
   readonly device?: Device;
 }
 
-/** The weights of a version: what lies in a file that can be mapped, and a way to read all of it. */
+/** The weights of a version: those in a file that can be mapped, and a way to read all of it. */
 export interface ForwardWeights {
   readonly config: DecoderConfig;
   readonly file: MappedFile | null;

@@ -2,11 +2,11 @@
  * Runs the decode loop for as long as there are requests, and swaps the weights between tokens or between
  * rollouts.
  *
- * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` nobody is admitted
- * meanwhile, the active rows run to their end, then the model is replaced. With `'token'` it is replaced as
- * soon as it is open, at a token boundary: active rows go on with the new model, their contexts computed by
- * it from scratch, and their spans say which version made which token. Everything cached is dropped. The loop
- * sleeps when there is nothing to do.
+ * One loop, one model. A new policy is opened while the rows go on. With `swap: 'rollout'` no request is
+ * admitted meanwhile, the active rows run to their end, then the model is replaced. With `'token'` it is
+ * replaced as soon as it is open, at a token boundary: active rows go on with the new model, their contexts
+ * computed by it from scratch, and their spans say which version made which token. Everything cached is
+ * dropped. The loop sleeps when there is nothing to do.
  */
 import { messageOf } from '../../base/index.ts';
 import type { Checkpoint, GenerateRequest, Generation } from '../engine.ts';
@@ -25,7 +25,7 @@ interface Swap extends Settle<void> {
   readonly weights: Checkpoint;
   /** Begun when the swap's turn comes; one policy is opened at a time. */
   opening?: Promise<Forward>;
-  /** The opening has come to an end, good or bad. */
+  /** The opening has ended, well or badly. */
   opened: boolean;
 }
 

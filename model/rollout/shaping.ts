@@ -8,7 +8,7 @@
 
 export interface Shaping {
   readonly temperature: number;
-  /** Keep so many of the most probable tokens; 0 = all. */
+  /** Keep only this many of the most probable tokens; 0 = all. */
   readonly topK: number;
   /** Keep the fewest of the most probable tokens that together have at least this share; 1 = all. */
   readonly topP: number;
@@ -27,7 +27,7 @@ export interface Repeated {
   readonly peak: number;
 }
 
-/** Whether anything but the temperature is asked for. */
+/** Whether it sets anything but the temperature. */
 export function isShaped({ topK, topP, minP, repetitionPenalty }: Shaping): boolean {
   return topK > 0 || topP < 1 || minP > 0 || repetitionPenalty !== 1;
 }

@@ -20,7 +20,7 @@ export class StopTexts {
   /** The end of what was generated. */
   #tail = '';
 
-  /** `tokens` may be left out where there are no stop texts. */
+  /** `tokens` may be left out if there are no stop texts. */
   constructor(stops: readonly string[], tokens: TokenBytes | undefined) {
     this.#stops = stops.map((text) => ({ text, bytes: utf8(text) }));
     this.#tokens = tokens;

@@ -27,7 +27,7 @@ export function watchLoop(now: () => number = () => performance.now()): LoopGap 
   timer.unref();
   return {
     take() {
-      // a gap that the timer has not yet come to say of
+      // a gap that the timer has not reported yet
       const foundMs = Math.max(longestMs, now() - lastMs - INTERVAL_MS);
       longestMs = 0;
       lastMs = now();

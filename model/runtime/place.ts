@@ -1,5 +1,5 @@
 /**
- * Where a worker computes, as it is told: the provider, and the turns that the process's workers take on it.
+ * Where a worker computes: the provider, and the turns that the process's workers take on it.
  */
 import type { Provider } from './provider.ts';
 

@@ -18,7 +18,7 @@ export interface Feed {
 /** Tensors by the name of the graph's input, or of its output. */
 export type Feeds = Readonly<Record<string, Feed>>;
 
-/** A tensor that lies on the device; only sessions of its provider take it. */
+/** A tensor on the device; only sessions of its provider take it. */
 export interface Held {
   readonly held: Tensor;
 }
@@ -36,10 +36,10 @@ export interface Kept {
 export interface SessionOptions {
   /** Threads inside an op. */
   readonly threads: number;
-  /** Data of the initialisers that lie outside the model's bytes, by location. Copied at creation. */
+  /** Data of the initialisers outside the model's bytes, by location. Copied at creation. */
   readonly external?: readonly { readonly location: string; readonly data: Uint8Array }[];
   /**
-   * Folder of the files that other such initialisers lie in. Mapped: they must not be written to, but may be
+   * Folder of the files of other such initialisers. They are mapped: they must not be written to, but may be
    * removed.
    */
   readonly folder?: string;

@@ -26,5 +26,5 @@ export function openReplies(path: string): ReplyStore {
   };
 }
 
-/** Under this key lies the reply with its checksum. */
+/** The key of the reply with its checksum. */
 const checked = (key: string): string => `${key}/checked`;

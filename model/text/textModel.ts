@@ -1,14 +1,14 @@
 /**
  * A model that completes text: what the roles of the flywheel, judges and summarisers are used through.
  *
- * Any engine can stand behind it: the job's own policy (`enginePolicy`), a server (`openAi`), a script
- * (`scripted`). Holds true of all of them:
+ * Any engine can be behind it: the job's own policy (`enginePolicy`), a server (`openAi`), a script
+ * (`scripted`). All of them guarantee:
  * - the text ends at `maxTokens`, at the model's own end, or right after the first of the `stop` strings,
  *   which is kept;
  * - null means that there is no text for this request and that the caller may go on without: a server gave up
- *   after its tries or refused the request, or the context leaves no room. What no request could get by is an
+ *   after its tries or refused the request, or the context leaves no room. What would fail every request is an
  *   error;
- * - the same request draws alike, in a resumed run too.
+ * - the same request draws the same, even in a resumed run.
  *
  * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of
  * operators/metrics/jury.ts) is made of it in one line:
@@ -44,7 +44,7 @@ export interface TextRequest extends TextSampling {
   readonly stop?: readonly string[];
 }
 
-/** Completes text, or gives null where there is none to be had. Close it when done. */
+/** Completes text, or gives null if it cannot. Close it when done. */
 export interface TextModel {
   /** Rejects with the signal's reason when it aborts. */
   complete(request: TextRequest, signal?: AbortSignal): Promise<string | null>;

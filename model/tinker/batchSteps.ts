@@ -2,12 +2,12 @@
  * Batches on a model of the service: a step by one pass or two (passes.ts) and the optimiser, and log-probs
  * of sequences.
  *
- * Holds true:
+ * Guarantees:
  * - the service is never without work for us: it has up to three requests, and the next one is written
  *   meanwhile;
  * - memory does not grow with the batch: as many replies as that wait to be read, and no more;
  * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at):
- *   nobody else has changed it.
+ *   no one else has changed it.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Loss, StepReport, TrainBatch } from '../engine.ts';
@@ -29,8 +29,8 @@ export interface StepLooks {
   /** What the model said of the probe's tokens after its last step; null = it is not known. */
   readonly said: Float32Array | null;
   /**
-   * Notified, before anything is trained, how far the log-probs of the rollouts are from the service's (nats
-   * a token; NaN where nobody sampled).
+   * Called before anything is trained with how far the log-probs of the rollouts are from the service's (nats
+   * a token; NaN if no tokens were sampled).
    */
   readonly drifted: (drift: number) => void;
 }
@@ -209,7 +209,7 @@ function checkSame(said: Float32Array | null, now: Float32Array): void {
   );
 }
 
-/** A promise that is looked at later: until then its failure is nobody's. */
+/** A promise that is awaited later: its failure is not unhandled until then. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -2,7 +2,7 @@
  * Requests to a training service and their results: what is worth another try is tried until the service has
  * been away for too long, what may not be done twice is never sent twice.
  *
- * Most requests answer with a *future*, whose result is asked for until it is there. Services say "not yet"
+ * Most requests answer with a *future*, which is polled for its result. Services say "not yet"
  * in three ways (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status
  * 400 with a detail, status 200 with an `error`); some give a result once and never more.
  */
@@ -29,7 +29,7 @@ export type Repeat =
   | 'harmless'
   /** It would train once more, unless the service knows a repetition by its number. */
   | 'numbered'
-  /** Nothing, and nobody waits for it: a service that is away is not waited for. */
+  /** Nothing, without waiting: a service that is away is not waited for. */
   | 'once';
 
 /** The service does not do this, however often it is asked. */
@@ -76,7 +76,7 @@ const LOOKED_AT_MAX = 65_536;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
 /**
- * Times in a row that a result is asked for when the service answers that something went wrong in it: some
+ * How many times in a row to poll for a result when the service answers that something went wrong in it: some
  * seconds.
  */
 const BROKEN_MAX = 5;
@@ -152,7 +152,7 @@ export class Client {
       if (answer.kind === 'away') {
         this.#checkNaN(route, answer);
         broken = answer.status === 500 ? broken + 1 : 0;
-        // a result that the service cannot write (numbers that are no JSON) stays so
+        // a result that the service cannot write (numbers that are not JSON) stays so
         if (broken === BROKEN_MAX) throw new Refused(500, `${answer.reason}; ${CANNOT_WRITE}`);
         if (repeat === 'once') throw new StateLost(answer.reason);
         if (broken > 0) await pauses.broken(broken);
@@ -297,8 +297,8 @@ class Pauses {
 }
 
 /**
- * A result, as far as it says that there is none yet, or why there is none: NaN among its numbers is for its
- * reader.
+ * A result, as far as it says that there is none yet, or why there is none: NaN among its numbers is left to
+ * its reader.
  */
 function looked(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   try {

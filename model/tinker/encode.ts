@@ -27,7 +27,7 @@ export interface PassBody {
   readonly data: readonly string[];
 }
 
-/** Bytes of a datum of so many places, about and at most. */
+/** About how many bytes, at most, a datum of this many places has. */
 export function datumBytes(places: number): number {
   return 400 + places * 46;
 }

@@ -1,10 +1,10 @@
 /**
  * `PolicyEngine` on a training service: token ids to `asample`, token ids and log-probs back.
  *
- * Holds true:
+ * Guarantees:
  * - versions are sampled from models of this engine's own. Some services (SkyRL's JAX backend) sample from
- *   the very memory that is trained, and an old snapshot would be put back under the trainer; what is sampled
- *   here nobody trains;
+ *   the very memory that is trained, and an old snapshot would be put back under the trainer; the models here
+ *   are never trained;
  * - a snapshot has a name of its own and is sampled only while its model holds it;
  * - after every load log-probs of a few tokens are compared: what the trainer said when it saved the version,
  *   what the model that it was loaded into says, and what the service samples with; at most 0.05 apart;

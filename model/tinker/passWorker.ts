@@ -59,7 +59,7 @@ function known(loss: Loss): Promise<LossAtHand> {
 }
 
 const moved = (bytes: Uint8Array): Moved => {
-  // small ones lie in a pool that others share
+  // small buffers are slices of a shared pool
   const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
   return new Moved(own, [own.buffer as ArrayBuffer]);
 };

@@ -38,13 +38,13 @@ export interface Plan {
   readonly once: boolean;
 }
 
-/** What a step comes to, but for the gradient's norm, which the service says. */
+/** What a step reports, except for the gradient's norm, which comes from the service. */
 export interface PassReport {
   readonly loss: number;
   readonly numbers: Readonly<Record<string, number>>;
   /** Tokens that went through the model. */
   readonly tokens: number;
-  /** Mean over the targets of |old - new log-prob|; NaN where nobody sampled them. */
+  /** Mean over the targets of |old - new log-prob|; NaN if they were not sampled. */
   readonly drift: number;
 }
 
@@ -292,8 +292,8 @@ export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> 
 }
 
 /**
- * Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` where a reply is none to learn
- * from.
+ * Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` if there is nothing to learn from
+ * in a reply.
  */
 export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): readonly Float32Array[] {
   const outputs = listsIn(reply);

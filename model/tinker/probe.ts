@@ -20,7 +20,7 @@ export interface Found {
    * Whether beta1, beta2, epsilon and the decay are taken, or are those that the service was started with.
    */
   readonly adam: boolean;
-  /** Whether gradients are scaled down to the norm that is asked for; null = it cannot be told. */
+  /** Whether gradients are scaled down to the norm that is requested; null = unknown. */
   readonly clips: boolean | null;
 }
 

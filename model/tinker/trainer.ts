@@ -11,15 +11,15 @@
  * });
  * ```
  *
- * Holds true:
+ * Guarantees:
  * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it
  *   adds them up;
  * - a batch is never trained twice. Where a reply is lost, or the service loses the model, what the model
  *   holds is not known: the last saved state is loaded into a new model, the steps since are made once more,
  *   and then this one;
- * - a model that somebody else has changed is given up in the same way (batchSteps.ts);
+ * - a model that someone else has changed is given up in the same way (batchSteps.ts);
  * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the
- *   service, which training goes on from.
+ *   service, from which training continues.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -104,7 +104,7 @@ export class TinkerTrainer implements TrainerEngine {
   readonly #options: TinkerTrainerOptions;
   readonly #service: TinkerService;
   readonly #found: Found;
-  /** Of the policy that adapters are published for; undefined = it does not lie here. */
+  /** Of the policy that adapters are published for; undefined = it is not here. */
   readonly #baseDigest: string | undefined;
   readonly #steps: BatchSteps;
   readonly #now: () => number;
@@ -287,7 +287,7 @@ export class TinkerTrainer implements TrainerEngine {
       else await this.#lost();
       return { ...report, ms: this.#now() - startedMs };
     } catch (error) {
-      // gradients of a part of the batch may lie there
+      // gradients of a part of the batch may be there
       if (!(error instanceof StateLost)) await this.#lost();
       throw error;
     }

@@ -1,9 +1,9 @@
 /**
- * One request to a training service of the Tinker API, and what came of it.
+ * One request to a training service of the Tinker API, and its outcome.
  *
- * Holds true: the key stands in the header `X-API-Key` of requests to the service and nowhere else. Whether a
- * request that failed may have reached the service is told apart, since what trains must not be sent twice.
- * What bounds a request is in base/http/exchange.ts.
+ * Guarantees: the key is in the header `X-API-Key` of requests to the service and nowhere else. A failed
+ * request that may have reached the service is distinguished from one that has not, since what trains must
+ * not be sent twice. base/http/exchange.ts bounds requests.
  */
 import { setMaxListeners } from 'node:events';
 import {
@@ -57,7 +57,7 @@ export class Transport {
   readonly #exchange: Exchange;
   readonly #closed = new AbortController();
 
-  /** Fails with code `USAGE` when the environment lacks the key, or the address is none. */
+  /** Fails with code `USAGE` when the environment lacks the key, or the address is invalid. */
   constructor(options: TransportOptions) {
     this.url = serverAddress(options.url, TRAINING_SERVICE);
     this.#key = apiKey(options.keyEnv, 'the training service’s');
@@ -84,7 +84,7 @@ export class Transport {
   }
 
   /**
-   * Archives lie behind a redirect, which may lead to a storage of somebody else's: it is not told the key.
+   * Archives are behind a redirect, which may lead to another party's storage: it is not sent the key.
    */
   async #follow(url: string, body: string | Buffer | undefined): Promise<HttpReply> {
     let at = url;

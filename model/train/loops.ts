@@ -1,9 +1,9 @@
 /**
  * The loops over a step's numbers in WebAssembly, four numbers at a time: sum, squares, AdamW.
  *
- * They work on pieces of up to four arrays, which lie in a memory of their own that fits into the processor's
- * cache. All operations round to float32 (squares and their sum to float64), in an order that depends on the
- * number of numbers alone.
+ * They work on pieces of up to four arrays, which are in a memory of their own that fits into the processor's
+ * cache. All operations round to float32 (squares and their sum to float64), in an order that depends only on
+ * how many numbers there are.
  */
 import {
   type Code,
@@ -22,12 +22,12 @@ import {
 
 /** Numbers of a piece: four pieces take half a megabyte. */
 export const PIECE = 1 << 15;
-/** What is worked on is filled up with zeros to a multiple of so many numbers. */
+/** Pieces are padded with zeros to a multiple of this many numbers. */
 export const STRIDE = 8;
 /** Keeps like places of two pieces out of the same set of the first cache. */
 const STAGGER_BYTES = 256;
 
-/** Where the pieces of up to four arrays lie. */
+/** Where the pieces of up to four arrays are. */
 const PLACES = [0, 1, 2, 3].map((index) => index * (4 * PIECE + STAGGER_BYTES));
 const [A, B, C, D] = PLACES as [number, number, number, number];
 

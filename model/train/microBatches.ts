@@ -34,9 +34,9 @@ export interface MicroBatch {
 const ACTIVATIONS_MAX = 2 ** 21;
 
 /**
- * Tokens of a micro-batch unless a trainer is told: 1,920, or as many as the network is narrow for. Matrices
- * of 1,024 or 2,048 columns, as turned ones would have, fall into the same few places of the processor's
- * first cache: so a little less.
+ * Tokens of a micro-batch by default: 1,920, or as many as the network is narrow for. Matrices of 1,024 or
+ * 2,048 columns, as transposed ones would have, fall into the same few places of the processor's first cache:
+ * so a little less.
  */
 export function microBatchTokens({
   intermediateSize,

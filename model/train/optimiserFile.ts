@@ -1,7 +1,7 @@
 /**
  * The optimiser's state in a safetensors file: `mean.<parameter>`, `square.<parameter>`, and the step as
- * metadata; beside them, as `factor.<parameter>`, what is trained but does not lie in the weights (an
- * adapter's factors where the merged policy is published).
+ * metadata; also, as `factor.<parameter>`, what is trained but is not in the weights (an adapter's factors if
+ * the merged policy is published).
  */
 import { createHash } from 'node:crypto';
 import type { Tensor, Tensors } from '../config.ts';

@@ -3,7 +3,7 @@
  * policy.
  *
  * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged
- * policy (anything can read it; the factors then lie in the optimiser's file, and a restore without that file
+ * policy (anything can read it; the factors are then in the optimiser's file, and a restore without that file
  * begins a new adapter on the merged weights) or the adapter alone (adapterFile.ts), from which everything is
  * restored.
  */
@@ -25,7 +25,7 @@ import { loadOptimiser, saveOptimiser } from './optimiserFile.ts';
 export interface AdapterOptions {
   /** A first adapter, or an adapter to go on with. */
   readonly adapter: (InitialAdapter & { readonly seed: number }) | LoraAdapter;
-  /** What a save writes as weights. `adapter` needs a policy that lies in a file or folder. */
+  /** What a save writes as weights. `adapter` requires a policy in a file or folder. */
   readonly publish: 'merged' | 'adapter';
 }
 
@@ -35,7 +35,7 @@ export type PolicySource = string | Policy;
 export class TraineeFiles {
   readonly #options: AdapterOptions | null;
   readonly #base: Policy;
-  /** Where the policy under the adapter lies; '' when it is in memory alone. */
+  /** Where the policy under the adapter is; '' if it is only in memory. */
   readonly #basePath: string;
   /** Where adapters are published; else ''. */
   readonly #baseDigest: string;
@@ -139,7 +139,7 @@ export class TraineeFiles {
     return [this.#over(tensors), false];
   }
 
-  /** The state for this trainee, and the factors that lie beside it. */
+  /** The state for this trainee, and the factors stored with it. */
   async #state(
     checkpoint: Checkpoint,
     { tensors, adapter }: Trainee,

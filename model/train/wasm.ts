@@ -47,7 +47,7 @@ function unsigned(value: number): Code {
 const scalar = (opcode: number) => (x: Code, y: Code) => [...x, ...y, opcode];
 const one = (opcode: number) => (x: Code) => [...x, VECTOR, ...unsigned(opcode)];
 const two = (opcode: number) => (x: Code, y: Code) => [...x, ...y, VECTOR, ...unsigned(opcode)];
-/** That numbers are aligned to four bytes, and how far from the address they lie. */
+/** Numbers are aligned to four bytes, at this offset from the address. */
 const place = (offset: number) => [2, ...unsigned(offset)];
 
 export const get = (local: number): Code => [0x20, ...unsigned(local)];
@@ -96,7 +96,7 @@ export function repeat(body: Code, condition: Code): Code {
   return [0x03, NOTHING, ...body, ...condition, ...[0x0d, 0], 0x0b];
 }
 
-/** These functions over a memory of so many bytes, or a few more; made at once. */
+/** These functions over a memory of at least this many bytes; compiled synchronously. */
 export function openWasm<Functions>(
   functions: readonly WasmFunction[],
   bytes: number,

@@ -2,9 +2,9 @@
  * A topic of another system: its address, and a kafkajs client for it.
  *
  * `kafka://host:port[,host:port…]/topic[?setting=value&…]`, with the settings of a log's address that are
- * about the way in (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is recorded with a run's
- * settings, so it holds no login: users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and
- * …_PASSWORD, or else from those of the log.
+ * about the way in (`tls`, `sasl`, `ca`, `cert`, `key`, `registry`). It is recorded with a run's settings, so
+ * it has no login: users and passwords come from MILLRACE_FOREIGN_KAFKA_USERNAME and …_PASSWORD, or else from
+ * those of the log.
  */
 import type { CompressionTypes, Kafka, Producer, ProducerConfig, SASLOptions } from 'kafkajs';
 import { MillraceError } from '../../base/index.ts';

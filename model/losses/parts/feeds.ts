@@ -20,7 +20,7 @@ export function scalar(value: number): Feed {
   return { shape: [], data: Float64Array.of(value) };
 }
 
-/** The number at a place; NaN where there is none, which the step notices. */
+/** The number at a place; NaN if there is none, which the step notices. */
 export function at(values: ArrayLike<number> | undefined, place: number): number {
   return values?.[place] ?? Number.NaN;
 }

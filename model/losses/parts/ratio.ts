@@ -10,7 +10,7 @@ import { hasAdvantage, rolloutFeeds, rolloutMetrics, rowWeights, vectorOf } from
 import { type TermSettings, termFeeds, termsOf } from './terms.ts';
 import type { Aggregation } from './tokenWeights.ts';
 
-/** How far a ratio may lie from 1. */
+/** How far a ratio may be from 1. */
 export interface ClipSettings {
   readonly clipLow: number;
   readonly clipHigh: number;

@@ -3,8 +3,8 @@
  *
  * All weights go by its development routes (`VLLM_SERVER_DEV_MODE=1`), which no key protects:
  * `/collective_rpc` runs the worker's `reload_weights`, `/update_weight_version` labels what was loaded. A
- * server that was restarted has the label of its start; completions do not carry it, so it is asked for
- * beside them (`/weight_info`).
+ * restarted server has the label of its start; completions do not have it, so it is requested separately
+ * (`/weight_info`).
  *
  * - `ignore_eos` with all stop tokens as `stop_token_ids`: generation ends where the request says and nowhere
  *   else. The token that ended it is in `token_ids` although it is not in the text.

@@ -86,7 +86,7 @@ describe('the address of a Kafka log', () => {
     ['kafka://h?partition=2', /setting "partition".*partitions/],
     ['kafka://h?partitions=0', /partitions must be a whole number/],
     ['kafka://h?compression=lzma', /none, gzip, zstd/],
-    ['kafka://me@h', /has a user but there is no password.*MILLRACE_KAFKA_PASSWORD/],
+    ['kafka://me@h', /has a user but no password.*MILLRACE_KAFKA_PASSWORD/],
     ['kafka://h?sasl=plain', /needs a user/],
     ['kafkas://h?ca=/nowhere/ca.pem', /ca file cannot be read/],
     ['kafka://h?registry=reg', /registry is not an http/],
