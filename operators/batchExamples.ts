@@ -1,8 +1,8 @@
 /**
- * `batchDemonstrations`, `batchPairs`: what the questions of a round give to learn from in, the schedule of
- * the round's optimiser steps out, once the last question is there.
+ * `batchDemonstrations`, `batchPairs`: the examples of a round's questions in, the schedule of the round's
+ * optimiser steps out, once the last question is there.
  *
- * Holds true:
+ * Guarantees:
  * - the schedule depends on the ids and the seed alone, not on the order in which questions came;
  * - only references wait, no texts; all steps of a round are committed together;
  * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no

@@ -1,9 +1,9 @@
 /**
- * `curriculum`: what the questions of a round came to in, the questions worth training on out, easy → hard,
+ * `curriculum`: the outcomes of a round's questions in, the questions worth training on out, easy → hard,
  * once the last one is there (Tool-Star §4.1: those that neither direct nor tool-integrated answers got
  * right; Tool-Light §4.6: those that direct answers got wrong).
  *
- * The questions get places in a schedule of rounds to come and go to the `questions` topic. Holds true:
+ * The questions get places in a schedule of rounds to come and go to the `questions` topic. Guarantees:
  * - the choice depends on the records and the seed alone, not on the order in which they came;
  * - where fewer than `atLeast` questions are hard, the least right of the others join them, so that a round
  *   that waits for its questions can always end.
@@ -27,7 +27,7 @@ export interface CurriculumOptions {
   /** The phase and the rounds in which the chosen questions are asked; each round asks all of them. */
   readonly phase: Phase;
   readonly rounds: readonly number[];
-  /** Fewest questions, if there are so many (at least 1). */
+  /** Fewest questions, if there are that many (at least 1). */
   readonly atLeast: number;
   /** Most questions; of more hard ones those that came nearest to being right. */
   readonly atMost: number;

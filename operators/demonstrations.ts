@@ -7,7 +7,7 @@
  * other one is listed with the first reason against it: `wrong`, `malformed: <fault>`, `result without a
  * call` (made up, not a tool's), `chat marker`, `failed call`, `<n> calls`, `same as <index>`, `not among the
  * best`. A question of which nothing is kept gives a record too. Form and hints are read in what the policy
- * wrote; a tool has no say in them.
+ * wrote, never in results.
  *
  * A method may add what it finds in a pool as a whole: how hard the question is, and more reasons (`find`).
  */
@@ -146,8 +146,8 @@ export function filterPool(
 }
 
 /**
- * Only what is malformed is repaired, and only if that helps: a hint may also be what the policy says of
- * itself. A hint in a result is none.
+ * Only what is malformed is repaired, and only if that helps: a hint may also be the policy talking about
+ * itself. A hint in a result does not count.
  */
 function repaired(text: string, hints: readonly string[], form: FormOf): string {
   const own = withEmptyResults(text);
@@ -158,7 +158,7 @@ function repaired(text: string, hints: readonly string[], form: FormOf): string 
   return mapResults(better, (_, place) => results[place]!);
 }
 
-/** The first reason against a trajectory; null when there is none. */
+/** The first reason against a trajectory; null if there is none. */
 function fault(
   { action, correct, toolCalls, text: original }: Evolved,
   text: string,

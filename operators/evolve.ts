@@ -3,7 +3,7 @@
  *
  * The pool begins with what the policy does by itself and grows round by round: a correct trajectory is
  * enhanced, a wrong one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by
- * others. Holds true:
+ * others. Guarantees:
  * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed,
  *   the pool is one record with action `failed` whose text says why, and what failed on the way is in the
  *   dead letters;
@@ -54,7 +54,7 @@ export interface EvolveOptions {
   /** Default: those of the package (`loadPrompts()`). */
   readonly prompts?: Prompts;
   readonly hints?: Hints;
-  /** How a result stands in the text (default: `<result>…</result>`). */
+  /** How a result appears in the text (default: `<result>…</result>`). */
   readonly resultBlock?: ResultBlock;
   /**
    * Special tokens of the policy's tokenizer, as texts: no result has one (default: well-known chat markers

@@ -1,13 +1,13 @@
 /**
  * The gate: a question is admitted when the policy is of the version that the question is due (`versionDue`
- * of schedule.ts), so that staleness is a number and not an accident. Holds true:
+ * of schedule.ts), so that staleness is a number and not an accident. Guarantees:
  * - `lagMax` 0: admitted under exactly the version that is due; weights are swapped only while nothing is in
  *   flight, and an older version is loaded again when a resumed question is due it;
  * - `lagMax` K: admitted under the newest version once it is at most K behind what is due;
  * - admission is in order of arrival among the questions whose version exists; nothing is thrown away;
- * - so many of those that are due are admitted at once (`admission`); a question that waits for its version
- *   takes no place of theirs, so as many wait as the stages have in flight. Stages that run one operator
- *   share its admission.
+ * - a bounded number of those that are due are admitted at once (`admission`); a question that waits for
+ *   its version takes none of their places, so as many wait as the stages have in flight. Stages that run one
+ *   operator share its admission.
  */
 import { type Observable, of } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/index.ts';
@@ -20,7 +20,7 @@ import {
   withFirstVersion,
 } from '../topics/index.ts';
 
-/** Who is admitted, so many at once. */
+/** Who is admitted, a bounded number at once. */
 export interface Admission {
   /** Resolves with the release function; rejects with code `NOT_NOW` when the run stops first. */
   admit(question: Question, signals: StopSignals): Promise<() => void>;
@@ -38,7 +38,7 @@ export interface PolicyGate {
   readonly version: number;
   /** Rollout groups between admission and release. */
   readonly inflight: number;
-  /** An admission of its own, of at most so many questions at once. */
+  /** An admission of its own, of at most `concurrency` questions at once. */
   admission(concurrency: number): Admission;
   /** The question with its schedule's first version filled in; to be asked once it is admitted. */
   withFirstVersion(question: Question): Question;
@@ -57,7 +57,7 @@ export interface GateOptions extends StepSizes {
    * what.
    */
   readonly unlimited?: boolean;
-  /** While true nobody is admitted; never unless given. */
+  /** While true no question is admitted; never unless given. */
   readonly paused$?: Observable<boolean>;
   /**
    * How many an admission that was asked for `asked` lets in at once, from this version on; `asked` unless

@@ -3,7 +3,7 @@
  * where its responses do not differ enough).
  *
  * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two
- * rounds. The texts are looked up where the group says that its rollouts lie.
+ * rounds. The texts are looked up at the positions that the group gives for its rollouts.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';

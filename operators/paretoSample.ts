@@ -3,9 +3,9 @@
  *
  * Group-wise Pareto sampling: a question is worth practising when its rollouts disagree, in tool calls and in
  * correctness. The sort runs over all candidates of a window, so nothing leaves before the last one is
- * scored. A window is a round, or, where the candidates have places in a schedule, so many places of it;
- * where windows are cut by time, as many candidates as the record of the cut says, which is waited for. The
- * kept get their own places by a keyed shuffle, and leave in that order: a practice stage with fewer places
+ * scored. A window is a round, or, if the candidates have places in a schedule, a number of its places; if
+ * windows are cut by time, as many candidates as the record of the cut says, which is waited for. Those kept
+ * get places of their own by a keyed shuffle, and leave in that order: a practice stage with fewer places
  * than a round has questions would otherwise fill up with those that are not due yet.
  *
  * With `earlier`, candidates are sorted together with the groups of earlier windows
@@ -42,7 +42,7 @@ export interface ParetoOptions {
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
    * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part
-   * of one. `by: 'count'`: so many as they arrive, whatever their round; the order of the topic decides.
+   * of one. `by: 'count'`: this many as they arrive, whatever their round; the order of the topic decides.
    */
   readonly window: number;
   readonly by?: 'round' | 'count';

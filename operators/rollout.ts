@@ -3,7 +3,7 @@
  *
  * For each rollout: generate until a tool's tag closes, run the tool, append its result block (which is never
  * trained on), go on, until the policy ends its answer, runs out of room, or calls once too often. A group
- * that branches (ARPO) is grown round by round by `growGroup`. Holds true:
+ * that branches (ARPO) is grown round by round by `growGroup`. Guarantees:
  * - every accepted question gives exactly `n` terminal rollouts, failed ones too, in one commit (a guided
  *   group: at most);
  * - every draw is keyed by (seed, question, phase, round, rollout), so timing changes nothing;

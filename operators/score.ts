@@ -7,11 +7,11 @@
  * that is not finite or lacks a part that is needed ends the stage: without its group a round would never be
  * complete, and a run that is resumed with a better reward scores the group once more.
  *
- * A rollout that failed is none of the policy's doing (a tool or a server was gone): it has a reward, for the
- * record, and the advantages of the others are as if it were not there.
+ * A failed rollout is not the policy's fault (a tool or a server was gone): it has a reward, for the record,
+ * and the advantages of the others are as if it were not there.
  *
- * A reward may have to be waited for; several groups are then asked about at once, and their records come in
- * the order in which the groups were complete all the same.
+ * A reward may take a while; several groups are then rewarded at once, and their records still come in the
+ * order in which the groups were complete.
  */
 import { defer, type OperatorFunction } from 'rxjs';
 import { MillraceError } from '../base/index.ts';
@@ -136,7 +136,7 @@ async function rewardsOf(
   try {
     given = await reward(group, signal);
   } catch (error) {
-    // A stop is none of the reward's doing, and errors of ours say what to do.
+    // A stop is not the reward's fault, and our own errors say what to do.
     if (signal.aborted || error instanceof MillraceError) throw error;
     throw rewardThrew(error, rollouts[0]!);
   }

@@ -87,7 +87,7 @@ export function metricFiles({
       const { signal } = stop;
       const mended = oneWriter(folder, async () => {
         const ends: number[] = [];
-        for (const file of filesIn(folder)) ends.push(await mend(file, recorded, signal));
+        for (const file of filesIn(folder)) ends.push(await repair(file, recorded, signal));
         return ends;
       });
       return from(mended).pipe(
@@ -139,7 +139,7 @@ function appended(
  * Makes a file whole: it has a line for every metric that the topic has now. Resolves with the last offset,
  * -1 for none.
  */
-async function mend(
+async function repair(
   file: MetricFile,
   recorded: FilesOptions['recorded'],
   signal: AbortSignal,
@@ -217,7 +217,7 @@ class Following {
     this.#recorded = recorded;
   }
 
-  /** The first offset behind this one; NaN where there is none. */
+  /** The first offset after this one; NaN if there is none. */
   async after(offset: number): Promise<number> {
     this.#reading ??= this.#recorded(offset + 1)[Symbol.asyncIterator]();
     while (this.#at <= offset) {

@@ -1,7 +1,7 @@
 /**
- * `progress`: what the run is doing, for whoever watches. It reads the `metrics` topic like any other sink,
- * makes events of them (an optimiser step, an evaluation, steps that teach nothing) and hands them to a
- * screen, with what is going on once a second. It decides nothing.
+ * `progress`: what the run is doing, for people watching. It reads the `metrics` topic like any other sink,
+ * turns it into events (an optimiser step, an evaluation, steps that teach nothing) and passes them to a
+ * screen, with the current state once a second. It decides nothing.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/index.ts';

@@ -6,13 +6,13 @@
  * files are still there, and gives the same bits.
  *
  * A batch waits until the version that it starts from is committed. So steps are made one at a time and in
- * order, also where a later batch comes first, as it may when rollouts are allowed to lag. When the run is to
+ * order, even if a later batch comes first, as it may when rollouts are allowed to lag. When the run is to
  * stop, the step under way is finished, and a batch that still waits is left for the next start.
  *
  * Batches are of three kinds: groups of rollouts (`policy`), demonstrations (`sft`), preference pairs
- * (`dpo`). What each comes to is its sequences (trainer/prepared.ts); all else is the same for all. A batch
- * that comes to nothing changes no weights and still makes its version, so that rounds end. So does one whose
- * rollouts other weights made (samplerCheck.ts).
+ * (`dpo`). Each becomes sequences (trainer/prepared.ts); everything else is the same for all. A batch without
+ * sequences changes no weights and still makes its version, so that rounds end. So does one whose rollouts
+ * were made by other weights (samplerCheck.ts).
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/index.ts';
@@ -62,7 +62,7 @@ export interface TrainerOptions {
   readonly lr: number | ((batch: Batch) => number);
   /** Optimiser steps a batch of groups: they are split, in order, into this many parts. */
   readonly miniBatches: number;
-  /** Versions that rollouts may be behind: so many batches may come before their turn. */
+  /** Versions that rollouts may be behind: as many batches may come before their turn. */
   readonly lagMax: number;
   /**
    * Newest versions whose files stay, at least 2 (default 2); 0 = all. The first stays anyhow, others by

@@ -1,11 +1,11 @@
 /**
- * The manifests of a run's weights: which version there is, what made it, and where it lies.
+ * The manifests of a run's weights: which version there is, what made it, and where it is.
  *
  * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest
  * is committed after. A version that is no longer wanted is removed only when its successor's manifest is
  * committed; the first one and those that a rule keeps (trainer/keptWeights.ts) stay, with the state that
- * training goes on from, so that a run can go back to them. What lies behind a checkpoint is known to its
- * kind alone (model/checkpoints).
+ * training continues from, so that a run can go back to them. Only a checkpoint's kind knows how to read it
+ * (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
 import { MillraceError } from '../base/index.ts';
@@ -38,7 +38,7 @@ export interface WeightsStore {
   adopt(base: string, where?: 'copied' | 'there'): Promise<Weights>;
   /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
   publish(trainer: TrainerEngine, made: StepMade): Promise<Weights>;
-  /** The committed manifest of a version; fails when there is none. */
+  /** The committed manifest of a version; fails if there is none. */
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;

@@ -14,7 +14,7 @@ import { jsonIn } from '../base/text/index.ts';
 import type { ChatCall, ChatTurn } from '../topics/index.ts';
 import { kindName } from './rawRow.ts';
 
-/** The names of the forms; `auto` = told from the fields of each row. */
+/** The names of the forms; `auto` = recognised by the fields of each row. */
 export const conversationForms = ['auto', 'alpaca', 'sharegpt', 'openai'] as const;
 export type ConversationForm = (typeof conversationForms)[number];
 
@@ -53,7 +53,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const common = { system: 'system', tools: 'tools', history: 'history', query: 'input' } as const;
 
-/** The columns of a form when nobody says otherwise. */
+/** The columns of a form by default. */
 export const defaultColumns: Readonly<Record<Exclude<ConversationForm, 'auto'>, Columns>> = {
   alpaca: {
     ...common,

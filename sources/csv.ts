@@ -1,8 +1,8 @@
 /**
  * Rows of a CSV file with a header, read as a stream and parsed by fast-csv, many records to a parser.
  *
- * Where a record ends is told by its quotes: it goes on over the next line while one is open. What the parser
- * would refuse is seen before (csvQuotes.ts), so a malformed record costs itself and nothing after it. When a
+ * Quotes decide where a record ends: it continues on the next line while one is open. What the parser would
+ * refuse is detected before (csvQuotes.ts), so a malformed record costs itself and nothing after it. When a
  * record is malformed (or a quote never closes), only its first line is given up and reading goes on at the
  * second: a stray quote does not swallow the good rows that follow.
  */

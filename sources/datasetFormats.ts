@@ -23,13 +23,13 @@ export interface DatasetFormat {
   readonly choices?: (fields: Fields) => readonly unknown[] | null;
 }
 
-/** The options of a CS-Bench row stand in fields of their own, and only some rows have options. */
+/** The options of a CS-Bench row are in fields of their own, and only some rows have options. */
 function csbenchChoices(fields: Fields): readonly unknown[] | null {
   if (fields.Format !== 'Multiple-choice') return null;
   return ['A', 'B', 'C', 'D'].map((letter) => fields[letter]);
 }
 
-/** What is in the answer field is no answer; the message says why. */
+/** The answer field contains no answer; the message says why. */
 export class NoAnswer extends Error {}
 
 /** A worked solution ends in `#### ` and the number; its thousands commas go. */

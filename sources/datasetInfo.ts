@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { type Columns, type ConversationForm, defaultColumns } from './conversationForms.ts';
 import { questionsFileError } from './rawRow.ts';
 
-/** A file of conversations: where it lies and how it is read. */
+/** A file of conversations: where it is and how to read it. */
 export interface ConversationFile {
   readonly path: string;
   readonly form: ConversationForm;

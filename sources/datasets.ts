@@ -1,9 +1,8 @@
 /**
- * Public benchmarks as questions: recognised by the name of their file or folder, in the form that they are
- * published in.
+ * Public benchmarks as questions: recognised by the name of their file or folder, in their published form.
  *
- * A row that already is a question of ours, or of the RL schema, is taken as such whatever the file is
- * called; of any other file, `question` and `answer` are enough. A bad row is a dead letter, as in
+ * A row that already has our form of a question, or that of the RL schema, is taken as such whatever the file
+ * is called; of any other file, `question` and `answer` are enough. A bad row is a dead letter, as in
  * `readQuestions`.
  */
 import { readdir, stat } from 'node:fs/promises';

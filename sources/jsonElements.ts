@@ -20,7 +20,7 @@ export type JsonElement =
       readonly cut?: boolean;
     }
   /**
-   * The file holds something else; `begins` is its first character, '' when there is none. Nothing follows.
+   * The file holds something else; `begins` is its first character, '' if there is none. Nothing follows.
    */
   | { readonly kind: 'noArray'; readonly begins: string };
 

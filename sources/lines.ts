@@ -9,7 +9,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** A line, or why there is none. `number` counts from 1. */
+/** A line, or why it cannot be read. `number` counts from 1. */
 export type Line =
   | { readonly number: number; readonly text: string }
   | { readonly number: number; readonly text: null; readonly reason: string };

@@ -1,5 +1,5 @@
 /**
- * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, told apart by the name's
+ * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, chosen by the name's
  * ending. What a row means is the caller's.
  */
 import { stat } from 'node:fs/promises';
@@ -43,8 +43,8 @@ async function* packedRows(path: string): AsyncGenerator<RawRow> {
 }
 
 /**
- * How sources without an end are named (endless/fromSetting.ts), by somebody who takes them to be read
- * everywhere.
+ * What settings for endless sources begin with (endless/fromSetting.ts), for users who try them where only
+ * files can be read.
  */
 const ENDLESS = /^(kafka:|follow:|listen:)/;
 

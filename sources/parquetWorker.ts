@@ -2,7 +2,7 @@
  * Reads a Parquet file in a thread of its own, whose heap is bounded: what a file of a megabyte unpacks to
  * may be of any size.
  *
- * Holds true: pages unpack to no more than `bytesMax` a row group, and no row group is larger than
+ * Guarantees: pages unpack to no more than `bytesMax` a row group, and no row group is larger than
  * `ROWS_MAX`.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -18,8 +18,7 @@ import {
 import { serve } from '../base/index.ts';
 
 /**
- * Of one row group, which is held as a whole; writers make groups of a million rows at most unless they are
- * told otherwise.
+ * Of one row group, which is held as a whole; by default, writers make groups of at most a million rows.
  */
 const ROWS_MAX = 1_100_000;
 const VALUES_MAX = 12_000_000;

@@ -1,9 +1,9 @@
 /**
- * A question as it stands in a file, and the one place where the fields of a row become one.
+ * A question as it is in a file, and the one place where the fields of a row become one.
  *
  * All formats share five fields: `id`, `source`, `question`, `answers` (or one `answer`), `ability`.
  * Rows of the RL schema (ET-Agent §7.6) are first brought to these names; complaints still name the
- * field as the file has it. Unknown fields are passed over.
+ * field as the file has it. Unknown fields are ignored.
  */
 import type { Ability } from '../topics/index.ts';
 import { kindName } from './rawRow.ts';

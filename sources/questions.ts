@@ -1,5 +1,5 @@
 /**
- * A questions file as a stream: CSV, JSON Lines, a JSON array or Parquet, told apart by the name's ending.
+ * A questions file as a stream: CSV, JSON Lines, a JSON array or Parquet, chosen by the name's ending.
  *
  * Every row becomes exactly one item, in the order of the file: a question, or a dead letter that names
  * file, line and field. A bad row never stops the rest; a file that cannot be used at all fails at once

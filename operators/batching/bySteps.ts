@@ -6,7 +6,7 @@
 /** A step of the run, from 1, and the number at it. Steps rise from point to point. */
 export type StepPoint = readonly [step: number, value: number];
 
-/** The number at a step; null where there are no points. */
+/** The number at a step; null if there are no points. */
 export function byStep(points: readonly StepPoint[], step: number): number | null {
   const behind = points.findIndex(([at]) => at > step);
   if (behind < 0) return points.at(-1)?.[1] ?? null;

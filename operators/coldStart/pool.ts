@@ -31,7 +31,7 @@ import { correctness } from '../rewards/accuracy.ts';
 import { stripEnd } from '../text/characters.ts';
 import { type ColdStartHints, coldStartHints, reflectFrom, verifyFrom } from './hints.ts';
 
-/** How many answers of each kind are tried, how the policy is asked for them, and what counts as right. */
+/** How many answers of each kind are tried, how the policy is prompted for them, and what counts as right. */
 export interface ColdStartOptions {
   /** Direct answers a question (default 1). */
   readonly direct?: number;

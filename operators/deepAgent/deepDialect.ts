@@ -1,7 +1,7 @@
 /**
  * How a policy of one continued thought writes (DeepAgent §1.2, §1.3): the third dialect. The prompt opens a
- * thought that nothing closes; searches and calls stand in it between their tags, and what they give in
- * blocks of its own.
+ * thought that nothing closes; searches and calls are in it between their tags, and their results in blocks
+ * of their own.
  *
  * `read` gives a trajectory in the papers' tags: thinking between `<think>` and `</think>`, the tags of
  * actions as they are, a block's text as a result, and the line with the last `\boxed{}` as the answer.

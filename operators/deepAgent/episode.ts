@@ -1,9 +1,9 @@
 /**
- * An episode: a rollout of one continued thought (DeepAgent), as whoever rewards it or trains on it sees it.
+ * An episode: a rollout of one continued thought (DeepAgent), as rewards and training see it.
  *
  * A fold replaces the context, so an episode is a list of rounds, each a sequence of its own: the context
- * that the round begins with, and the tokens that follow it. Memories stand in the contexts and are never
- * trained on. An action lies within one round: a fold's marker is the last thing of its round. Holds true:
+ * that the round begins with, and the tokens that follow it. Memories are in the contexts and are never
+ * trained on. An action is within one round: a fold's marker is the last thing of its round. Guarantees:
  * - `tokens`, `logProbs` and `mask` of a round are parallel; `mask` is 1 on the policy's own tokens, and on
  *   no other;
  * - every token of an action is one of these.
@@ -29,7 +29,7 @@ export interface EpisodeRound {
   readonly start: number;
 }
 
-/** Where an action lies: tokens `first` to `last`, both included, of a round's `tokens`. */
+/** Where an action is: tokens `first` to `last`, both included, of a round's `tokens`. */
 export interface ActionSpan {
   readonly kind: ActionKind;
   readonly round: number;
@@ -41,7 +41,7 @@ export interface ActionSpan {
 export interface EpisodeCall {
   /** Which of the episode's `spans` it is. */
   readonly span: number;
-  /** Null where what was written is no call. */
+  /** Null if what was written is not a call. */
   readonly name: string | null;
   readonly arguments: Readonly<Record<string, unknown>> | null;
   /** As the policy was shown it. */
@@ -66,7 +66,7 @@ export interface Episode {
   readonly limits: readonly string[];
 }
 
-/** The rollout as an episode; one that is none has one round and no actions. */
+/** The rollout as an episode; any other has one round and no actions. */
 export function episodeOf(rollout: Rollout): Episode {
   const { mode = 'repaired', actions = [], folds = [], limits = [] } = rollout.episode ?? {};
   const rounds = roundsOf(rollout, folds);

@@ -169,7 +169,7 @@ function callTool({ library }: EpisodeToolsOptions): Tool {
   };
 }
 
-/** What the policy is told of a call that went wrong. */
+/** What the policy reads about a call that went wrong. */
 export function callError(why: string): string {
   return `Error calling tool: ${why}`;
 }
@@ -191,8 +191,7 @@ async function condense(
     return short === null ? { output: text, ok: false } : { output: short, ok: true };
   }
   const reply = (await ask('select', selectPrompt(asked, intent, text))) ?? '';
-  // Without a fence the whole list is shown; the names in it are checked against what was found by whoever
-  // asked.
+  // Without a fence the whole list is shown; the caller checks the names in it against what was found.
   if (!hasJsonFence(reply)) return { output: text, ok: false };
   const chosen = fencedJson(reply);
   if (mode === 'repaired' && !Array.isArray(lenientJson(chosen)))

@@ -1,4 +1,4 @@
-/** What stands in the fence of a model's reply: models put JSON between lines of three backticks. */
+/** The text in the fence of a model's reply: models put JSON between lines of three backticks. */
 import { strip } from '../text/characters.ts';
 
 /** The first `json` fence of a reply; without one all of it; trimmed. */

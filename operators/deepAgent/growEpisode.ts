@@ -1,11 +1,11 @@
 /**
  * One episode: runs the effects of the step function (nextState.ts) over the policy's thought (thought.ts)
- * and the world (episodeWorld.ts), and keeps what came of it.
+ * and the world (episodeWorld.ts), and keeps the outcome.
  *
- * Holds true:
+ * Guarantees:
  * - whatever is asked of the world goes through `tools` and is a record of its own;
  * - text from outside is fenced, makes no tag token and is never learnt;
- * - it never rejects but when the signal aborts: what goes wrong ends the episode with its reason.
+ * - it never rejects except when the signal aborts: what goes wrong ends the episode with its reason.
  */
 import { hasCode, messageOf } from '../../base/index.ts';
 import {
@@ -242,7 +242,7 @@ class Growth {
   }
 
   /**
-   * The memories as they will stand in the context; those that the model did not give in their form are made
+   * The memories as they will be in the context; those that the model did not give in their form are made
    * from the calls.
    */
   #memories(replies: Remembering | undefined): {

@@ -5,8 +5,8 @@
 import { isBlank, strip } from '../text/characters.ts';
 
 /**
- * The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = so many of them, numbered from 1
- * again.
+ * The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = only that many of the last,
+ * numbered from 1 again.
  */
 export function historySteps(output: string, last = Number.POSITIVE_INFINITY): string {
   const steps = output.split('\n\n').filter((paragraph) => !isBlank(paragraph));

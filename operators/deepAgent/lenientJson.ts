@@ -1,10 +1,10 @@
 /**
- * JSON as models write it: line breaks and tabs may stand in its strings as they are, as in a program that is
- * an argument.
+ * JSON as models write it: its strings may contain raw line breaks and tabs, as in a program that is an
+ * argument.
  */
 import { jsonIn } from '../../base/text/index.ts';
 
-/** The value; undefined where the text is no JSON in this sense either. */
+/** The value; undefined if it is not JSON even in this sense. */
 export function lenientJson(text: string): unknown {
   try {
     return JSON.parse(text);

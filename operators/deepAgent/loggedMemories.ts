@@ -7,7 +7,7 @@ import { cutCodePoints } from '../text/characters.ts';
 import type { MemoryKind, MemoryOf } from './memories.ts';
 import { pythonJson } from './pythonJson.ts';
 
-/** Calls, events and errors that are told of; more would outgrow what a fold is to free. */
+/** Calls, events and errors that are listed; more would outgrow what a fold should free. */
 const KEPT = 12;
 const CHARACTERS = 160;
 

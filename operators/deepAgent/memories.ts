@@ -3,7 +3,7 @@
  * tools.
  *
  * `reference` takes what the model's reply has in its fence, whatever it is. Repaired, a memory is JSON of
- * its form and no longer than is allowed; fields that nobody asked for are left out.
+ * its form and within the allowed length; other fields are left out.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -13,14 +13,14 @@ import { fencedJson } from './fencedText.ts';
 import { lenientJson } from './lenientJson.ts';
 import { pythonJson } from './pythonJson.ts';
 
-/** As they stand in the context. */
+/** As they appear in the context. */
 export interface Memories {
   readonly episodic: string;
   readonly working: string;
   readonly tool: string;
 }
 
-/** Their kinds, in the order in which they are asked for and stand in the context. */
+/** Their kinds, in the order in which they are requested and appear in the context. */
 export const memoryKinds = ['episodic', 'working', 'tool'] as const;
 /** One of `memoryKinds`. */
 export type MemoryKind = (typeof memoryKinds)[number];

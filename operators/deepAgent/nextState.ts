@@ -1,13 +1,13 @@
 /**
- * The step function of one continued thought as a reducer (DeepAgent §1.4): what has happened goes in, one
- * effect comes out, and whoever runs it carries the effect out and says what came of it. Pure, so a script of
- * replies covers the whole loop.
+ * The step function of one continued thought as a reducer (DeepAgent §1.4): an event goes in, one effect
+ * comes out, and the caller performs the effect and reports its outcome. Pure, so a script of replies covers
+ * the whole loop.
  *
  * `reference` keeps what the release does: of a limit of 50 actions 49 are carried out; a context that is too
- * long is told as if it were actions that are used up, and cannot be folded; too short a body costs an action
- * and is not answered; a search stays made after a fold that took its result away. Repaired, limits are
- * inclusive and told by name, a fold may free a full context, an empty body is told, a call that failed may
- * be tried again, and a fold forgets which searches were made.
+ * long is reported as if the actions were used up, and cannot be folded; too short a body costs an action and
+ * is not answered; a search counts as made after a fold that took its result away. Repaired, limits are
+ * inclusive and reported by name, a fold may free a full context, an empty body is reported, a call that
+ * failed may be tried again, and a fold forgets which searches were made.
  */
 import type { ActionKind } from '../../topics/index.ts';
 import { codePoints } from '../text/characters.ts';
@@ -32,7 +32,7 @@ export interface EpisodeLimits {
   readonly environment: boolean;
 }
 
-/** What an episode has come to. */
+/** Where an episode stands. */
 export interface EpisodeState {
   /** All that was ever written, by whomever; folds do not shorten it. */
   readonly output: string;
@@ -75,8 +75,8 @@ export type EpisodeEvent =
   | { readonly type: 'folded'; readonly size: number };
 
 /**
- * What to do next. `inject` goes into the context before the reply that is asked for; `final` = a last
- * answer, which nothing stops.
+ * What to do next. `inject` goes into the context before the requested reply; `final` = a last answer, which
+ * nothing stops.
  */
 export type EpisodeEffect =
   | { readonly do: 'generate'; readonly inject: string; readonly final: boolean }

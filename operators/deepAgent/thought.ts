@@ -1,8 +1,8 @@
 /**
- * The policy's one continued thought as tokens: the context that it goes on from, turn by turn, and the
+ * The policy's one continued thought as tokens: the context that it continues from, turn by turn, and the
  * action marks that it writes.
  *
- * Holds true:
+ * Guarantees:
  * - the context grows by the policy's own tokens and by what is put between them, never by text that is
  *   tokenised a second time; a fold begins a new one;
  * - every draw is keyed by (seed, question, phase, round, rollout, round): a draw is tied to its place in the
@@ -93,7 +93,7 @@ export class Thought {
   }
 
   /**
-   * Where in the response the mark of an action in this turn lies, `end` behind it; null where it has no
+   * Where in the response the mark of an action in this turn is, with `end` after it; null if it has no
    * tokens.
    */
   spanOf(kind: Action['kind']): Pick<Action, 'start' | 'end'> | null {
@@ -181,7 +181,7 @@ export class Thought {
   }
 }
 
-/** The release takes a closed thought out of what it goes on from: the tokens that lie wholly within it. */
+/** The release removes a closed thought from its context: the tokens that are wholly within it. */
 function withoutClosedThought(made: Generation, { tokenizer }: DeepDialect): Generation {
   const tokens = [...made.tokens];
   const text = tokenizer.decode(tokens);

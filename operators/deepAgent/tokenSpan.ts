@@ -1,12 +1,12 @@
 /**
- * Which tokens an action lies in: stop texts and tags may be cut anywhere over tokens, so it is found by
+ * Which tokens an action is in. Stop texts and tags may be split anywhere between tokens, so it is found by
  * bytes.
  */
 import type { Tokenizer } from '../../model/index.ts';
 
 /**
- * The first and last of `tokens` that overlap what `open` begins and the last `close` ends; without an
- * opening, or where there is none before, the closing alone. Null where the closing is not there.
+ * The first and last of `tokens` that overlap what `open` begins and the last `close` ends; if there is no
+ * opening before it, the closing alone. Null if there is no closing.
  */
 export function tokenSpan(
   tokens: readonly number[],

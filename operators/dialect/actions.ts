@@ -13,7 +13,7 @@ interface Step {
 /**
  * The non-thinking blocks in order: a tool call with its result (one space between), and an answer that
  * follows at once; or an answer alone. A call without a result of its own takes the next result anywhere
- * after it, and what lies between is lost.
+ * after it, and what is between is lost.
  */
 export function splitActions(text: string, tools: readonly string[]): string[] {
   const actions: string[] = [];

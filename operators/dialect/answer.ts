@@ -10,7 +10,7 @@ import { nextBlock } from './tags.ts';
 /**
  * The final answer. `rollout` and `selection` take the last answer block and its last box, or the whole block
  * without one; with no block they look for a box in the whole text (`rollout` then gives '' and `selection`
- * null where there is none). `reward` takes the first answer block as it is; null without one.
+ * null if there is none). `reward` takes the first answer block as it is; null without one.
  */
 export function extractAnswer(text: string, variant: Variant): string | null {
   if (variant === 'reward') return firstAnswerBlock(text);
@@ -19,7 +19,7 @@ export function extractAnswer(text: string, variant: Variant): string | null {
   return contentOfLastBox(strip(inner), variant) || inner;
 }
 
-/** What lies between the first `<answer>` and the next `</answer>`; null when they are missing. */
+/** The text between the first `<answer>` and the next `</answer>`; null if they are missing. */
 export function firstAnswerBlock(text: string): string | null {
   return nextBlock(strip(text), 'answer')?.inner ?? null;
 }

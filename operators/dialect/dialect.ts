@@ -5,7 +5,7 @@
  * Two come with the package: the papers' tags (tagsDialect.ts) and the model's own function calling through
  * its chat template (native/nativeDialect.ts). docs/dialects.md shows a third.
  *
- * Holds true of each:
+ * Each guarantees:
  * - the policy's own tokens are never tokenised a second time: a rollout's context grows by what the policy
  *   sampled and by `results`, nothing else;
  * - text from outside (a question, a tool's output) opens and closes nothing: it makes no special token and
@@ -38,7 +38,7 @@ export interface DialectCall {
   readonly tool: string;
   /** What the tool is given; '' = nothing, which ends a rollout. */
   readonly input: string;
-  /** Why the call cannot be made, as the policy is told in the place of a result; left out = it can. */
+  /** Why the call cannot be made, as the policy reads it in place of a result; left out = it can. */
   readonly fault?: string;
 }
 
@@ -48,10 +48,10 @@ export interface Stop {
   readonly text: string | null;
 }
 
-/** What a policy's turn comes to: calls to make, in order; the end with an answer; or the end without one. */
+/** What a policy's turn means: calls to make, in order; the end with an answer; or the end without one. */
 export type Turn = { readonly calls: readonly DialectCall[] } | 'answer' | 'stop';
 
-/** A tool as a policy is told of it. */
+/** A tool as it is described to a policy. */
 export type Declared = Pick<Tool, 'name' | 'about' | 'parameters'>;
 
 /** What a prompt says beside the question. */
@@ -88,8 +88,8 @@ export interface Dialect {
   /** A question to the tokens that the policy goes on from. */
   prompt(question: string): Int32Array;
   /**
-   * What the policy's last turn comes to. `turns` = what it wrote between one result and the next; the last
-   * has just ended.
+   * What the policy's last turn means. `turns` = what it wrote between one result and the next; the last has
+   * just ended.
    */
   turn(turns: readonly string[], stop: Stop): Turn;
   /**

@@ -2,16 +2,16 @@
  * The fence: text from outside (a tool's output, a page, a server's reply) so written that it cannot open or
  * close a tag of a trajectory, or a message of a chat.
  *
- * A mark is a text that some reader gives a meaning: the tags of a trajectory and of the job's tools, the
- * special tokens of a tokenizer, the markers by which well-known chat templates tell who speaks. A space
- * behind its first character breaks a mark: `</result>` becomes `< /result>`. Holds true of every text:
+ * A mark is a text to which some reader gives a meaning: the tags of a trajectory and of the job's tools, the
+ * special tokens of a tokenizer, the markers by which well-known chat templates say who speaks. A space after
+ * its first character breaks a mark: `</result>` becomes `< /result>`. For every text:
  * - fenced, it has no mark in it;
  * - without a mark in it, it comes back as it is (HTML, generics, comparisons), so fencing twice is fencing
  *   once;
  * - between the tags of a result it makes no mark with them.
  *
- * Marks are told by their exact characters, as all readers here tell them: `<Result>` and `<result >` are
- * none. What a text says in plain words is not changed: it can still persuade its reader.
+ * Marks are recognised by their exact characters, as all readers here do: `<Result>` and `<result >` are not
+ * marks. What a text says in plain words is not changed: it can still persuade its reader.
  */
 import { literal } from '../../base/text/index.ts';
 
@@ -80,7 +80,7 @@ export const ownWords: Fence = breaking(['<result>']);
  */
 export const stepFence: Fence = breaking(['</?result>', ...CHAT]);
 
-/** Puts a space behind the first character of every match, until there is none. */
+/** Puts a space after the first character of every match, until there is none. */
 function breaking(patterns: readonly string[], flags = ''): Fence {
   const mark = new RegExp(`(?=${patterns.join('|')})([\\s\\S])`, `gu${flags}`);
   return (text) => {

@@ -9,7 +9,7 @@ export const RESULT_OPEN = ' <result>\n';
 /** What it puts behind it. */
 export const RESULT_CLOSE = '\n</result>';
 
-/** How a tool's output stands in a trajectory. */
+/** How a tool's output appears in a trajectory. */
 export type ResultBlock = (output: string) => string;
 
 /** The tags alone, as text trajectories have it. */

@@ -26,7 +26,7 @@ export function countFailedResults(text: string): number {
 
 /**
  * The trajectory with nothing in its results: what the policy wrote, and where a tool answered. A result that
- * was cut off is left out, and nothing follows it. What reads this alone cannot be told anything by a tool.
+ * was cut off is left out, and nothing follows it. Whatever reads only this cannot be influenced by a tool.
  */
 export function withEmptyResults(text: string): string {
   return mapResults(text, () => '');
@@ -45,8 +45,8 @@ export function mapResults(text: string, put: (inner: string, place: number) => 
 }
 
 /**
- * Whether every result is one that a call asked for: each is closed, and by then as many calls have ended. A
- * text in which this is not so has results that somebody made up, and does not say whose words they are.
+ * Whether every result is one that a call asked for: each is closed, and by then as many calls have ended. In
+ * any other text results were made up, and it does not say whose words they are.
  */
 export function resultsFollowCalls(text: string, tools: readonly string[]): boolean {
   let open = 0;

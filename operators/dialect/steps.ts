@@ -6,7 +6,7 @@ import { isBlank, strip } from '../text/characters.ts';
 
 const RESULT_CLOSE = '</result>';
 
-/** The steps that end with a result, as they stand in the text. */
+/** The steps that end with a result, as they are in the text. */
 export function closedSteps(text: string): string[] {
   return text
     .split(RESULT_CLOSE)
@@ -14,14 +14,14 @@ export function closedSteps(text: string): string[] {
     .map((step) => step + RESULT_CLOSE);
 }
 
-/** All steps as they stand in the text: the closed ones, then the tail unless it is blank. */
+/** All steps as they are in the text: the closed ones, then the tail unless it is blank. */
 export function splitSteps(text: string): string[] {
   const closed = closedSteps(text);
   const tail = afterLastResult(text);
   return isBlank(tail) ? closed : [...closed, tail];
 }
 
-/** The text after the last `</result>`; the whole text when there is none. */
+/** The text after the last `</result>`; the whole text if there is none. */
 export function afterLastResult(text: string): string {
   return text.slice(tailStart(text));
 }

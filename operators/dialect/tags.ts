@@ -5,14 +5,14 @@
  * close tag after it.
  */
 
-/** What lies between a tag pair, and where the pair lies in the text (`end` is exclusive). */
+/** The text between a tag pair, and where the pair is in the text (`end` is exclusive). */
 export interface Block {
   readonly inner: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The first pair of `tag` at or after `from`; null when there is none. */
+/** The first pair of `tag` at or after `from`; null if there is none. */
 export function nextBlock(text: string, tag: string, from = 0): Block | null {
   const open = `<${tag}>`;
   const close = `</${tag}>`;
@@ -24,8 +24,8 @@ export function nextBlock(text: string, tag: string, from = 0): Block | null {
 }
 
 /**
- * Looks for parts of a text from left to right. What was found, or is nowhere, is remembered, so a reader
- * that goes through a text once takes time in proportion to its length.
+ * Finds parts of a text from left to right. What was found or is missing is remembered, so a reader that goes
+ * through a text once takes time in proportion to its length.
  */
 export class Finder {
   readonly text: string;
@@ -35,7 +35,7 @@ export class Finder {
     this.text = text;
   }
 
-  /** Where `part` begins at or after `from`; -1 = nowhere. */
+  /** Where `part` begins at or after `from`; -1 if there is none. */
   find(part: string, from: number): number {
     const known = this.#known.get(part);
     if (known !== undefined && known.from <= from && (known.at < 0 || known.at >= from)) {
@@ -70,7 +70,7 @@ export function blocks(text: string, tag: string): Block[] {
   return found;
 }
 
-/** The text without the pairs of `tag` and what lies in them. */
+/** The text without the pairs of `tag` and their contents. */
 export function withoutBlocks(text: string, tag: string): string {
   let kept = '';
   let from = 0;

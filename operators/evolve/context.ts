@@ -39,7 +39,7 @@ export interface FlywheelOptions {
   readonly initial?: number;
   /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
   readonly parents?: number;
-  /** How a result stands in the text (default `plainBlock`). */
+  /** How a result appears in the text (default `plainBlock`). */
   readonly resultBlock?: ResultBlock;
   /** What results pass before they are text (default: a fence against the tags of `quotas`' tools). */
   readonly fence?: Fence;

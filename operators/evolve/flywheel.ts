@@ -61,8 +61,8 @@ const CORRECT_ABOVE = 0.8;
 const JUDGE_TRIES = 4;
 
 /**
- * Evolves the pool of one question. Rejects when the signal aborts, and with a `MillraceError` of a model:
- * the run is stopping, or the model can answer no request. Any other failure is told in the run, and rejects
+ * Evolves the pool of one question. Rejects if the signal aborts (the run is stopping), and with a model's
+ * `MillraceError` if the model can answer no request. Any other failure is reported in the run, and rejects
  * in `reference` mode.
  */
 export async function flywheel(question: Question, options: FlywheelOptions): Promise<FlywheelRun> {

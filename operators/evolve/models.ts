@@ -38,8 +38,8 @@ export interface CompletionRequest {
 }
 
 /**
- * Completes a text; null when the model gave up, which may be tried again. Rejects when `signal` aborts, and
- * with a `MillraceError` when no request could get by: that ends the run. Whatever else it throws is this
+ * Completes a text; null if the model gave up, which may be tried again. Rejects when `signal` aborts, and
+ * with a `MillraceError` if every request would fail: that ends the run. Whatever else it throws is this
  * question's failure.
  */
 export type Complete = (request: CompletionRequest, signal: AbortSignal) => Promise<string | null>;

@@ -45,8 +45,8 @@ const PLACE = /\{\{([^{}]*)\}\}/g;
 /**
  * The prompts, from the package's own files and, where it has a file of that name, from `folder`.
  *
- * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is no prompt, a missing
- * or an unknown place.
+ * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is not a prompt, a
+ * missing or an unknown placeholder.
  */
 export function loadPrompts(folder?: string): Prompts {
   if (folder !== undefined) checkFolder(folder);

@@ -37,8 +37,8 @@ function stepNumber(text: string): number | null {
 }
 
 /**
- * A new step as it may stand in a trajectory: it opens with thinking, which closes before a call or the
- * answer.
+ * A new step in the form that a trajectory requires: it opens with thinking, which closes before a call or
+ * the answer.
  */
 export function withThinkingTags(reply: string, tools: readonly string[]): string {
   const step = strip(reply);
@@ -93,7 +93,7 @@ export function upToThinkEnd(text: string): string {
 }
 
 /**
- * A reply as one block of thinking, opened and closed once, with no tag in it and nothing behind it; '' when
+ * A reply as one block of thinking, opened and closed once, with no tag in it and nothing after it; '' if
  * there is no thought in it.
  */
 export function closedThinking(reply: string, fence: Fence): string {

@@ -4,9 +4,9 @@ import { callInput } from '../dialect/calls.ts';
 import { isUnanswered } from '../tools/tool.ts';
 
 /**
- * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result, except that
- * nobody answers. `by` names the trajectory that calls, within its question: `<round>/<action>`; `text` is
- * the trajectory up to the call and with it.
+ * Runs a tool; null = it found nothing. What it throws becomes the text of a failed result, unless the tool
+ * is down. `by` names the trajectory that calls, within its question: `<round>/<action>`; `text` is the
+ * trajectory up to the call and with it.
  */
 export type RunTool = (
   tool: string,

@@ -1,6 +1,7 @@
 /**
  * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an
- * answer (ET-Agent §4.3). Works on any model that completes text; the rollout operator is its twin on tokens.
+ * answer (ET-Agent §4.3). Works on any model that completes text; the rollout operator does the same on
+ * tokens.
  */
 
 import { calledTool } from '../dialect/calls.ts';

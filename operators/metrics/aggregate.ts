@@ -21,7 +21,7 @@ export interface BenchmarkMetrics {
   readonly toolUsers: number;
   /**
    * Mean over samples of c / T, or c without a call; c = judged (mathematics) or F1 (knowledge). A
-   * mathematical sample that nobody judged counts by LaTeX equality (the reference has 0 there).
+   * mathematical sample without a judgement counts by LaTeX equality (the reference has 0 there).
    */
   readonly efficiency: number;
   /** 100 · A · T / (T + 0.1): A = the headline accuracy, T = mean tool calls. */

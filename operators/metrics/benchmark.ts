@@ -1,6 +1,6 @@
 /**
  * The reward of an evaluation: every number of ET-Agent §9.3 and §10 as a part, so that what is reported can
- * be read from the `scored` topic and told again by a replay. The score is the headline number.
+ * be read from the `scored` topic and recomputed by a replay. The score is the headline number.
  *
  * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`,
  * `outputLength`, and `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw`
@@ -26,7 +26,7 @@ import { type EvaluatedSample, evaluateSample } from './sample.ts';
 
 /**
  * A response as evaluation sees it: its answer is the last box of the last answer block, else of the text.
- * `own` = what the policy wrote of it (default: all but what stands in results).
+ * `own` = what the policy wrote of it (default: all but the contents of results).
  */
 export function evaluatedSample(
   { ability, answers }: Pick<Question, 'ability' | 'answers'>,

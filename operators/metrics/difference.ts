@@ -18,7 +18,7 @@ interface Drawn {
   readonly seed: number;
 }
 
-/** A mean, and the ends between which it lies. */
+/** A mean, and the ends of its interval. */
 export interface Estimate {
   readonly mean: number;
   readonly interval: Interval;

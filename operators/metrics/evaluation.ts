@@ -15,7 +15,7 @@ export interface Evaluation {
   /** Share of correct rollouts, 0..1. */
   readonly accuracy: number;
   readonly meanToolCalls: number;
-  /** Over correct rollouts only; 0 when there is none. */
+  /** Over correct rollouts only; 0 if there is none. */
   readonly meanToolCallsCorrect: number;
   readonly efficiency: number;
   /** Share of rollouts with a valid form (`hasValidFormat`). */

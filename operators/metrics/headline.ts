@@ -2,7 +2,7 @@
  * What counts as right, read from the parts of a reward.
  *
  * A benchmark's headline number (ET-Agent §9.5) is the judge's verdict for mathematics (LaTeX equality where
- * nobody judged) and word F1 for knowledge. A reward that was not made for a benchmark has only `raw`.
+ * there was no judge) and word F1 for knowledge. A reward that was not made for a benchmark has only `raw`.
  */
 import type { Ability, Reward } from '../../topics/index.ts';
 

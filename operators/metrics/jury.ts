@@ -31,7 +31,7 @@ export interface JuryOptions {
   readonly seed: number;
   /** Says whether an answer is right. */
   readonly judge: AskModel;
-  /** Votes on redundant calls; left out = nobody votes. */
+  /** Votes on redundant calls; left out = no vote. */
   readonly critic?: AskModel;
   /** Votes a response (default 10, the reference's). */
   readonly votes?: number;
@@ -110,7 +110,7 @@ interface Request {
   readonly stop: readonly string[];
 }
 
-/** The first reply of three tries; null when there was none. */
+/** The first reply of three tries; null if there was none. */
 async function asked(
   ask: AskModel,
   { key, prompt, stop }: Request,

@@ -1,8 +1,8 @@
 /**
  * What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`.
  *
- * What a jury is shown cannot end the message that it stands in, nor hold a verdict's tag. It can still say
- * that it is right: a judge that believes what it grades is a poor judge.
+ * What a jury is shown cannot end the message that it is in, nor contain a verdict's tag. It can still claim
+ * to be right: a judge that believes what it grades is a poor judge.
  */
 import { chatFence, judgeFence } from '../dialect/fence.ts';
 

@@ -60,7 +60,7 @@ export function evaluateSample(sample: EvaluatedSample): SampleMetrics {
   };
 }
 
-/** The extracted answer, or the last five lines of the response where there is none. */
+/** The extracted answer, or the last five lines of the response if there is none. */
 export function predictionOf({ prediction, output, own = output }: EvaluatedSample): string {
   if (prediction !== '') return prediction;
   return strip(own.replaceAll('\n\n', '\n')).split('\n').slice(-LINES_KEPT).join('\n');

@@ -25,7 +25,7 @@ export interface TableNumbers {
   readonly successfulExecution: number;
   /** Mean of correctness per 1000 tokens of the policy's own (×1000, as the paper prints it). */
   readonly reasoningLength: number;
-  /** Share of the responses without redundant calls; null where nobody voted. */
+  /** Share of the responses without redundant calls; null without votes. */
   readonly conciseness: number | null;
 }
 

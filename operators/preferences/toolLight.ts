@@ -28,7 +28,7 @@ export interface ToolLightOptions {
 
 /** Those of the guided criterion: it may fall back on a demonstration. */
 export interface GuidedOptions extends ToolLightOptions {
-  /** The question's demonstration, chosen where no chain is right; left out = then there is no pair. */
+  /** The question's demonstration, chosen if no chain is right; left out = no pair then. */
   readonly demonstration?: Pick<Candidate, 'text' | 'toolCalls'>;
 }
 

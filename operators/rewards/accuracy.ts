@@ -23,7 +23,7 @@ export interface Correctness {
   readonly raw: number;
   /** Agreement with the best reference as text, also for mathematics; 0 to 1. */
   readonly f1: number;
-  /** The answer that was read; empty when there was none. */
+  /** The answer that was read; empty if there was none. */
   readonly answer: string;
 }
 

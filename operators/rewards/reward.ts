@@ -32,8 +32,7 @@ export interface GroupForReward {
   /** The tags of the job's tools, whether or not a response calls them; `score` says it. */
   readonly tools: readonly string[];
   /**
-   * The responses as text, tool calls and results included. What tools say in them is no word of the
-   * policy's.
+   * The responses as text, tool calls and results included. What tools say in them is not the policy's.
    */
   readonly texts: readonly string[];
   /**

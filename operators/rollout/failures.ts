@@ -1,7 +1,7 @@
 /**
- * Rollouts that fail, told to whoever watches: each is a record with its reason and the run goes on, so
- * without a line a job whose server answers nonsense would look like one that learns nothing. The first, the
- * tenth, the hundredth … are told: few lines, however many fail.
+ * Reports rollouts that fail: each is a record with its reason and the run goes on, so without a line a job
+ * whose server answers nonsense would look like one that learns nothing. The first, the tenth, the hundredth
+ * … are reported: few lines, however many fail.
  */
 
 import { outsideText } from '../../base/index.ts';

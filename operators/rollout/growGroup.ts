@@ -5,7 +5,7 @@
  * batch-wide ones, so that questions do not touch each other (the reference couples them by one random stream
  * and a barrier).
  *
- * A round decides who is cloned, and holds nobody back: a branch goes on as soon as its tool has answered,
+ * A round decides who is cloned, and holds no branch back: a branch goes on as soon as its tool has answered,
  * and leaves what it was at the end of each round for the decision, which is the same whenever it is made.
  */
 import { draws } from '../../base/index.ts';

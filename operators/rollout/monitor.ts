@@ -12,7 +12,7 @@ import { root } from './branch.ts';
 import type { RolloutOptions } from './options.ts';
 
 export interface Monitored {
-  /** Step entropy of the first tokens after the prompt; 0 when there are none. */
+  /** Step entropy of the first tokens after the prompt; 0 if there are none. */
   readonly rootEntropy: number;
   /** Step entropies of all segments of the rollout, the first included. */
   readonly segmentEntropies: readonly number[];

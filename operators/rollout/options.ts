@@ -32,7 +32,7 @@ export interface RolloutOptions extends Sampling {
     of(question: Question): Readonly<Record<string, unknown>>;
   };
   readonly clock: Clock;
-  /** Called when rollouts fail; nobody unless given. */
+  /** Called when rollouts fail. */
   readonly report?: ((line: string) => void) | undefined;
   /**
    * How a group is grown, in the place of segments, calls and branches: episodes of one continued thought,

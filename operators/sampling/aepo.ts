@@ -15,7 +15,7 @@ const CONSECUTIVE_PENALTY = 0.05;
 
 /**
  * Number of unbranched roots out of `rollouts` (1 to `rollouts`). `toolEntropies` are those of all segments
- * of the monitored rollout; with none the question's own entropy stands in.
+ * of the monitored rollout; if there are none, the question's own entropy is used.
  */
 export function aepoInitialRollouts(
   rollouts: number,

@@ -27,14 +27,13 @@ export interface Branching {
   /** First tokens of a segment whose top log-probs are asked for. */
   readonly entropyTokens: number;
   /**
-   * Where a branch is asked how sure it is. `call` (default, as released): in the segment that ended with the
-   * call, so that the answer of a tool shows one call later. `result` (the papers): in the first tokens
-   * behind the result, which are sampled once for that and once more for good; a clone keeps its source's
-   * baseline.
+   * Where a branch's uncertainty is measured. `call` (default, as released): in the segment that ended with
+   * the call, so that a tool's answer shows one call later. `result` (the papers): in the first tokens after
+   * the result, which are sampled once for that and then again to keep; a clone keeps its source's baseline.
    */
   readonly entropyAt?: 'call' | 'result';
   /**
-   * Whose rounds in a row `decide` is told. `group` (default, as released): rounds in which the group grew.
+   * Whose consecutive rounds `decide` gets. `group` (default, as released): rounds in which the group grew.
    * `path` (AEPO's paper): rounds in which this very branch was cloned.
    */
   readonly penaltyScope?: 'group' | 'path';

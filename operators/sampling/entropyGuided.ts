@@ -2,7 +2,7 @@
  * Tool-Light's entropy-guided sampling (§4.6): where a finished chain is worth branching from.
  *
  * Each step of a main chain is judged by the mean entropy of its first tokens, over several window lengths;
- * the chain is branched at the steps with the largest one, right behind the tokens of that window.
+ * the chain is branched at the steps with the largest one, right after the tokens of that window.
  */
 import { entropyTerm } from './stepEntropy.ts';
 

@@ -114,7 +114,7 @@ function inWalkOrder(
   return remaindersInOrder(keys, first.length);
 }
 
-/** The keys ascending, each modulo `count`. A typed array sorts numbers without a comparison of ours. */
+/** The keys ascending, each modulo `count`. A typed array sorts numbers without a comparison function. */
 function remaindersInOrder(keys: Float64Array, count: number): number[] {
   keys.sort();
   const remainders: number[] = [];

@@ -2,8 +2,8 @@
  * Objectives of Pareto sampling: what makes a question worth practising, as numbers of its scored group. More
  * is better.
  *
- * ET-Agent's two are how much the rollouts disagree in tool calls and in correctness (§7.1). Write another in
- * a line:
+ * ET-Agent's two are how much the rollouts disagree in tool calls and in correctness (§7.1). You can write
+ * another in one line:
  *
  *     const surprise: Objective = ({ rewards }) => Math.max(...rewards.map((reward) => reward.score));
  */

@@ -3,7 +3,7 @@
  *
  * A length is in code points. White space has U+001C-001F and U+0085 and lacks U+FEFF (JavaScript's `trim`
  * and `\s` have it the other way round). A word character is a letter, a number or an underscore of any
- * script; combining marks are none.
+ * script; combining marks are not.
  */
 
 /** The inside of a character class: what Python strips and splits at. */

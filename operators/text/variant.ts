@@ -1,11 +1,11 @@
 /**
  * The three variants of the text functions.
  *
- * The published implementation carries three copies of its text code that grew apart. A number that is
- * to be compared with a published one must use the copy of its stage:
+ * The published implementation has three copies of its text code that grew apart. A number that is to be
+ * compared with a published one must use the copy of its stage:
  *
  * - `rollout`: flywheel, direct rollout and evaluation. Forgiving: an unclosed box gives its tail.
  * - `selection`: Pareto sampling and the filter of supervised data. Strict about the format.
- * - `reward`: the reward of the RL stage. An unclosed box is no box.
+ * - `reward`: the reward of the RL stage. An unclosed box does not count.
  */
 export type Variant = 'rollout' | 'selection' | 'reward';

@@ -35,8 +35,8 @@ export interface ToolboxOptions {
   /** Times a tool may run for one call, when it throws (default 1). */
   readonly attemptsMax?: number;
   /**
-   * An empty output counts as a failure, as in the ARPO reference: it is tried again, and the policy is
-   * told when it stays empty. Off by default, because it runs the same program again.
+   * An empty output counts as a failure, as in the ARPO reference: it is tried again, and reported to the
+   * policy if it stays empty. Off by default, because it runs the same program again.
    */
   readonly retryEmpty?: boolean;
   /** Results of pure tools that are kept (default 1000; 0 = none). */
@@ -95,7 +95,7 @@ async function attempt(
 }
 
 /**
- * Tags that mean something else in a trajectory, and `tool`, whose calls could not be told from all calls.
+ * Tags that mean something else in a trajectory, and `tool`, whose calls would look like all calls.
  */
 const TAKEN = ['think', 'result', 'answer', 'tool'];
 

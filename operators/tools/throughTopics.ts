@@ -4,8 +4,8 @@
  *
  *     rollout ──call──► tool-requests ──► tools (as many processes as are wanted) ──► tool-replies ──► rollout
  *
- * Holds true:
- * - a request is answered exactly once, also where the process that had it died: another one has it then;
+ * Guarantees:
+ * - a request is answered exactly once, even if the process that had it dies: another one gets it then;
  * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down
  *   included;
  * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and
@@ -101,7 +101,7 @@ export interface ThroughTopicsOptions {
   readonly report: (note: string) => void;
 }
 
-/** After it somebody should know that nobody answers. */
+/** After this long without an answer it is reported. */
 const LONG_MS = 30_000;
 /**
  * Replies that may come between the wish to follow and the first look at the topic: more than all calls under
@@ -171,7 +171,7 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
       const request: ToolRequest = { ...origin, tool, input };
       const answered = new AbortController();
       follow();
-      // also where the request cannot be written: then nobody waits
+      // also when the request cannot be written: then no one waits
       const over = AbortSignal.any([answered.signal, signal, closing.signal]);
       const replied = reply(request, over);
       replied.catch(() => undefined);

@@ -18,8 +18,8 @@ export interface ToolResult {
 /** What a tool may know of a call besides its input. */
 export interface CallSituation {
   /**
-   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out where nobody
-   * knows it. A result that depends on it is not a function of the input: such a tool is not `pure`.
+   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out if unknown. A
+   * result that depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
   /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out where none does. */
@@ -60,7 +60,7 @@ export interface Tool {
 }
 
 /**
- * What a tool throws whose process or server is not there: nobody has answered, so nothing may be learnt from
+ * What a tool throws when its process or server is not there: nothing answered, so nothing may be learnt from
  * it.
  */
 export function toolDown(tool: string, why: string, cause?: unknown): MillraceError<'TOOL_DOWN'> {
@@ -86,7 +86,7 @@ export function toolBroken(
   );
 }
 
-/** Whether nobody has answered a call: what came instead is no result of it. */
+/** Whether a call went unanswered: what came instead is not its result. */
 export function isUnanswered(error: unknown): boolean {
   return hasCode(error, 'TOOL_DOWN') || hasCode(error, 'TOOL_BROKEN');
 }

@@ -41,7 +41,7 @@ export interface Carrier {
 export interface Exporter {
   /** How it is written: `tensorboard:FOLDER`. */
   readonly form: string;
-  /** What stands behind the colon, checked; folders lie under `cwd`. Fails with code `USAGE`. */
+  /** What follows the colon, checked; folders are relative to `cwd`. Fails with code `USAGE`. */
   where(given: string, cwd: string): string;
   open(where: string, run: Exported): Promise<Carrier> | Carrier;
 }

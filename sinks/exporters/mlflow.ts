@@ -10,8 +10,8 @@ export const mlflowExporter: Exporter = {
   where: (given) => serverAddress(given, { what: 'an MLflow server', suffix: '/api/2.0/mlflow' }),
   open(url, { about, clock, notice, patienceMs }) {
     const headers = mlflowLogin(process.env);
-    const told = { what: 'MLflow', url, headers, clock: sleepClock(clock), notice, patienceMs };
-    const client = new PatientClient(told);
+    const options = { what: 'MLflow', url, headers, clock: sleepClock(clock), notice, patienceMs };
+    const client = new PatientClient(options);
     const experiment = process.env.MLFLOW_EXPERIMENT_NAME ?? 'millrace';
     const to = mlflow(about, { client, experiment });
     return carryMetrics(to, {

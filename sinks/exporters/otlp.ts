@@ -14,8 +14,8 @@ export const otlp: Exporter = {
     serverAddress(given, { what: 'an OpenTelemetry collector', suffix: '/v1/traces' }),
   async open(url, { about, folder, clock, notice, patienceMs, content }) {
     keepHeaders(process.env.OTEL_EXPORTER_OTLP_HEADERS ?? '');
-    const told = { url, about, clock: sleepClock(clock), notice, patienceMs };
-    const to = collector(await openTelemetry(), told);
+    const options = { url, about, clock: sleepClock(clock), notice, patienceMs };
+    const to = collector(await openTelemetry(), options);
     const hash = createHash('sha256').update(`${about.startedMs} ${url}`).digest('hex');
     const kept = join(folder, 'exports', `otlp-${hash.slice(0, 12)}.json`);
     return {
@@ -28,7 +28,7 @@ export const otlp: Exporter = {
   },
 };
 
-/** `name=value,…`, URL-encoded, as OpenTelemetry reads them. Short values are no keys: a number, a name. */
+/** `name=value,…`, URL-encoded, as OpenTelemetry reads them. Short values are not keys: a number, a name. */
 function keepHeaders(headers: string): void {
   for (const header of headers.split(',')) {
     const value = header.slice(header.indexOf('=') + 1).trim();

@@ -67,7 +67,7 @@ export function mlflow(
         await post('runs/log-batch', { run_id: runId, params }, signal);
       }
       if (info.status !== STATUS.running) await update({ status: STATUS.running }, signal);
-      // Where somebody has changed it, the run is written again from the beginning.
+      // If someone has changed it, the run is written again from the beginning.
       return parseCursor(data?.tags?.find(({ key }) => key === CURSOR)?.value ?? '');
     },
     async write(batch, after, signal) {

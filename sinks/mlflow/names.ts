@@ -4,8 +4,8 @@ const NAME_MAX = 250;
 const VALUE_MAX = 6_000;
 
 /**
- * Letters, digits and `_-. :/` of ASCII; a path that could leave a folder is none. `eval/pass@4` becomes
- * `eval/pass_at_4`.
+ * Letters, digits and `_-. :/` of ASCII; a path that could leave a folder is not allowed. `eval/pass@4`
+ * becomes `eval/pass_at_4`.
  */
 export function mlflowName(name: string): string {
   const parts = name

@@ -1,9 +1,9 @@
 /**
- * Carries the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
+ * Exports the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
  *
- * A collector cannot be asked how far it was sent, so that is kept in a file beside the run, written after
- * each batch that it took. After a kill in between a batch is sent again, with the ids that it had: whoever
- * keeps spans by their ids has each once.
+ * A collector cannot say how far it has received them, so that is kept in a file in the run's folder, written
+ * after each batch that it took. After a kill in between a batch is sent again with the same ids, so a store
+ * that keeps spans by their ids has each once.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -34,7 +34,7 @@ export async function exportTraces(
   { log, clock, over, stop }: Omit<ExportOptions, 'end'>,
 ): Promise<number> {
   await makeFolder(dirname(kept));
-  // Where there is none, or a spoilt one, all is sent again, under the same ids.
+  // If it is missing or damaged, everything is sent again, under the same ids.
   let cursor = parseCursor(await readFile(kept, 'utf8').catch(() => ''));
   let count = 0;
   const carry = async (until?: AbortSignal): Promise<void> => {

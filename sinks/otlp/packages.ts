@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: who wants
- * traces adds them, and is told how.
+ * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: a message
+ * tells those who want traces how to add them.
  */
 import { MillraceError } from '../../base/index.ts';
 

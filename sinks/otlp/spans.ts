@@ -2,8 +2,8 @@
  * A rollout and its tool calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent`
  * and, in it, `execute_tool`. Pure.
  *
- * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span.
- * What a model, a tool or a question says stands in them only where it is asked for, and then cut.
+ * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span. The
+ * words of models, tools and questions are in them only on request, and truncated.
  */
 import { createHash } from 'node:crypto';
 import { outsideText, withoutSecrets } from '../../base/index.ts';

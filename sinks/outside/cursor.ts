@@ -1,9 +1,9 @@
 /**
- * How far somebody outside has read a topic, and what lies behind that.
+ * How far an outside reader is in a topic, and what comes after that.
  *
- * An offset a partition says it exactly. The time of the newest record is where the log is asked from, which
- * every log finds fast; what was read already is passed over. Clocks of processes that share a run may
- * differ, by less than `CLOCKS_APART_MS`.
+ * One offset a partition says it exactly. The time of the newest record is where reading starts, which every
+ * log finds fast; what was read already is skipped. Clocks of processes that share a run may differ, by less
+ * than `CLOCKS_APART_MS`.
  */
 import { type Log, recordsOf, type Stored, type Topic } from '../../streams/index.ts';
 
@@ -32,14 +32,14 @@ export function advanced(
   return { next, atMs };
 }
 
-/** The cursor in a text that somebody kept; the beginning where it is none. */
+/** The cursor in a stored text; the beginning if it is not one. */
 export function parseCursor(text: string): Cursor {
   try {
     const { next, atMs } = JSON.parse(text) as Cursor;
     if (typeof next === 'object' && next !== null && typeof atMs === 'number')
       return { next, atMs };
   } catch {
-    // Not written yet, or spoilt.
+    // Not written yet, or damaged.
   }
   return BEGINNING;
 }

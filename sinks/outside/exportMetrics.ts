@@ -1,10 +1,9 @@
 /**
- * Carries the metrics of a run to a program outside that shows them, beginning where that program says it
- * stands.
+ * Exports the metrics of a run to a program outside that shows them, from where that program says it is.
  *
- * Holds true: a metric reaches a target that keeps its word (`MetricTarget`) once, in the order of the log,
- * also when this process is killed and another one goes on; nothing is written to the log, and nothing waits
- * for a target but its own batch.
+ * Guarantees: a metric reaches a target that keeps its contract (`MetricTarget`) once, in the order of the
+ * log, even if this process is killed and another one continues; nothing is written to the log, and only its
+ * own batch waits for a target.
  */
 import type { SleepClock } from '../../base/index.ts';
 import type { Log, Stored } from '../../streams/index.ts';
@@ -27,7 +26,7 @@ export interface RunAbout {
 /** How the run stands when the export ends. */
 export interface RunEnd {
   readonly status: 'running' | 'done' | 'stopped' | 'failed';
-  /** Null while it runs, or where nobody knows. */
+  /** Null while it runs, or if unknown. */
   readonly endedMs: number | null;
 }
 

@@ -8,7 +8,7 @@ export interface Gathering {
   readonly waitMs: number;
 }
 
-/** Batches of items, none empty. Of the items, one more than a batch holds is asked for at most. */
+/** Batches of items, none empty. Reads at most one item more than a batch has. */
 export async function* gathered<T>(
   items: AsyncIterable<T>,
   { max, waitMs }: Gathering,

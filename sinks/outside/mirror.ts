@@ -1,9 +1,9 @@
 /**
  * Writes the records of a run to a Kafka that is not the run's own, by kafkajs's documented producer.
  *
- * Holds true: each record is there once, in the order of its partition, whatever is killed. A transaction
+ * Guarantees: each record is there once, in the order of its partition, whatever is killed. A transaction
  * holds records of all topics and, as committed offsets of a group of the mirror's own, how far it has read;
- * who opens the same mirror again ends what another left open (one transactional id), reads those offsets and
+ * opening the same mirror again ends what another left open (one transactional id), reads those offsets and
  * goes on there. What waits in memory is bounded (`WAITING`).
  */
 import type { Admin, Kafka, Producer, ProducerBatch, TopicMessages, Transaction } from 'kafkajs';
@@ -81,7 +81,7 @@ function typeOf(error: unknown): string {
   return type ?? cause?.type ?? '';
 }
 
-/** What is no use to try again. */
+/** An error that another try cannot cure. */
 function asFailure(error: unknown, id: string): MillraceError | null {
   if (error instanceof MillraceError && !hasCode(error, 'KAFKA')) return error;
   const type = typeOf(error);
@@ -126,8 +126,8 @@ class Turn {
   async run(): Promise<void> {
     await this.#producer.connect();
     await this.#admin.connect();
-    // First of all: a transaction of ours is begun once the one before is decided everywhere, so that the
-    // offsets are the last.
+    // First of all: a new transaction begins once the one before is decided everywhere, so that the offsets
+    // are the last.
     await (await this.#producer.transaction()).abort();
     await this.#makeTopics();
     const { topics, signal } = this.#options;

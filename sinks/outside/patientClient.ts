@@ -1,8 +1,8 @@
 /**
- * A server outside that may be away: it is asked again until it answers, and the person is told once.
+ * A server outside that may be away: requests are retried until it answers, and one notice says so.
  *
- * Holds true: a request that the server may have had is only made again because each of ours may be had
- * twice. What the server says is wrong with a request is not asked again.
+ * Guarantees: a request that the server may have received is made again only because each of ours may be
+ * received twice. A request that the server refuses is not made again.
  */
 
 import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index.ts';
@@ -43,7 +43,7 @@ export class PatientClient {
 
   /**
    * The reply to a GET (no body) or a POST, as it is with a status below 300 or one of `also`. Rejects with
-   * the signal's reason, with code `AWAY` once it was waited for in vain, or with code `REFUSED` and what the
+   * the signal's reason, with code `AWAY` after waiting too long, or with code `REFUSED` and what the
    * server said.
    */
   async ask(

@@ -1,5 +1,5 @@
 /**
- * The little of protocol buffers that files of others need: fields one after the other, each its number, kind
+ * The few protocol buffers that other programs' files need: fields in sequence, each with its number, kind
  * and value.
  */
 
@@ -37,8 +37,8 @@ export function bytesField(number: number, value: string | Buffer): Buffer {
 }
 
 /**
- * The fields of a message by number: whole numbers, and bytes; of several with one number the last. Throws
- * where the bytes are no message.
+ * The fields of a message by number: whole numbers, and bytes; of several with one number the last. Throws if
+ * the bytes are not a message.
  */
 export function fieldsOf(message: Buffer): {
   readonly wholes: ReadonlyMap<number, number>;

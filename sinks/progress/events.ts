@@ -38,17 +38,17 @@ export interface Pulse {
 
 /** The run at one moment. */
 export interface ProgressStatus {
-  /** The round that was last heard of, and how many there are after round 0; null of a job without an end. */
+  /** The latest round, and how many there are after round 0; null for an endless job. */
   readonly roundName: string;
   readonly round: number;
   readonly rounds: number | null;
   readonly step: number | null;
   readonly steps: number | null;
-  /** Share of the run's work that is done, 0 to 1; an estimate. Null of a job without an end. */
+  /** Share of the run's work that is done, 0 to 1; an estimate. Null for an endless job. */
   readonly share: number | null;
-  /** How long the rest takes if it goes on as so far; null until that can be told. */
+  /** How long the rest takes at the present rate; null while unknown. */
   readonly leftMs: number | null;
-  /** Tokens a second, lately; null until that can be told. */
+  /** Tokens a second, lately; null while unknown. */
   readonly generatedPerSecond: number | null;
   readonly trainedPerSecond: number | null;
   readonly reward: number | null;

@@ -1,13 +1,13 @@
 /**
- * How far a run is: from what its rounds weigh, and where in its round the last step was. Pure but for what
- * it is told.
+ * How far a run is: from the weights of its rounds, and where in its round the last step was. Pure: it knows
+ * only what it is given.
  */
 import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 
 export interface TrackerOptions {
   /** What each round is called; round 0 is before any training. */
   readonly rounds: readonly string[];
-  /** The last of them is repeated without an end: nobody can say what share is done, or how much is left. */
+  /** The last of them repeats for ever: the share done and the time left are unknown. */
   readonly endless?: boolean;
   /** Optimiser steps in all, where that is known. */
   readonly steps?: number;
@@ -15,7 +15,7 @@ export interface TrackerOptions {
   readonly weights?: readonly number[];
 }
 
-/** What a round is called; those of a job without an end are rounds, told apart by their number. */
+/** What a round is called; those of an endless job have only numbers. */
 export function roundName(rounds: readonly string[], round: number): string {
   const last = rounds.at(-1) ?? '';
   const number = /\d+$/.exec(last);
@@ -23,9 +23,9 @@ export function roundName(rounds: readonly string[], round: number): string {
   return `${last.slice(0, number.index)}${Number(number[0]) + round - rounds.length + 1}`;
 }
 
-/** Before so much has been done, nobody can say how long the rest takes. */
+/** Until this much is done, the time left is unknown. */
 const SHARE_MIN = 0.02;
-/** Tokens are counted over so many looks. */
+/** Tokens are counted over this many samples. */
 const LOOKS = 10;
 
 export class ProgressTracker {

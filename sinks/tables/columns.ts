@@ -1,9 +1,9 @@
 /**
- * The columns of a topic as others read them: where a record lies, then the fields of its contract, nested as
- * they are.
+ * The columns of a topic as other programs read them: a record's position, then the fields of its contract,
+ * nested as they are.
  *
- * `_partition`, `_offset`, `_key` and `_at` (when it was appended) come first in every format; no field of
- * ours begins with `_`. An Avro contract becomes Parquet's own types: records are structs, lists are lists
+ * `_partition`, `_offset`, `_key` and `_at` (when it was appended) come first in every format; none of our
+ * fields begins with `_`. An Avro contract becomes Parquet's own types: records are structs, lists are lists
  * (packed numbers too), maps are maps, words of an enumeration are texts, whole numbers have 64 bits.
  */
 import type { SchemaElement } from 'hyparquet';

@@ -14,7 +14,7 @@ import { bytesField, doubleField, fieldsOf, floatField, wholeField } from '../ou
 /** Numbers of our own fields of an event. */
 const OURS = { partition: 20_001, offset: 20_002, atMs: 20_003, startedMs: 20_004 } as const;
 
-/** What an event of ours says of itself. */
+/** What our events say about themselves. */
 export interface Origin {
   /** Of the record; null of events that are made of none. */
   readonly position: Position | null;
@@ -101,7 +101,7 @@ function framed(...fields: readonly Buffer[]): Buffer {
   return frame;
 }
 
-/** So that a checksum of bytes that hold checksums is no checksum of theirs. */
+/** Masks a checksum, as checksums of data that contain checksums are weak. */
 function masked(bytes: Buffer): number {
   const crc = crc32c(bytes, 0);
   return (((crc >>> 15) | (crc << 17)) + 0xa282_ead8) >>> 0;

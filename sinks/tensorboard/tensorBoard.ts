@@ -2,9 +2,9 @@
  * `tensorBoard`: the metrics of a run as event files that TensorBoard reads, in a folder of the run's own:
  * step and name as they are, the time of the record.
  *
- * Every start begins a new file, and goes on behind the last event that the files of the run hold. A run of
- * the same name that began at another time (it was started over) gets a folder of its own, `NAME.2`, since
- * its steps would lie over those of the other; so does a rewound run by its own name.
+ * Every start begins a new file, and continues after the last event in the files of the run. A run of the
+ * same name that began at another time (it was started over) gets a folder of its own, `NAME.2`, since its
+ * steps would overlap those of the other; so does a rewound run, by its own name.
  */
 import { constants } from 'node:fs';
 import { open, readdir, readFile } from 'node:fs/promises';
@@ -63,7 +63,7 @@ interface Held {
   readonly cursor: Cursor;
   /** Number of its newest file; 0 = none. */
   readonly last: number;
-  /** Of the run whose events are here; null where there are none. */
+  /** Of the run whose events are here; null if there are none. */
   readonly startedMs: number | null;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Demonstrations and preference pairs as training sequences: the batch refers to them, the texts lie in their
+ * Demonstrations and preference pairs as training sequences: the batch refers to them, the texts are in their
  * topics.
  *
  * A sequence longer than `tokensMax`, or without a token to learn, is left out (with its pair) and counted; a
- * cut-off one would teach a response without its end. Where that is wanted all the same (`tooLong: 'cut'`)
+ * cut-off one would teach a response without its end. If that is wanted anyway (`tooLong: 'cut'`)
  * its beginning is kept.
  */
 import type { TrainSequence } from '../../model/index.ts';

@@ -1,7 +1,7 @@
 /**
- * Which versions' files go once a newer one is committed. The first always stays, and the newest few; of the
- * others what the rule says: ends of rounds (all, or the newest so many), every n-th version, and those that
- * evaluated best.
+ * Which versions' files are deleted once a newer one is committed. The first always stays, and the newest
+ * few; of the others what the rule says: ends of rounds (all, or only the newest), every n-th version, and
+ * those that evaluated best.
  *
  * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once
  * more when a better one takes its place among the best. Ends and figures of earlier starts are read once

@@ -1,7 +1,7 @@
 /**
- * What a batch of any kind comes to, as the trainer takes it: the sequences of its optimiser steps.
+ * A batch of any kind in the trainer's form: the sequences of its optimiser steps.
  *
- * One file a kind says how records become sequences; the trainer knows sequences only.
+ * One file per kind says how records become sequences; the trainer knows sequences only.
  */
 import type { TrainSequence } from '../../model/index.ts';
 

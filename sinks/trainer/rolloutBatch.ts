@@ -94,8 +94,8 @@ function tokenAdvantages(
 }
 
 /**
- * The sequences of a rollout; where there are several, each says that they are of one, whose `number` no
- * other has. Nothing is learnt from a rollout that failed: what went wrong is none of the policy's doing.
+ * The sequences of a rollout; if there are several, each says that they belong to one, whose `number` is
+ * unique. Nothing is learnt from a failed rollout: its failure is not the policy's fault.
  */
 function sequencesOf(
   rollout: Rollout,

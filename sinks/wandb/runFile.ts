@@ -46,7 +46,7 @@ function partOf(first: boolean, last: boolean): number {
 
 function checksum(kind: number, data: Buffer): number {
   const ofKind = crc32(Buffer.from([kind]), 0);
-  // zlib takes a buffer that lies nowhere for a wish to start over.
+  // zlib takes an empty buffer without memory as a request to start over.
   return data.length === 0 ? ofKind : crc32(data, ofKind);
 }
 

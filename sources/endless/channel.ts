@@ -1,5 +1,6 @@
 /**
- * A bounded queue between what comes by itself and who asks: what has no room is told so, or waits for it.
+ * A bounded queue between a producer that does not wait and a consumer that asks: an item without room is
+ * refused, or waits for it.
  */
 export class Channel<T> {
   readonly #max: number;
@@ -34,7 +35,7 @@ export class Channel<T> {
     this.#tell();
   }
 
-  /** Takes out what nobody has taken; false when somebody has. */
+  /** Takes an item back out; false if it was taken already. */
   withdraw(item: T): boolean {
     const place = this.#waiting.indexOf(item);
     if (place < 0) return false;

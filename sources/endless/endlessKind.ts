@@ -1,4 +1,4 @@
-/** Questions without an end that the setting `questions` names: a file, and a line in `all.ts`. */
+/** A kind of endless questions for the setting `questions`: one file, and one line in `all.ts`. */
 import type { SleepClock } from '../../base/index.ts';
 import type { ArrivalRules } from './arrival.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';

@@ -1,17 +1,16 @@
 /**
- * Questions without an end: what the planner of a job takes from when `questions` is no file that can be read
- * through.
+ * Endless questions: what a job's planner reads from if `questions` is not a file that can be read through.
  *
- * Holds true of all of them: each question comes with the place behind it and can be gone on from there;
- * nothing is read before it is asked for, but for a bounded few; a row that cannot be used is a dead letter
- * with its place; and a question has the same id whenever it comes, so that one that comes twice is known.
+ * All of them guarantee: each question comes with the place after it, from which reading can continue;
+ * nothing is read ahead of demand except a bounded few; a row that cannot be used is a dead letter with its
+ * place; and a question has the same id whenever it comes, so that one that comes twice is recognised.
  */
 import { isResumable, type Resumable } from '../../streams/index.ts';
 import type { QuestionRow } from '../questionRow.ts';
 
 /** Questions that go on coming, and from where. */
 export interface EndlessQuestions extends Resumable<QuestionRow> {
-  /** What people are told that questions are waited for from: a path, an address. Without a password. */
+  /** What messages call the place that questions come from: a path, an address. Without a password. */
   readonly name: string;
 }
 

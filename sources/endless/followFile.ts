@@ -1,7 +1,8 @@
 /**
- * Questions that somebody appends to a JSON Lines file, as `tail -F` would show them (`growingFile.ts`).
+ * Questions that another program appends to a JSON Lines file, as `tail -F` would show them
+ * (`growingFile.ts`).
  *
- * The cursor is the place behind the last line that was taken. A line that is no question is a dead letter
+ * The cursor is the place behind the last line that was taken. A line that is not a question is a dead letter
  * with file and line.
  */
 import { basename, extname } from 'node:path';
@@ -57,7 +58,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
 function rowOf(grown: Grown): RawRow | null {
   if ('gap' in grown) {
     const reason =
-      'the file was replaced or emptied while nobody read it, and no rotated file has this line: anything written after it was missed';
+      'the file was replaced or emptied while it was not being read, and no rotated file has this line: anything written after it was missed';
     return { kind: 'unreadable', place: grown.gap.lines, reason, payload: '' };
   }
   const { line } = grown;

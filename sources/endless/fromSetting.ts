@@ -8,7 +8,7 @@ const kinds: readonly EndlessKind[] = Object.values(all);
 /** How each is written. */
 export const endlessForms = kinds.map(({ form }) => form).join(', ');
 
-/** Whether the setting names questions without an end. */
+/** Whether the setting names endless questions. */
 export function namesEndless(setting: string): boolean {
   return kinds.some((kind) => kind.names(setting));
 }
@@ -16,6 +16,6 @@ export function namesEndless(setting: string): boolean {
 /** The questions that the setting names. Fails with `USAGE` or `QUESTIONS_FILE`. */
 export function endlessFrom(setting: string, options: SourceOptions): EndlessQuestions {
   const kind = kinds.find((one) => one.names(setting));
-  if (kind === undefined) throw new Error(`${setting} names no questions without an end`);
+  if (kind === undefined) throw new Error(`${setting} does not name endless questions`);
   return kind.open(setting, options);
 }

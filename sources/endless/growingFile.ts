@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { MillraceError, type SleepClock, systemCode } from '../../base/index.ts';
 import { type Line, LineSplitter } from '../lines.ts';
 
-/** Behind a line: the file, told by its first bytes, and how far it is read. */
+/** The place after a line: the file, recognised by its first bytes, and how far it is read. */
 export interface FilePlace {
   /** Digest of the first `headBytes` bytes. */
   readonly head: string;
@@ -118,7 +118,7 @@ class OpenFile {
     this.#splitter = new LineSplitter({ number: place.lines + 1 });
   }
 
-  /** Null when there is none. */
+  /** Null if there is none. */
   static async at(path: string, place: FilePlace): Promise<OpenFile | null> {
     const handle = await open(path, 'r').catch(noneWhereMissing);
     if (handle === null) return null;
@@ -192,7 +192,7 @@ class OpenFile {
   }
 }
 
-/** Digest of the first bytes; of fewer where there are not so many. */
+/** Digest of the first bytes; of fewer if there are not that many. */
 async function headOf(handle: FileHandle, bytes: number): Promise<string> {
   if (bytes === 0) return '';
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);

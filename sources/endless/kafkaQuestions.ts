@@ -1,13 +1,13 @@
 /**
  * Questions that others write to a Kafka topic, as plain JSON or as Avro in Confluent's wire form.
  *
- * It reads by kafkajs's documented consumer, in a group that is new at every start: where it goes on is what
- * the run's own log says, a cursor for each partition, and nothing is committed to the broker. A record that
- * is no question is a dead letter with topic, partition and offset. Of a partition at most a fetch is in
- * memory; while nobody asks for more, none is fetched. A topic that ends before the cursor was deleted and
- * made again: a dead letter says so, and it is read from its beginning. Where offsets are missing, the broker
- * is asked where the partition begins now: compaction and the marks of transactions leave gaps too, and only
- * what lies before that beginning was deleted.
+ * It reads by kafkajs's documented consumer, in a group that is new at every start: the run's own log says
+ * where to continue, with a cursor for each partition, and nothing is committed to the broker. A record that
+ * is not a question is a dead letter with topic, partition and offset. At most one fetch of a partition is in
+ * memory; none is fetched ahead of demand. A topic that ends before the cursor was deleted and recreated: a
+ * dead letter says so, and it is read from its beginning. If offsets are missing, the broker is asked where
+ * the partition begins now: compaction and the marks of transactions leave gaps too, and only what is before
+ * that beginning was deleted.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';

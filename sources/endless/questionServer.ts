@@ -2,12 +2,12 @@
  * Questions that programs send: `POST /questions`, JSON (one question or a list of them) or JSON Lines.
  *
  * An answer 200 says that what it lists as `accepted` is in the run's log, and what it lists as `refused` is
- * not, and why. Anything else means that nothing new is certain: sent again, a question that did get in is
- * known by its id, or by the `Idempotency-Key` of the request where it has none, and is asked once. When as
- * many questions wait as may wait, the answer is 429 with `Retry-After`.
+ * not, and why. Anything else means that nothing new is certain: if it is sent again, a question that did get
+ * in is recognised by its id, or by the `Idempotency-Key` of the request if it has none, and is asked once.
+ * When the queue is full, the answer is 429 with `Retry-After`.
  *
- * It listens on 127.0.0.1 unless told otherwise, and then only with a token. A page in somebody's browser
- * cannot send here: requests with an `Origin`, and those that name another host, are refused.
+ * It listens on 127.0.0.1 by default, and elsewhere only with a token. A page in someone's browser cannot
+ * send here: requests with an `Origin`, and those that name another host, are refused.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -55,7 +55,7 @@ export interface QuestionServerOptions extends ArrivalRules {
 const BYTES_MAX = 1024 * 1024;
 const WAITING_MAX = 256;
 const PATIENCE_MS = 30_000;
-/** More than may wait: whoever has to try again is told so. */
+/** More than may wait: the others get an answer that says to try again. */
 const CONNECTIONS_MAX = 2048;
 /** Requests of which the body is being read. */
 const READING_MAX = 64;
@@ -183,7 +183,7 @@ class QuestionServer {
   }
 
   /**
-   * Fails with 503 when it takes too long, or the run ends first; what nobody has taken is then withdrawn.
+   * Fails with 503 when it takes too long, or the run ends first; what has not been taken is then withdrawn.
    */
   async #untilWritten(written: Promise<unknown>, posted: readonly Posted[]): Promise<void> {
     const { clock, patienceMs = PATIENCE_MS } = this.#options;

@@ -14,7 +14,7 @@ export type ReadCall =
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Reads a call's body; `docOf` = the function of a name. In the reference nobody looks at the schema. */
+/** Reads a call's body; `docOf` = the function of a name. The reference ignores the schema. */
 export function readCall(
   body: string,
   docOf: (name: string) => ToolDoc | undefined,

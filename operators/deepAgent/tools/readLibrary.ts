@@ -1,6 +1,6 @@
 /**
- * A library of tools as a file: JSON Lines, an OpenAI function a line, bare or as `{"type": "function",
- * "function": {…}}`. The first line that is none stops the reading, with its file, line and field.
+ * A library of tools as a file: JSON Lines, one OpenAI function a line, bare or as `{"type": "function",
+ * "function": {…}}`. Reading stops at the first line that is not one, with its file, line and field.
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -85,13 +85,13 @@ export function parseFunction(text: string, file: string, number: number): ToolD
   return doc;
 }
 
-/** What a value that is no function has wrong; `field` is empty where it is the whole. */
+/** What is wrong with a value that is not a function; `field` is empty if it is the whole value. */
 interface Fault {
   readonly field: string;
   readonly reason: string;
 }
 
-/** A value as a function, or why it is none. */
+/** A value as a function, or why it is not one. */
 export function functionOf(value: unknown): ToolDoc | Fault {
   const wrapped = z.object({ type: z.literal('function'), function: z.unknown() }).safeParse(value);
   const read = toolFunction.safeParse(wrapped.success ? wrapped.data.function : value);

@@ -1,13 +1,13 @@
 /**
  * Names of tools as functions may be called (DeepAgent §1.5, ToolBench's conversion). A caret is kept: the
- * released pattern lists it among what may stand in a name.
+ * released pattern lists it among the characters of a name.
  */
 import { codePoints } from '../../text/characters.ts';
 
 const RESERVED = ['from', 'class', 'return', 'false', 'true', 'id', 'and'];
 const NAME_MAX = 64;
 
-/** Lower case, `_` for whatever is no letter, digit or Chinese character, none of them twice or at an end. */
+/** Lower case, `_` for all but letters, digits and Chinese characters, never twice in a row or at an end. */
 export function standardName(name: string): string {
   const plain = name
     .replace(/[^\u4e00-\u9fa5^a-zA-Z0-9_]/gu, '_')

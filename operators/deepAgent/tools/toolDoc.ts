@@ -1,4 +1,6 @@
-/** What a policy is told of a tool, and how ToolBench's descriptions of APIs become that (DeepAgent §1.5). */
+/**
+ * What a policy reads about a tool, and how ToolBench's descriptions of APIs become that (DeepAgent §1.5).
+ */
 import type { ToolParameters } from '../../tools/tool.ts';
 import type { EpisodeMode } from '../episode.ts';
 import { functionName, standardName, unreserved } from './standardName.ts';

@@ -7,7 +7,7 @@ export type { ChatSegment };
 
 /** One turn of the policy's, and what its calls gave. */
 export interface ChatTurn {
-  /** What stands in its thinking block; null = it has none. */
+  /** The content of its thinking block; null = it has none. */
   readonly thinking: string | null;
   readonly content: string;
   readonly calls: readonly { readonly tool: string; readonly input: string }[];

@@ -202,7 +202,7 @@ function notesOf(
   const whole = tokenizer.encodeChat(messages, given);
   const more = whole.length - grown.length;
   const rest = more > 0 ? [...whole.subarray(grown.length)] : [];
-  // Behind the last turn the template may end the line; nobody is given that.
+  // After the last turn the template may end the line; that is dropped.
   const ended = tokenizer.decode(rest).trim() === '' ? [...grown, ...rest] : grown;
   const found = chatDifference(tokenizer, ended, messages, given);
   const calls = first.filter(isOwn).flatMap((segment) => [...segment.tokens]);

@@ -2,14 +2,14 @@
  * The model's own function calling, through its chat template: tools as JSON schemas, calls as JSON, results
  * in messages of role `tool`. A turn may hold several calls; they are run in order.
  *
- * A response becomes a trajectory in the papers' tags, which all that reads responses knows: thinking stays
- * as it is, each call stands in its tool's tag with its result behind it, and what the last turn says is the
+ * A response becomes a trajectory in the papers' tags, which everything that reads responses knows: thinking
+ * stays as it is, each call is in its tool's tag with its result after it, and what the last turn says is the
  * answer. The policy's own words stay; tags in them that are not its thinking are broken, since here they
  * mean nothing.
  *
- * A call that cannot be made (no JSON, no such tool, a missing argument) stands as `<tool_call>…</tool_call>`
- * and is a fault of form. `faults` says what else: `answered` = the policy is told what is wrong and goes on,
- * `ends` = the rollout ends.
+ * A call that cannot be made (not JSON, no such tool, a missing argument) appears as
+ * `<tool_call>…</tool_call>` and is a fault of form. `faults` says what else happens: `answered` = the policy
+ * reads what is wrong and goes on, `ends` = the rollout ends.
  */
 
 import type { TrainSequence } from '../../../model/index.ts';
@@ -170,7 +170,7 @@ function nativeFault(
   return formatFault(thinks ? trajectory : `<think></think>${trajectory}`, variant, tools);
 }
 
-/** Where thinking ends: behind its first closing tag, or with the turn; 0 where there is none. */
+/** Where thinking ends: after its first closing tag, or with the turn; 0 if there is none. */
 function thinkingEnd(turn: string, opened: boolean): number {
   if (!opened && !turn.trimStart().startsWith('<think>')) return 0;
   const close = turn.indexOf('</think>');

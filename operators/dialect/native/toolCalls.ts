@@ -6,7 +6,7 @@ import { jsonIn } from '../../../base/text/index.ts';
 import type { Tool, ToolParameters } from '../../tools/tool.ts';
 import type { DialectCall } from '../dialect.ts';
 
-/** What a policy is told of a tool. */
+/** A tool's description for a policy. */
 export interface ToolSpec {
   readonly name: string;
   readonly about: string;
@@ -19,7 +19,7 @@ const ARGUMENTS: Readonly<Record<string, readonly [string, string]>> = {
   python: ['code', 'The program; it prints what it finds out.'],
 };
 
-/** A tool as a policy is told of it. */
+/** The description of a tool for a policy. */
 export function specOf({
   name,
   about,

@@ -1,7 +1,7 @@
 /**
  * The final answer as DeepAgent's evaluation takes it (§4.3), in its two forms. `whole` (questions of
  * knowledge and mathematics): from the first `\boxed{` to the last brace of the output. `last` (ToolHop):
- * from the last `\boxed{` to the first brace behind it. Where there is no box, what stands behind `ANSWER:`.
+ * from the last `\boxed{` to the first brace after it. Without a box, the text after `ANSWER:`.
  *
  * Both misread what nests or comes twice; `lastBoxed` (base/text/boxed.ts) is the reading that counts braces.
  */
@@ -12,7 +12,7 @@ export type DeepAgentBox = 'whole' | 'last';
 const BOX = '\\boxed{';
 const ANSWER = 'ANSWER:';
 
-/** The answer; null where there is none. */
+/** The answer; null if there is none. */
 export function deepAgentAnswer(output: string, form: DeepAgentBox): string | null {
   const at = form === 'whole' ? output.indexOf(BOX) : output.lastIndexOf(BOX);
   if (at >= 0) {

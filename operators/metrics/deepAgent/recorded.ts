@@ -16,7 +16,7 @@ export interface PathScore {
   readonly path: number;
 }
 
-/** The calls of a rollout; what the policy wrote that is no call is left out. */
+/** The calls of a rollout; what is not a call is left out. */
 export function recordedCalls(rollout: Rollout): RecordedCall[] {
   return episodeOf(rollout).calls.flatMap(({ name, arguments: given, response }) =>
     name === null || given === null ? [] : [{ name, arguments: given, response }],

@@ -23,7 +23,7 @@ export function foldPreference(direct: number, fold: number): number {
 }
 
 /**
- * S of each rollout of a group: 0 for one without a fold, and where there is none without a fold to compare
+ * S of each rollout of a group: 0 for one without a fold, and if there is none without a fold to compare
  * with.
  */
 export function foldPreferences(group: readonly FoldedLength[]): number[] {

@@ -1,9 +1,9 @@
 /**
- * Asking the outside for something once: what is kept is not asked again, and what is being asked already is
- * waited for.
+ * Requests outside that are made only once: what is cached is not requested again, and a request under way is
+ * shared.
  *
- * Holds true: rollouts that ask alike at the same time make one request, and share what comes of it. Failures
- * are not kept: the next call asks again.
+ * Guarantees: rollouts that make the same request at the same time make it once, and share its outcome.
+ * Failures are not kept: the next call tries again.
  */
 import type { CachePlace, ToolCache } from './toolCache.ts';
 

@@ -22,7 +22,7 @@ export const cacheKinds = ['search', 'result', 'page', 'summary', 'tool'] as con
 /** One of `cacheKinds`. */
 export type CacheKind = (typeof cacheKinds)[number];
 
-/** Where an entry lies. */
+/** The address of an entry. */
 export interface CachePlace {
   readonly kind: CacheKind;
   /** What else decides what it says; '' = nothing. */
@@ -49,7 +49,7 @@ export interface ToolCache {
   close(): Promise<void>;
 }
 
-/** Where the cache lies, and how long an entry counts. */
+/** Where the cache is, and how long an entry counts. */
 export interface ToolCacheOptions {
   readonly path: string;
   readonly clock: Clock;
@@ -95,7 +95,7 @@ export function openToolCache({ path, clock, daysMax = 0 }: ToolCacheOptions): T
   };
 }
 
-/** The kind first, so that entries of a kind lie together. */
+/** The kind first, so that entries of a kind are next to each other. */
 function idOf({ kind, scope, key }: CachePlace): string {
   const normal = kind === 'search' || kind === 'result' ? searchCacheKey(key) : key;
   const digest = createHash('sha256')

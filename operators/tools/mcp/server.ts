@@ -2,9 +2,8 @@
  * One server of the Model Context Protocol, by the official SDK: a process (stdio) or an address (streamable
  * HTTP).
  *
- * Holds true: it is started by the first request and again when it has ended; a call that a server's death
- * cut off is made once more, on a new one; what a server says is text from outside, and every wait has an
- * end.
+ * Guarantees: it is started by the first request and again when it has ended; a call that a server's death
+ * cut off is made once more, on a new one; what a server says is untrusted, and every wait is bounded.
  */
 import {
   type CallToolResult,

@@ -1,8 +1,8 @@
 /**
- * What an MCP server says of its tools, as a policy may be told of it. It is text from outside that goes into
- * every prompt: names must be such as a tag can have, sentences are cut to one line without anything that
- * opens a tag or a message, schemas are plain and bounded. What cannot be made so is refused by name, and can
- * be left out by the list of tools that are wanted.
+ * What an MCP server says about its tools, made fit for a prompt. It is untrusted text that goes into every
+ * prompt: names must be valid tags, sentences are cut to one line without anything that opens a tag or a
+ * message, schemas are plain and bounded. A tool that cannot be made so is refused by name, and can be left
+ * out by listing the tools that are wanted.
  */
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { MillraceError, outsideText } from '../../../base/index.ts';
 import { fenceFor } from '../../dialect/fence.ts';
 import type { ToolParameters } from '../tool.ts';
 
-/** A tool of a server as it stands in prompts and in the run's folder. */
+/** A tool of a server as it appears in prompts and in the run's folder. */
 export const mcpToolSpec = z.object({
   server: z.string(),
   /** As the server calls it. */

@@ -50,7 +50,7 @@ function failed(output: string): ToolResult {
   return { output, ok: false };
 }
 
-/** The text of a result; of what is no text, what it is. A result that is data alone is its JSON. */
+/** The text of a result; of other content, its kind. A result that is only data is its JSON. */
 export function textOf({ content, structuredContent }: CallToolResult): string {
   const parts = content.map((part) => {
     switch (part.type) {

@@ -38,7 +38,7 @@ function declaredIn(bytes: Uint8Array): string {
   return /^utf-?16/i.test(said) ? 'utf-8' : said;
 }
 
-/** Undefined for an encoding that there is none of. */
+/** Undefined for an unknown encoding. */
 function known(label: string): string | undefined {
   try {
     return label === '' ? undefined : new TextDecoder(label).encoding;

@@ -1,13 +1,13 @@
 /**
- * HTML to readable text: what a reader's view would show, by Mozilla's Readability; everything that can be
- * seen where a page has no main text, or where that is asked for (the papers take it all). Runs in a worker
- * thread (pageWorker.ts).
+ * HTML to readable text: what a reader's view would show, by Mozilla's Readability; everything visible if a
+ * page has no main text, or if that is requested (the papers take it all). Runs in a worker thread
+ * (pageWorker.ts).
  */
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import type { Extract, ParsedPage } from './pageParser.ts';
 
-/** Elements that nobody reads. */
+/** Elements without readable text. */
 const UNREAD = 'title,script,style,noscript,template,svg,iframe,object,canvas';
 /** Elements that stand on lines of their own. */
 const BLOCKS = new Set(
@@ -15,7 +15,7 @@ const BLOCKS = new Set(
     ' ',
   ),
 );
-/** A main text that is shorter is none: lists, forms and tables are not what Readability looks for. */
+/** A shorter main text does not count: lists, forms and tables are not what Readability looks for. */
 const MAIN_MIN = 200;
 /**
  * Readability takes time out of proportion to larger pages, which are lists and manuals: all of them is their

@@ -1,7 +1,7 @@
 /**
  * Makes text of pages in worker threads.
  *
- * Holds true: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended,
+ * Guarantees: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended,
  * and the next page gets a new one. So the worst that a page can do is to fail.
  */
 import {
@@ -28,7 +28,7 @@ export type Extract = (typeof extracts)[number];
 /** A page as it came. */
 export interface PageBytes {
   readonly bytes: Uint8Array;
-  /** The header as it came; '' = there was none. */
+  /** The header as it came; '' if there was none. */
   readonly contentType: string;
   readonly extract: Extract;
 }

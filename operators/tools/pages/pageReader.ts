@@ -1,10 +1,10 @@
 /**
  * Reads pages of the web: a URL to readable text, kept for all runs.
  *
- * Holds true: no request goes to an address that is not public, unless that is allowed, redirects and names
- * that change their address included; a site's robots.txt is kept to, where that is asked for; bytes, time
- * and text are bounded; what cannot be read is data. What a page says is hostile text, and comes back without
- * what no reader sees (`webText`).
+ * Guarantees: no request goes to an address that is not public, unless that is allowed, redirects and names
+ * that change their address included; a site's robots.txt is respected if requested; bytes, time and text are
+ * bounded; what cannot be read is data. A page's text is hostile, and comes back without what no reader sees
+ * (`webText`).
  */
 import { raceAbort } from '../../../base/index.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
@@ -21,7 +21,7 @@ export interface PageText {
   readonly format: PageFormat;
 }
 
-/** A page, or why there is none: a sentence for a policy. */
+/** A page, or why it could not be read: a sentence for a policy. */
 export type Page = PageText | { readonly kind: 'failed'; readonly reason: string };
 
 /** Reads the page at a URL. Rejects with the signal's reason alone. */
@@ -46,7 +46,7 @@ export interface PageReaderOptions {
 const TITLE_MAX = 1000;
 const URL_MAX = 4000;
 
-/** Reads pages of `source`, each once; what could not be read is tried again when it is asked for again. */
+/** Reads pages of `source`, each once; what could not be read is tried again on the next request. */
 export function pageReader(options: PageReaderOptions): ReadPage {
   const { source, once, charactersMax = 20_000 } = options;
   return async (given, signal) => {
@@ -70,7 +70,7 @@ export function failedPage(reason: string): Page {
   return { kind: 'failed', reason };
 }
 
-/** The URL without what is only for the reader; null = it is none of a page. */
+/** The URL without what is only for the reader; null if it is not a page's. */
 export function pageUrl(given: string): string | null {
   const text = given.trim();
   if (text.length > URL_MAX || !URL.canParse(text)) return null;

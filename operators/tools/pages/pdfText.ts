@@ -5,7 +5,7 @@
 import { extractText, getDocumentProxy, getMeta } from 'unpdf';
 import type { ParsedPage } from './pageParser.ts';
 
-/** Fails where the bytes are no PDF, or one with a password. */
+/** Fails if the bytes are not a PDF, or one with a password. */
 export async function pdfText(bytes: Uint8Array): Promise<ParsedPage> {
   const document = await getDocumentProxy(bytes, { isEvalSupported: false, verbosity: 0 });
   try {

@@ -61,7 +61,7 @@ export function readerService(options: ReaderServiceOptions): PageSource {
   return { scope: `reader/${service}`, read, close: async () => exchange.close() };
 }
 
-/** A service within one's network could be a way in. A name that nobody here knows is left to it. */
+/** A service inside your network could be a way in. A name that does not resolve here is left to it. */
 async function leadsOutside(url: URL): Promise<boolean> {
   if (!isPublicHost(url)) return false;
   const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);

@@ -62,7 +62,7 @@ export function webPages(options: WebPagesOptions): PageSource {
   const sites = new LruCache<Promise<Robots>>(SITES_MAX);
   const headers = { 'user-agent': userAgent, accept: ACCEPT, 'accept-language': 'en,*;q=0.5' };
 
-  /** The reply behind the redirects; a text = why there is none. */
+  /** The reply after redirects; a text = why there is none. */
   async function fetched(
     from: string,
     signal: AbortSignal,

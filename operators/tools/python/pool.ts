@@ -17,8 +17,8 @@ import { Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
 /**
- * Starts that may fail in a row before the pool goes on without, or says so where it has no process; of the
- * first ones, for good.
+ * Starts that may fail in a row before the pool goes on with fewer processes, or, if it has none, fails; if
+ * the first ones fail, permanently.
  */
 const FAILURES_MAX = 3;
 /** Processes that a program may lose. */

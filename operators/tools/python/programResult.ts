@@ -1,4 +1,4 @@
-/** How a program ended, whoever ran it, and what the policy reads of that. */
+/** How a program ended, wherever it ran, and what the policy reads of it. */
 import { outputText } from '../outputText.ts';
 import { type ToolResult, toolDown } from '../tool.ts';
 

@@ -6,9 +6,9 @@
  * error. Every call begins from the same state, so the same program gives the same output: hash seed,
  * `random`, `os.urandom` and the files are the same each time. Only the clock goes on.
  *
- * What holds it is told in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly) and
- * `child/host.mjs` (the host's doors). The standard library is there, and the packages that are given. A
- * server (`remote.ts`) has what it has, and need not give the same each time.
+ * How it is isolated is described in `launch.ts` (the process), `child/gate.mjs` (the way out of WebAssembly)
+ * and `child/host.mjs` (the host's doors). It has the standard library and the packages that are given. A
+ * server (`remote.ts`) has its own packages, and need not give the same output each time.
  */
 
 import { raceAbort } from '../../../base/index.ts';

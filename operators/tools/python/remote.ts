@@ -3,8 +3,8 @@
  * the isolation are the server's. A program is sent inside a frame of Python that shows its last value and
  * reports its error as the sandbox does.
  *
- * Holds true: a reply that is not as documented, and none at all, are no result of the program; each request
- * ends in time; a program can forge no result but its own; however much it prints, little comes back.
+ * Guarantees: a missing or undocumented reply is not taken for a result of the program; each request ends in
+ * time; a program can forge no result but its own; however much it prints, little comes back.
  */
 import { z } from 'zod';
 import { Exchange, type HttpReply, isRedirect, NoReply, saidIn } from '../../../base/http/index.ts';

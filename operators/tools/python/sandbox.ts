@@ -17,7 +17,7 @@ import { MARGIN, type ProgramResult, type ProgramResultKind } from './programRes
 
 export interface SandboxSettings {
   readonly timeoutMs: number;
-  /** Most that Python's memory may come to, in MiB (it starts at about 30). */
+  /** Python's memory limit, in MiB (it starts at about 30). */
   readonly memoryMaxMiB: number;
   /** Most code points of output that are kept. */
   readonly outputMax: number;

@@ -2,11 +2,11 @@
  * Queries of many callers, answered in batches: encoders and indexes are much faster on several queries than
  * on one.
  *
- * Holds true: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most
- * `waitingMax` queries wait, first come first served; more are refused, but for a request that finds nobody
- * waiting, which would be refused for ever. All queries of a batch ask for the same number of passages, so
- * that an answer does not depend on who asked beside. A query whose caller goes away while it waits is never
- * answered; nothing waits for company.
+ * Guarantees: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most
+ * `waitingMax` queries wait, first come first served; more are refused, except a request when no query waits,
+ * which would otherwise be refused for ever. All queries of a batch ask for the same number of passages, so
+ * that an answer does not depend on its neighbours. A query whose caller goes away while it waits is never
+ * answered; no query waits for others to join it.
  */
 import { setMaxListeners } from 'node:events';
 import { MillraceError } from '../../../base/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). Where somebody else can read
+ * Passages by their words: BM25+ over their contents, in memory (wordIndex.ts). If another retriever can read
  * them, only their ids are kept.
  */
 import { MillraceError } from '../../../base/index.ts';

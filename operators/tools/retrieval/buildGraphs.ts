@@ -10,7 +10,7 @@ import { type Manifest, VECTORS } from './manifest.ts';
 
 export interface GraphsOptions extends GraphForm {
   readonly passages: number;
-  /** Most in one graph: so many vectors a thread are in memory while it is built. */
+  /** Most in one graph: each thread has this many vectors in memory while building it. */
   readonly passagesMax: number;
   /** Graphs that are built at once. */
   readonly threads: number;

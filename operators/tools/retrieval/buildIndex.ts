@@ -19,7 +19,7 @@ import type { Passage } from './retriever.ts';
 import { retrieverError } from './retrieverError.ts';
 import { rowBytes } from './vectorFile.ts';
 
-/** A row of a corpus, and the line or row of the file that it stands in; or what is wrong there. */
+/** A row of a corpus and its line or row in the file; or what is wrong there. */
 export type CorpusRow =
   | { readonly place: number; readonly passage: Passage }
   | { readonly place: number; readonly reason: string };
@@ -43,7 +43,7 @@ export interface BuildOptions {
   readonly encoder: TextEncoder;
   readonly encoderFolder: string;
   readonly to: string;
-  /** A corpus of at most so many passages has no graph: all of them are compared with every query. */
+  /** A corpus of at most this many passages has no graph: all of them are compared with every query. */
   readonly exactMax: number;
   /** Most passages in one graph. */
   readonly graphMax: number;

@@ -5,7 +5,7 @@
  * `rrf`, reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): the sum of 1 / (60 + rank) over the
  * lists that have it, ranks from 1. It looks at ranks alone, so scores of different kinds need no common
  * scale. `weighted`: the weighted sum of scores that are brought to 0 … 1 within each list (its best = 1, its
- * worst = 0), 0 where a list lacks the passage.
+ * worst = 0), 0 if a list lacks the passage.
  *
  * A passage is known by its id. Ties by id, sums in the order of the parts: the same lists give the same
  * answer.
@@ -22,7 +22,7 @@ export interface FusionOptions {
   readonly method: FusionMethod;
   /** Of each part, in `weighted`; 1 each when left out. */
   readonly weights?: readonly number[];
-  /** Candidates that each part is asked for at least (default 100). */
+  /** Least number of candidates from each part (default 100). */
   readonly candidates?: number;
 }
 

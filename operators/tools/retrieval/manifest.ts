@@ -1,10 +1,10 @@
 /**
- * What lies in the folder of an index, and whether it is whole.
+ * What is in the folder of an index, and whether it is whole.
  *
  * `retriever.json` is written last, so a folder that has it was built to the end. It names every other file
  * with its size and SHA-256. The graphs are checked to the last byte whenever they are opened: they are
  * mapped into memory, and a damaged one could end the process. Of the others the size is checked, and the
- * digest where it is asked for.
+ * digest on request.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -49,7 +49,7 @@ export type Manifest = z.infer<typeof shape>;
 
 const AGAIN = 'copy the folder again, or build it again with `millrace retriever build`';
 
-/** The manifest of a folder. Fails with code `RETRIEVER` where there is none, or one of another version. */
+/** The manifest of a folder. Fails with code `RETRIEVER` if there is none, or it is of another version. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST);
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {

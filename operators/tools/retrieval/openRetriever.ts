@@ -26,8 +26,8 @@ export interface RetrieverOptions {
 }
 
 /**
- * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, where there is none,
- * where one is damaged, or where the encoder is not the one that the index was built with.
+ * A retriever over an index's folder. Fails with code `RETRIEVER`, naming the file, if it is missing or
+ * damaged, or if the encoder is not the one that the index was built with.
  */
 export async function openRetriever(
   folder: string,

@@ -1,8 +1,8 @@
 /**
  * A collection of Qdrant over its REST interface, as far as passages need it: six requests.
  *
- * Holds true: the key stands in a header alone; requests end in time and are tried again where that may help;
- * a server that nobody answers at is `TOOL_DOWN`, what it refuses is `QDRANT` with its own words.
+ * Guarantees: the key is in a header and nowhere else; requests end in time and are tried again if that may
+ * help; a server that does not answer is `TOOL_DOWN`, what it refuses is `QDRANT` with its own words.
  */
 
 import {
@@ -133,7 +133,7 @@ export class QdrantClient {
     return new Map(points.map(({ id, payload }) => [String(id), payload ?? {}]));
   }
 
-  /** The payload of any point; null where there is none. */
+  /** The payload of any point; null if there is none. */
   async anyPayload(signal: AbortSignal): Promise<Payload | null> {
     const body = { limit: 1, with_payload: true, with_vector: false };
     const found = await this.#ask({ path: '/points/scroll', body }, signal);

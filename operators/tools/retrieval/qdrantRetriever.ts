@@ -2,9 +2,8 @@
  * Passages in a collection of Qdrant, for corpora that are too large for one machine: it has vectors and
  * texts, this process encodes queries.
  *
- * A point's payload is the passage, and which encoder its vector is of, with the settings that queries need
- * as well. Ties by id: a few points more than asked for are fetched, so that equal scores at the end are told
- * apart too.
+ * A point's payload is the passage, with the encoder of its vector and the settings that queries need. Ties
+ * by id: a few points more than requested are fetched, so that equal scores at the end are ordered too.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../../base/index.ts';
@@ -194,7 +193,7 @@ function pointId(id: string): string {
   ].join('-');
 }
 
-/** Which encoder it is, with its settings: short enough to stand in every point. */
+/** Which encoder it is, with its settings: short enough to be in every point. */
 function markOf({ digest, settings }: TextEncoder): string {
   const { pooling, queryPrefix, passagePrefix, normalised, tokensMax } = settings;
   return JSON.stringify([

@@ -2,9 +2,9 @@
  * A retriever that answers over HTTP: ours (`millrace retriever serve`), and those that speak as the papers'
  * scripts do (wire.ts).
  *
- * The address was given by whoever runs the job, so it may be private or loopback; redirects are not
- * followed, so nothing goes elsewhere. Requests end in time. What another try may cure is tried again, after
- * the time that the server asks for or `retryDelayMs`.
+ * The address comes from the author of the job, so it may be private or loopback; redirects are not followed,
+ * so nothing goes elsewhere. Requests end in time. What another try may cure is tried again, after the time
+ * that the server asks for or `retryDelayMs`.
  */
 
 import {
@@ -57,7 +57,7 @@ const BUSY = [408, 425, 429, 502, 503, 504];
 interface Failed {
   readonly reason: string;
   /**
-   * `away`: nobody answered, or nobody had time; `refused`: no query would get further; `wrong`: this one was
+   * `away`: no answer, or the server is busy; `refused`: every query would be refused; `wrong`: this one was
    * answered, and badly.
    */
   readonly kind: 'away' | 'refused' | 'wrong';
@@ -67,8 +67,8 @@ interface Failed {
 }
 
 /**
- * Asks a server. Rejects with code `TOOL_DOWN` where nobody answers or the server refuses everything, with
- * `RETRIEVER_REPLY` where it answers badly.
+ * Asks a server. Rejects with code `TOOL_DOWN` if it does not answer or refuses everything, with
+ * `RETRIEVER_REPLY` if it answers badly.
  */
 export function remoteRetriever(options: RemoteOptions): Asks {
   const { url, key, clock, triesMax, retryDelayMs, timeoutMs, report } = options;

@@ -1,8 +1,8 @@
 /**
- * What a retriever is to those who ask it: texts in, the passages that are nearest in meaning or words out.
+ * A retriever as its callers see it: texts in, the passages that are nearest in meaning or words out.
  *
- * Holds true of every retriever: the same question gives the same answer, best first, and of two passages
- * with one score the one whose id comes first (by UTF-16 units) stands first.
+ * Every retriever guarantees: the same question gives the same answer, best first, and of two passages with
+ * one score the one whose id comes first (by UTF-16 units) is first.
  */
 
 /** A piece of a corpus that can be found. */

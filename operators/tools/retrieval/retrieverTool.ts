@@ -2,7 +2,7 @@
  * `search` over a retriever: the passages as the papers' local search shows them, or as its web search shows
  * pages.
  *
- * Passages are text that anybody may have written: what no reader sees is left out of them, and the dialect
+ * Passages are text that anyone may have written: what no reader sees is left out of them, and the dialect
  * fences the rest.
  */
 import { hasCode, raceAbort } from '../../../base/index.ts';

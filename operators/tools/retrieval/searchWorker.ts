@@ -1,6 +1,6 @@
 /**
- * Entry of the worker that searches an index: every passage where there is no graph, else the candidates of
- * each graph.
+ * Entry of the worker that searches an index: every passage if there is no graph, else the candidates of each
+ * graph.
  *
  * The graphs are mapped into memory; of the vectors only those of the candidates are read, from the file.
  */
@@ -27,7 +27,7 @@ export interface SearchCall {
   readonly top: number;
 }
 
-/** Candidates whose scores are computed, for each passage that is asked for, and at least. */
+/** How many candidates are scored: for each requested passage, and at least. */
 const CANDIDATES = { each: 4, least: 40 };
 
 interface Searcher {

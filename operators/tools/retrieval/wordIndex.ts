@@ -13,7 +13,7 @@ const D = 0.5;
 const BETWEEN = /[\s\p{Z}\p{P}]+/u;
 /** Postings that are gathered before they are put away. */
 const CHUNK = 1 << 20;
-/** More of one word in one text count as so many. */
+/** More occurrences of a word in a text count as this many. */
 const COUNT_MAX = 255;
 
 interface Chunk {
@@ -104,7 +104,7 @@ export class WordIndex {
   readonly #postings: Postings;
   /** What the length of each text does to the counts in it. */
   readonly #norms: Float64Array;
-  /** Of each text for the query at hand; all 0 in between. */
+  /** Of each text for the current query; all 0 in between. */
   readonly #scores: Float64Array;
 
   constructor(postings: Postings) {

@@ -1,9 +1,9 @@
 /**
- * A tool that a simulated world answers for (DeepAgent §3.2), in the place of the real one.
+ * A tool that a simulated world answers for (DeepAgent §3.2), in place of the real one.
  *
  * An answer is known by (tool, arguments whatever their order, version of the world, group). So all rollouts
  * of a group meet one world, a resumed run finds it again in the cache that it is given, and a replay never
- * asks, since every call is in `tool-calls`. Arguments are checked before anybody is asked, and a wrong one
+ * asks, since every call is in `tool-calls`. Arguments are checked before the model is asked, and a wrong one
  * has the same answer always.
  */
 import { canonicalJson, jsonIn } from '../../../base/text/index.ts';

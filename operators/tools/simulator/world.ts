@@ -36,7 +36,7 @@ export interface ToolWorld {
    * world.
    */
   readonly version: string;
-  /** The tool's answer as JSON; undefined = nobody answered, and no other call is told so. */
+  /** The tool's answer as JSON; undefined = the model did not answer; other calls are unaffected. */
   answer(call: WorldCall, signal: AbortSignal): Promise<unknown>;
 }
 

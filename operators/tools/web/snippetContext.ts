@@ -5,7 +5,7 @@
  */
 import { firstCodePoints, withoutPunctuation, words } from '../../text/characters.ts';
 
-/** Only so much of a page is looked through, in code points. */
+/** How much of a page is searched, in code points. */
 const LOOKED_THROUGH = 50_000;
 /** A sentence that shares less with the snippet is not its source. */
 const F1_MIN = 0.2;

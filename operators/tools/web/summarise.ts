@@ -1,10 +1,8 @@
 /**
- * Summaries by another model of what the web says: the sub-agents of the papers' deep search.
- *
- * Two forms. With the prior reasoning (ET-Agent §2.5): pages and the reasoning so far, down to what helps the
- * next step. Of one page: what it says on a question. The texts from outside are fenced before they are shown
- * to the model, and its reply is text from outside as well: a page may have told it what to say. A summary is
- * asked for once and kept.
+ * Another model's summaries of web pages: the sub-agents of the papers' deep search. Two forms. With the
+ * prior reasoning (ET-Agent §2.5): pages and the reasoning so far, reduced to what helps the next step. Of
+ * one page: what it says on a question. Untrusted text is fenced before it is shown to the model, and its
+ * reply is untrusted too: a page may have dictated it. A summary is requested once and kept.
  */
 import { createHash } from 'node:crypto';
 import type { DrawKey } from '../../../base/index.ts';
@@ -72,7 +70,7 @@ const FINAL = '**Final Information**';
 const MODIFIED = '**Modified Reasoning Steps**';
 
 /**
- * What a summariser's reply comes to: the text after its last `**Final Information**` on one line without
+ * The result in a summariser's reply: the text after its last `**Final Information**` on one line without
  * outer backticks, else that after its last `**Modified Reasoning Steps**`, else all of it.
  */
 export function finalInformation(reply: string): string {

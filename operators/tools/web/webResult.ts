@@ -1,4 +1,4 @@
-/** What a search of the web finds, whoever was asked. */
+/** What a web search finds, whichever the provider. */
 import { webLine, webText } from './webText.ts';
 
 /** One page that was found. Texts are as `webText` leaves them; what a provider does not say is ''. */
@@ -20,7 +20,7 @@ const SNIPPET_MAX = 20_000;
 /** The names of the fields of a provider's result; a list = the first that is there. */
 export type FieldNames = Readonly<Record<keyof WebResult, readonly string[]>>;
 
-/** The results in a list of a reply, by the provider's names of their fields. Null where it is no list. */
+/** The results in a list of a reply, by the provider's names of their fields. Null if it is not a list. */
 export function resultsIn(list: unknown, names: FieldNames): readonly WebResult[] | null {
   if (!Array.isArray(list)) return null;
   return list.slice(0, RESULTS_MAX).map((item: unknown) => {
@@ -36,7 +36,7 @@ export function resultsIn(list: unknown, names: FieldNames): readonly WebResult[
   });
 }
 
-/** What lies at a path of names with dots between; undefined where there is nothing. */
+/** The value at a dotted path of names; undefined if there is none. */
 export function valueAt(value: unknown, path: string): unknown {
   let at = value;
   for (const name of path.split('.')) {

@@ -2,7 +2,7 @@
  * Searches the web by one provider: one request after another until there is an answer, with the waits of the
  * papers.
  *
- * Holds true: a key stands in the request alone, never in a reason; requests keep to the rate; each ends in
+ * Guarantees: a key is in the request alone, never in a reason; requests keep to the rate; each ends in
  * time. A wrong key is an error, since no other query would get further; what another try may cure is tried
  * again and is then data.
  */
@@ -17,7 +17,7 @@ export interface WebSearchOptions {
   readonly provider: SearchProvider;
   /** API keys, tried one after the other; none = the provider needs none. */
   readonly keys: readonly string[];
-  /** How people are told to mend a refused key: `the key in $SERPER_API_KEY`. */
+  /** What to call a refused key in a message: `the key in $SERPER_API_KEY`. */
   readonly keyName?: string;
   readonly clock: SleepClock;
   /** Tries of one search with each key (default 3). */
@@ -32,7 +32,7 @@ export interface WebSearchOptions {
   readonly report?: (line: string) => void;
 }
 
-/** What a search came to: results, or why there are none. */
+/** A search's outcome: results, or why there are none. */
 export type Searched =
   | { readonly kind: 'found'; readonly results: readonly WebResult[] }
   | { readonly kind: 'failed'; readonly reason: string };
@@ -40,7 +40,7 @@ export type Searched =
 /** Searches of the web. */
 export interface WebSearch {
   readonly provider: SearchProvider;
-  /** Rejects with the signal's reason; with code `TOOL_DOWN` when the key is refused or nobody answers. */
+  /** Rejects with the signal's reason; with code `TOOL_DOWN` if the key is refused or there is no answer. */
   search(query: string, signal: AbortSignal): Promise<Searched>;
   close(): void;
 }

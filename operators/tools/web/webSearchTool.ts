@@ -21,7 +21,7 @@ import type { Searched, WebSearch } from './webSearch.ts';
 
 /** How the results of a search are shown. */
 export interface WebSearchToolOptions {
-  /** Null = nobody is asked: what is kept is all there is. */
+  /** Null = no provider is asked: what is kept is all there is. */
   readonly web: WebSearch | null;
   readonly once: AskOnce;
   /** Finished result texts are looked up here first: those of released caches. Null = none. */

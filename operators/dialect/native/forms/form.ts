@@ -1,6 +1,6 @@
 /**
- * A form in which policies write calls into their turns: a turn in pieces whose texts are the turn. What
- * stands in a thinking block is no call; forms are given what follows it.
+ * A form in which policies write calls into their turns: a turn in pieces whose texts are the turn. A call in
+ * a thinking block does not count; forms get the text after it.
  */
 import type { DialectCall } from '../../dialect.ts';
 import type { ToolSpec } from '../toolCalls.ts';

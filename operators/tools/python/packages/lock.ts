@@ -71,8 +71,8 @@ export function pyodideLock(folder: string = pyodideFolder()): PyodideLock {
 }
 
 /**
- * What a lock file says that it is of, for people, where that is not what the installed pyodide runs; null
- * where it is, or the text is none. Native code of one does not run in another.
+ * The distribution that a lock file is for, as text, if it is not the installed pyodide's; null if it is, or
+ * if the text is not a lock file. Native code of one does not run in another.
  */
 export function otherDistribution(text: string, folder: string = pyodideFolder()): string | null {
   const its = infoOf(text);

@@ -2,8 +2,8 @@
  * Packages that the user has added for the Python tool, in a folder of the user's cache, one for each version
  * of pyodide: `packages.json`, and beside it a file a package.
  *
- * Holds true: a file is there whole or not at all; before it is given to an interpreter its digest is that of
- * the list.
+ * Guarantees: a file is there whole or not at all; before it is given to an interpreter its digest is checked
+ * against the list.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';

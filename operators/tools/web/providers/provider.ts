@@ -24,7 +24,7 @@ export interface SearchProvider {
   read(body: unknown): readonly WebResult[] | string | null;
 }
 
-/** What all providers can be told. */
+/** Options of all providers. */
 export interface ProviderOptions {
   /** In the place of the provider's own address. */
   readonly url: string;

@@ -1,6 +1,6 @@
 /**
  * Any search service that answers in JSON, by a template: its address, headers and body with `{query}`,
- * `{key}`, `{top}`, `{region}` and `{language}` in them, and where in its reply the results lie.
+ * `{key}`, `{top}`, `{region}` and `{language}` in them, and where in its reply the results are.
  */
 import { z } from 'zod';
 import { keylessHeader } from '../../../../base/http/index.ts';
@@ -14,7 +14,7 @@ import {
   scopeOf,
 } from './provider.ts';
 
-/** How a service is asked, and where its results lie. */
+/** How to ask a service, and where its results are. */
 export interface TemplateOptions extends ProviderOptions {
   /** `name: value` each. */
   readonly headers: readonly string[];
