@@ -40,8 +40,9 @@ export function policyRole(
 
 /**
  * The roles of a job whose models settings name: `roleOf(settings.critic, own)` is the model on the server
- * that the settings name, or `own` where they name none. What servers say is kept in the run's folder, so
- * that a resumed run asks nothing twice.
+ * that the settings name, or `own` if they name none. Servers' replies are kept in the run's folder, so that
+ * a resumed run asks nothing twice. Their file is opened by the first request: other processes of the run,
+ * perhaps on other machines, must not map it.
  */
 export function textRoles({
   folder,
@@ -54,7 +55,7 @@ export function textRoles({
 ) => Complete {
   let replies: ReplyStore | null = null;
   return (settings, own = noModel) => {
-    if (settings.url !== '') replies ??= owned(openReplies(join(folder, 'replies.mdb')));
+    if (settings.url !== '') replies ??= owned(openedLate(join(folder, 'replies.mdb')));
     const model = configuredTextModel(settings, {
       own,
       clock: sleepClock(clock),
@@ -62,6 +63,19 @@ export function textRoles({
       ...(replies === null ? {} : { replies }),
     });
     return completeWith(owned(model), samplingOf(settings));
+  };
+}
+
+function openedLate(path: string): ReplyStore {
+  let store: ReplyStore | null = null;
+  const opened = () => {
+    store ??= openReplies(path);
+    return store;
+  };
+  return {
+    get: (key) => opened().get(key),
+    put: (key, reply) => opened().put(key, reply),
+    close: async () => store?.close(),
   };
 }
 
