@@ -2,7 +2,7 @@
  * `millrace`: what a job file needs: methods and their settings, questions, engines, tools, rewards, stages
  * over topics.
  *
- * The rest lies under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`,
+ * The rest is under `millrace/streams`, `millrace/model`, `millrace/operators`, `millrace/jobs`,
  * `millrace/losses` and `millrace/testing`; every name here is in one of the rooms that it comes from.
  */
 

@@ -64,7 +64,7 @@ export async function executeRun(
   }
 }
 
-/** Who is told how the run goes. */
+/** What observes how the run goes. */
 interface Observers {
   readonly exporter?: RunExporter;
   readonly output?: RunOutput;
@@ -145,7 +145,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   }
 }
 
-/** Removes what killed starts left. With the log in the folder, whoever holds it is the only writer. */
+/** Removes what killed starts left. With the log in the folder, its holder is the only writer. */
 async function sweep(run: Run, output: RunOutput): Promise<void> {
   const left = await leftoversOf(run, { alone: (run.log ?? run.record.log) === undefined });
   await removeLeftovers(left);
@@ -182,7 +182,7 @@ function withCluster(record: Run['record'], { cluster = '' }: Log): Run['record'
   return cluster === '' ? record : { ...record, cluster };
 }
 
-/** Bad rows do not stop a run, but nobody should have to look for them. */
+/** Bad rows do not stop a run, but users should not have to look for them. */
 async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void> {
   const stats = await log.stats();
   const count = stats.find(({ topic }) => topic === topics.deadLetters.name)?.records ?? 0;

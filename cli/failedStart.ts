@@ -30,7 +30,7 @@ async function removeIfEmpty(run: Run): Promise<void> {
     const isOurs = written.starts[0]?.startedMs === run.record.starts[0]?.startedMs;
     if (!isOurs || (await hasRecords(run))) return;
   }
-  // Records that are gone are no sign that there were none.
+  // Missing records do not mean that there were none.
   if ((await workIn(run.folder)) !== null) return;
   await rm(run.folder, { recursive: true, force: true });
 }

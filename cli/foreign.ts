@@ -39,8 +39,8 @@ export function isForeign(folder: string): boolean {
 }
 
 /**
- * The job of a run: that which the person names, else the one that the run's record names. Fails with code
- * `FOREIGN` where that would be somebody else's choice, and as `loadJob` does.
+ * The job of a run: the one that the user names, else the one that the run's record names. Fails with code
+ * `FOREIGN` if that would be someone else's choice, and as `loadJob` does.
  */
 export async function jobOf(
   { name, folder, record }: Pick<Run, 'name' | 'folder' | 'record'>,

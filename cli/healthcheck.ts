@@ -2,8 +2,8 @@
  * Asks the job of this container whether it is healthy. Exits with 0 when it is, or when it serves no health
  * check; with 1 when it says that it has failed, or does not answer in time.
  *
- * The port comes from the command line of process 1 or the environment. A refused connection is no failure:
- * the job is still starting, or has no port. A job that has died takes its container with it.
+ * The port comes from the command line of process 1 or the environment. A refused connection is not a
+ * failure: the job is still starting, or has no port. A job that has died takes its container with it.
  */
 import { get } from 'node:http';
 import { pathToFileURL } from 'node:url';

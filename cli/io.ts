@@ -21,7 +21,7 @@ export interface Io {
   readonly terminal: boolean;
   /** Which outputs take colour: terminals, unless NO_COLOR is set; left out = none. */
   readonly colour?: { readonly out: boolean; readonly err: boolean };
-  /** The size of the terminal that stdout is; null where it is none. */
+  /** The size of the terminal that stdout is; null if it is not one. */
   readonly screen?: () => Screen | null;
   /** Calls `handler` whenever that size changes, until the returned function is called. */
   readonly onResize?: (handler: () => void) => () => void;

@@ -8,7 +8,7 @@ import { LOCAL_FOLDER } from '../model/checkpoints/index.ts';
 import { PUBLISHED_FOLDER } from '../model/remote/index.ts';
 import type { Run } from './runs.ts';
 
-/** `alone` = nobody but this process can be writing the run. */
+/** `alone` = only this process can be writing the run. */
 export async function leftoversOf(
   { folder }: Run,
   { alone }: { readonly alone: boolean },

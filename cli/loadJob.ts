@@ -21,8 +21,7 @@ export function jobPath(name: string, cwd: string): string {
 }
 
 /**
- * The job of this name, or in this file. Fails with code `JOB` when there is none; the message says what to
- * do.
+ * The job of this name, or in this file. Fails with code `JOB` if there is none; the message says what to do.
  */
 export async function loadJob(name: string, cwd: string): Promise<Job> {
   const ready = readyJob(name)?.job;

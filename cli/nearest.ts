@@ -5,7 +5,7 @@
 
 /** So many edits of the longer of the two names are still near. */
 const EDITED_MAX = 0.4;
-/** A name that holds so many letters of what was given is near however long it is. */
+/** A name that contains this many letters of what was given is near, however long it is. */
 const HELD_MIN = 4;
 
 /** A name that needs more edits than the nearest by more than this was not meant. */

@@ -1,7 +1,7 @@
 /**
- * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: nobody
- * takes its results. One of stderr does not: a job or a server goes on when nobody hears any more what it
- * says.
+ * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: no one
+ * takes its results. One of stderr does not: a job or a server continues when no one reads its messages any
+ * more.
  */
 import { constants, setPriority } from 'node:os';
 import { about, endByInterrupt, stopSignals, systemClock } from '../base/index.ts';

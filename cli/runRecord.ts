@@ -64,9 +64,9 @@ const schema = z.object({
       archive: z.string().optional(),
     })
     .optional(),
-  /** Where its records lie when not in its folder: a Kafka URL without passwords. */
+  /** Where its records are if not in its folder: a Kafka URL without passwords. */
   log: z.string().optional(),
-  /** What the Kafka cluster calls itself that they lie on, where it says so. */
+  /** The id of the Kafka cluster that they are on, if it has one. */
   cluster: z.string().optional(),
 });
 const checked = schema.extend({ digest: z.string().optional() });
@@ -75,7 +75,7 @@ export type RunRecord = Readonly<z.infer<typeof schema>>;
 
 const fileName = 'run.json';
 
-/** The record of the run in a folder; null where there is none. */
+/** The record of the run in a folder; null if there is none. */
 export async function readRunRecord(folder: string): Promise<RunRecord | null> {
   const path = join(folder, fileName);
   const text = await readFile(path, 'utf8').catch(() => null);

@@ -1,4 +1,4 @@
-/** The tokenizer of a run's policy: where it may lie, and the text of tokens. Loaded when it is asked for. */
+/** The tokenizer of a run's policy: where it may be, and the text of tokens. Loaded on first use. */
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Tokenizer } from '../model/index.ts';

@@ -18,7 +18,7 @@ export interface Run {
   /** Absolute. */
   readonly folder: string;
   readonly record: RunRecord;
-  /** Where its records lie, with what the command line added to the address: a password, a worker's name. */
+  /** Where its records are, with what the command line added to the address: a password, a worker's name. */
   readonly log?: string;
   /** How long a broker is waited for when the log is opened; left out = as the log has it. */
   readonly openMs?: number;
@@ -106,7 +106,7 @@ const AHEAD_MAX_MS = 3_600_000;
 export const EVALUATION = 'evaluate';
 
 /**
- * The run of this name, or the newest that is no evaluation. Fails with code `NO_RUN`, naming those that
+ * The run of this name, or the newest that is not an evaluation. Fails with code `NO_RUN`, naming the runs
  * there are.
  */
 export async function findRun(io: Io, runs: string, name: string | undefined): Promise<Run> {
@@ -118,8 +118,7 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
   }
   const known = await listRuns(root);
   const nowMs = io.clock.now();
-  // An evaluation is asked for by its name, and so is a run that began tomorrow: its record was written
-  // elsewhere.
+  // An evaluation has to be named, and so does a run that began tomorrow: its record was written elsewhere.
   const isCandidate = ({ record }: Run): boolean =>
     record.job.name !== EVALUATION && record.starts[0]!.startedMs <= nowMs + AHEAD_MAX_MS;
   const newest = known.find(isCandidate) ?? known[0];

@@ -16,7 +16,7 @@ export interface KnownSetting {
   readonly live?: boolean;
   /** Why a change of it would do nothing in a run with these settings; null where it does something. */
   readonly idle?: (settings: Settings) => string | null;
-  /** It says where something lies, so a run that goes on may have another (`placeSetting`). */
+  /** It says where something is, so a resumed run may have another value (`placeSetting`). */
   readonly place?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface SettingField extends KnownSetting {
   readonly inner: readonly SettingField[];
 }
 
-/** Every setting of a schema by its dotted key; empty when the schema is no object. */
+/** Every setting of a schema by its dotted key; empty if the schema is not an object. */
 export function knownSettings(schema: z.ZodType): KnownSetting[] {
   const leaves = (fields: readonly SettingField[]): KnownSetting[] =>
     fields.flatMap(({ name: _name, choices: _choices, inner, ...setting }) =>
@@ -38,7 +38,7 @@ export function knownSettings(schema: z.ZodType): KnownSetting[] {
   return leaves(groupsOf(schema));
 }
 
-/** The fields of a schema as a tree; empty when the schema is no object. */
+/** The fields of a schema as a tree; empty if the schema is not an object. */
 export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[] {
   return Object.entries(shapeOf(schema) ?? {}).map(([name, field]) => {
     const key = prefix + name;
@@ -110,7 +110,7 @@ function choicesOf(schema: z.ZodType): readonly string[] {
   return Object.values(coreOf(schema).entries ?? {}).map(String);
 }
 
-/** The fields of an object; null = it is none. */
+/** The fields of an object; null if it is not an object. */
 function shapeOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> | null {
   return coreOf(schema).shape ?? null;
 }

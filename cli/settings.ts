@@ -56,8 +56,8 @@ export function settingsOf(
 }
 
 /**
- * `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON lies over what was there,
- * key by key.
+ * `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON is merged into what was
+ * there, key by key.
  */
 function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
   const ofGroup = shortly(schema);
@@ -119,7 +119,7 @@ export function listedBy(program: string, jobFile: string): string {
   return `for the meaning of each setting: ${program} run ${jobFile} --show-settings`;
 }
 
-/** A leaf, a group of leaves (its value is then JSON), or a part of a leaf that is no plain value. */
+/** A leaf, a group of leaves (its value is then JSON), or a part of a leaf that is not a plain value. */
 function isKnown(key: string, known: readonly string[]): boolean {
   return known.some(
     (name) => name === key || name.startsWith(`${key}.`) || key.startsWith(`${name}.`),
@@ -133,7 +133,7 @@ function unknownKey(known: readonly string[]): (setting: Setting) => string {
   };
 }
 
-/** At most so many settings are offered for one that there is not. */
+/** How many settings to suggest for an unknown one. */
 const offeredMax = 3;
 
 /** Those with a name like it, then those of a group whose own name is like it: `engine.urls` for `urls`. */
@@ -145,7 +145,7 @@ function meantBy(key: string, known: readonly string[]): string[] {
   return all.slice(0, offeredMax);
 }
 
-/** The last of those that set a key, or a group that it lies in. */
+/** The last of those that set a key, or a group that it is in. */
 export function lastGiven(given: readonly Setting[], key: string): Setting | undefined {
   const within = ({ key: group, text }: Setting): boolean =>
     /^[[{]/.test(text) ? key.startsWith(`${group}.`) : key === `${group}.use`;

@@ -19,7 +19,7 @@ export interface ShowOptions {
   readonly as: ShownAs;
   /** Characters of a line (default 100); what does not fit goes on below. */
   readonly columns?: number;
-  /** What is no value stands back, what was changed stands out. */
+  /** Mutes what is not a value and highlights what was changed. */
   readonly colour?: boolean;
 }
 

@@ -12,7 +12,7 @@ import type { Flow, Log } from '../streams/index.ts';
 import type { WorkerStatus } from '../streams/run/index.ts';
 import { openRunLog, type Run } from './runs.ts';
 
-/** Processes report their status once a second: who says nothing new in so many looks is not alive. */
+/** Processes report their status once a second: one with nothing new in this many looks is not alive. */
 const LOOKS = 14;
 const LOOK_MS = 250;
 
@@ -48,7 +48,7 @@ export async function mustBeIdle(run: Run): Promise<void> {
   );
 }
 
-/** Whether any process gives a sign of life as one of this run, whose records lie on Kafka. */
+/** Whether any process gives a sign of life as one of this run, whose records are on Kafka. */
 export async function isWorkedOn(run: Run): Promise<boolean> {
   const log = await openRunLog(run, { mode: 'read' });
   return (await alive(log, () => true, hasEnded).finally(() => log.close())) !== null;
@@ -82,7 +82,7 @@ async function alive(
     ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
   const before = (await matching()).filter((status) => !status.ended && !isGone(status));
   const heard = new Set(before.map((status) => JSON.stringify(status)));
-  // Looks, not time: while the broker or this machine stands still, nobody is heard.
+  // Looks, not time: while the broker or this machine stands still, no process is heard.
   for (let look = 0; look < LOOKS && before.length > 0; look++) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const found = (await matching()).find(
@@ -97,7 +97,7 @@ function hasEnded({ host, pid }: WorkerStatus): boolean {
   return host === hostname() && !isRunning(pid);
 }
 
-/** What this process said in a life before is nobody else's. */
+/** A status from this process's previous life is not another process. */
 function isOursOrEnded(status: WorkerStatus): boolean {
   return (status.host === hostname() && status.pid === process.pid) || hasEnded(status);
 }

@@ -29,7 +29,7 @@ export interface StartRequest {
   readonly settingsFile?: string | undefined;
   /** Undefined = not given. */
   readonly seed: number | undefined;
-  /** Where the records are to lie, without passwords; undefined = not given. */
+  /** Where the records go, without passwords; undefined = not given. */
   readonly log?: string | undefined;
   /** This process runs a part of a run that others run too: what `run.json` says holds from the start. */
   readonly part?: boolean;

@@ -1,4 +1,4 @@
-/** `millrace topics`: what lies in a run's topics, and how far each reading group is behind. */
+/** `millrace topics`: what is in a run's topics, and how far each reading group is behind. */
 
 import type { TopicStat } from '../streams/index.ts';
 import { size } from '../summary/format/index.ts';

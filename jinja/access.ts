@@ -149,7 +149,7 @@ function listMethod(list: List | Tuple, name: string): Value | undefined {
   return undefined;
 }
 
-/** An item of a sequence or a mapping; undefined where there is none. */
+/** An item of a sequence or a mapping; undefined if there is none. */
 function item(value: Value, key: Value): Value | undefined {
   if (value instanceof Dict) {
     if (key instanceof List || key instanceof Dict) return undefined;

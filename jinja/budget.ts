@@ -51,7 +51,7 @@ export function deeper<Result>(act: () => Result): Result {
   }
 }
 
-/** Text of so many characters is made, or gone through. */
+/** Spends for making or scanning this many characters. */
 export function spendText(characters: number): void {
   spend(characters / CHARACTERS);
 }

@@ -16,7 +16,7 @@ const APART = new Set([
   'setBlock',
 ]);
 
-/** Fail where `node`, a tree or a list of them, names what nobody knows. */
+/** Fail if `node`, a tree or a list of them, has an unknown name. */
 export function checkNames(node: unknown, maybe = false): void {
   if (Array.isArray(node)) for (const each of node) checkNames(each, maybe);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return;

@@ -50,7 +50,7 @@ const NOTHING: Arguments = { positional: [], named: new Map() };
 const lower = (value: Value): Value =>
   isStr(value) ? changed(value, (t) => t.toLowerCase()) : value;
 
-/** A filter of text that takes nothing; what is no text is written as text first. */
+/** A text filter without arguments; other values are converted to text first. */
 const ofText =
   (change: (value: Str) => Str): Filter =>
   (value, args, name) => {

@@ -19,7 +19,7 @@ export class Float {
 }
 
 const TOKEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these may not stand in JSON's strings
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON's strings may not contain these
   /[\t\n\r ]*(?:([[\]{},:])|"((?:[^"\\\x00-\x1f]+|\\.)*)"|(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?|(true|false|null|NaN|-?Infinity))/suy;
 
 const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([

@@ -1,4 +1,4 @@
-/** Numbers as Python reads, writes and reckons with them: int is a bigint, float a number. */
+/** Numbers as Python reads, writes and computes with them: int is a bigint, float a number. */
 import { fail, unsupported } from './failure.ts';
 import { type Value, whole } from './values.ts';
 
@@ -69,7 +69,7 @@ function fraction(value: number): readonly [bigint, bigint] {
   return [BigInt(above), below];
 }
 
-/** `value` with so many digits after the point, the exact value rounded half to even: `round`, `%.2f`. */
+/** `value` with this many digits after the point, the exact value rounded half to even: `round`, `%.2f`. */
 export function fixed(value: number, places: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   const [above, below] = fraction(Math.abs(value));
@@ -94,14 +94,14 @@ function together(a: Value, b: Value): Two | null {
 
 const bothWhole = (two: Two): two is readonly [bigint, bigint] => typeof two[0] === 'bigint';
 
-/** What `operator` makes of two numbers; null where one is none. */
+/** What `operator` makes of two numbers; null if one is not a number. */
 export function arithmetic(operator: string, a: Value, b: Value): bigint | number | null {
   const two = together(a, b);
   if (two === null) return null;
   return bothWhole(two) ? onIntegers(operator, two[0], two[1]) : onFloats(operator, two[0], two[1]);
 }
 
-/** So long that nobody counts so far; longer ones could double in every step. */
+/** Far beyond any count; longer ones could double in every step. */
 const INTEGER_MAX = 2n ** 40_000n;
 
 function bounded(value: bigint): bigint {

@@ -12,7 +12,7 @@ import { spend, spendText } from './budget.ts';
 /** Which message a stretch of text came from, counted from 0; -1 for the description of a tool. */
 export interface Origin {
   readonly message: number;
-  /** Whether it was said by somebody other than the job and the policy. */
+  /** Whether it comes from outside, neither from the job nor from the policy. */
   readonly outside: boolean;
 }
 
@@ -90,8 +90,8 @@ export function cut(value: Str, start: number, end: number = plain(value).length
 }
 
 /**
- * What `change` makes of a text, each stretch by itself where that comes to the same. Where it does not, the
- * whole is said by the one who said a part of it, somebody outside first.
+ * What `change` makes of a text, each stretch by itself if that gives the same. If not, the whole has the
+ * origin of one of its parts, outside first.
  */
 export function changed(value: Str, change: (text: string) => string): Str {
   if (typeof value === 'string') return change(value);

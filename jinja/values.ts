@@ -141,7 +141,7 @@ export class Loop {
   }
 }
 
-/** `value`, or what `other` gives where there is none; None is a value. */
+/** `value`, or what `other` gives if there is none; None is a value. */
 export function orElse(value: Value | undefined, other: () => Value): Value {
   return value === undefined ? other() : value;
 }

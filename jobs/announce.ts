@@ -1,6 +1,6 @@
 /**
- * What a run tells other programs as it goes (setting `announce`): its answers, metrics and weights as JSON
- * in three Kafka topics of theirs. Each has a stage of its own that holds nobody back.
+ * What a run announces to other programs as it goes (setting `announce`): its answers, metrics and weights as
+ * JSON in three Kafka topics of their own. Each has a stage of its own that slows no other.
  */
 import { sleepClock } from '../base/index.ts';
 import { foreignSink } from '../sinks/index.ts';
@@ -10,8 +10,7 @@ import { type Metric, type Rollout, topics, type Weights } from '../topics/index
 import type { JobContext } from './defineJob.ts';
 
 /**
- * The stages that announce; none on a replay, which tells nobody anything. Fails with code `USAGE` on a wrong
- * address.
+ * The stages that announce; none on a replay. Fails with code `USAGE` on a wrong address.
  */
 export function announcing(
   address: string,

@@ -136,7 +136,7 @@ export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): M
   return calibrate({ ...settings, keep }, { grow, reward });
 }
 
-/** A tool of the library as the policy is told of it. */
+/** A tool of the library as it is described to the policy. */
 export function docOf(tool: Tool): ToolDoc {
   const { name, about: description, parameters } = specOf(tool);
   return { name, description, parameters };

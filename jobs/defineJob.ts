@@ -32,7 +32,7 @@ export interface JobContext<Settings> {
   readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
-  /** What the run is told while it goes on; left out = nothing. */
+  /** Commands to the run while it goes on; left out = none. */
   readonly control?: Control;
   /** Set when a recorded run is replayed: what rolls out goes through it. */
   readonly replay?: Replay;
@@ -65,7 +65,7 @@ export interface Replay {
   readonly counted?: (step: number) => boolean;
 }
 
-/** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` lie over them. */
+/** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` override them. */
 export interface Preset {
   /** One sentence: whose numbers these are, and what they were run on. */
   readonly about: string;

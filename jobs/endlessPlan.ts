@@ -60,7 +60,7 @@ export interface EndlessPlan {
 /** A question that comes again is known by its id among this many of the newest questions. */
 export const REMEMBERED = 2 ** 20;
 
-/** A wait this long is told, but never more often than this. */
+/** A wait this long is reported, but never more often than this. */
 const QUIET_MS = 5000;
 const NOTICE_EVERY_MS = 60_000;
 const SLEEP_MAX_MS = 86_400_000;
@@ -171,7 +171,7 @@ class Planner {
   /** The window that is open, where rounds are cut by time, and the places that such rounds left. */
   #open: OpenWindow | null = null;
   #left = 0;
-  /** What is asked for and has not come. */
+  /** The request that has not been answered yet. */
   #pending: Promise<IteratorResult<ResumableItem<QuestionRow>>> | null = null;
   #lastNoticeMs = Number.NEGATIVE_INFINITY;
 
@@ -347,7 +347,7 @@ class Planner {
     );
     this.#pending ??= arrivals.next();
     const pending = this.#pending;
-    pending.catch(() => undefined); // it may fail when nobody waits for it any more
+    pending.catch(() => undefined); // it may fail when no one waits for it any more
     try {
       const bounded = leftMs() < Number.POSITIVE_INFINITY;
       const come = await (bounded

@@ -1,6 +1,6 @@
 /**
- * `etAgent`: the whole of ET-Agent (§4 to §8) as a list of methods: the flywheel, fine-tuning on what comes
- * of it, and the rounds of calibration, on one policy one after the other.
+ * `etAgent`: the whole of ET-Agent (§4 to §8) as a list of methods: the flywheel, fine-tuning on its results,
+ * and the rounds of calibration, on one policy in sequence.
  */
 import { z } from 'zod';
 import { samplingSettings } from '../model/index.ts';
@@ -38,7 +38,7 @@ export interface EtAgentParts {
   readonly analyst: (parts: PolicyParts) => Complete;
   /** Who finds faults, refines and judges (M3). */
   readonly critic: (parts: PolicyParts) => Complete;
-  /** What the policy is told when it went wrong; left out = the package's. */
+  /** Hints for the policy when it goes wrong; left out = the package's. */
   readonly hints?: Hints;
 }
 

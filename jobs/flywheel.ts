@@ -4,8 +4,8 @@
  *     questions ─► evolve (rollout, judge, reflect or enhance; R rounds) ─► evolved ─► filter ─► demonstrations
  *         ▲ gate
  *
- * Each question gets a pool of trajectories: what the policy does by itself, and what becomes of that when
- * wrong ones are reflected upon and right ones enhanced. What is right, well-formed and worked goes on to
+ * Each question gets a pool of trajectories: what the policy does by itself, then the wrong ones reflected
+ * upon and the right ones enhanced. Those that are right and well-formed and whose calls worked go on to
  * fine-tuning (`finetune`).
  */
 import { pipe } from 'rxjs';

@@ -1,7 +1,7 @@
 /**
  * The files that a run reads each time it starts: its questions, corpus, tokenizer and chat template.
  *
- * Holds true: a run goes on with the bytes that it began with. Their digests are kept in its folder
+ * Guarantees: a run continues with the bytes that it began with. Their digests are kept in its folder
  * (`inputs.json`); when one has changed, the run is refused, because its records would no longer say what it
  * was made from.
  */
@@ -12,7 +12,7 @@ import { MillraceError, replaceFile, systemCode } from '../base/index.ts';
 import { digestAt } from '../model/checkpoints/index.ts';
 
 const FILE = 'inputs.json';
-/** By path, from the run's folder where the file lies in it. A file that was not there has ''. */
+/** By path, relative to the run's folder if the file is in it. A file that was not there has ''. */
 const digests = z.record(z.string(), z.string());
 
 /** What a checkpoint's folder may hold beside its weights, which have digests of their own. */

@@ -1,12 +1,12 @@
 /**
- * Settings that may change while a run goes on, at the version where they hold.
+ * Settings that may change while a run goes on, and the version from which they apply.
  *
- * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So what a question is
- * asked, scored, chosen and trained with is what the manifest of the version `lagMax` before the one that it
- * is due says (`Weights.controls`): everybody who needs it can know it before the question is asked, whatever
- * process asks, and a replay that reads the same manifests comes to the same. The trainer decides: each
- * manifest that it writes counts the changes known by then, so a change holds from the step `lagMax + 2`
- * after the version that was newest when it came, and never within a step.
+ * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So the settings that a
+ * question is asked, scored, chosen and trained with are those in the manifest of the version `lagMax` before
+ * the one that it is due (`Weights.controls`): every process can know them before the question is asked, and
+ * a replay that reads the same manifests gets the same ones. The trainer decides: each manifest that it
+ * writes counts the changes known by then, so a change applies from the step `lagMax + 2` after the version
+ * that was newest when it came, and never within a step.
  *
  * Made in two steps, as a feedback is: methods take `of` when they are planned, the loop binds it when it is
  * opened.
@@ -48,7 +48,7 @@ export interface LiveSettings {
   ready(due: number | Question, signal: AbortSignal): Promise<void>;
 }
 
-/** What the loop knows of the run: its manifests, its step sizes, its lag. */
+/** What the loop knows about the run: its manifests, its step sizes, its lag. */
 export interface LiveBinding extends StepSizes {
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;

@@ -102,7 +102,7 @@ export function policyLossOf(settings: LossSettings): Loss {
   return { name, settings: Object.fromEntries(fields.map((key) => [key, given[key]])) };
 }
 
-/** The settings that some loss reads, and what they are where nobody sets them. */
+/** The settings that some loss reads, and their defaults. */
 const lossKeys = [...Object.keys(losses.clipped.settings.shape), ...Object.keys(groups)];
 const defaults: Readonly<Record<string, unknown>> = lossSettings.parse({});
 

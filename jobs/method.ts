@@ -18,7 +18,7 @@ import type { PolicySettings } from './policySettings.ts';
 
 /** What a method is planned for. */
 export interface MethodPlace {
-  /** Questions to train on; infinite where they come without an end. */
+  /** Questions to train on; infinite if they are endless. */
   readonly train: number;
   /** The rounds of the methods before it. */
   readonly before: readonly RoundPlan[];
@@ -108,7 +108,7 @@ export function sharesOf(shares: readonly LoopShare[]): LoopShare {
   return Object.assign({}, ...shares, { training, rates });
 }
 
-/** The loop that all shares come to. */
+/** The loop that all shares add up to. */
 export function loopOptions(shares: readonly LoopShare[]): LoopOptions {
   const { samples, branching, reward, advantage, ...share } = sharesOf(shares);
   if (!samples || !branching || !reward || !advantage) {

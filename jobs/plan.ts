@@ -26,13 +26,14 @@ export interface RoundPlan {
   /** Why its questions are asked; null where it takes none from the plan, because an operator asks them. */
   readonly phase: Exclude<Phase, 'evaluate' | 'practice'> | null;
   /**
-   * Questions that it takes of those to train on, after so many others; past the last one it begins again.
+   * How many of the questions to train on it takes, after those of earlier rounds; past the last one it
+   * begins again.
    */
   readonly count: number;
   readonly skip: number;
   /**
-   * Where its questions come without an end: it takes none that comes more than so long after its first, so
-   * `count` is the most it may take. How many it took is a record of `windows`.
+   * For endless questions: it takes none that comes later than this after its first, so `count` is the most
+   * it may take. How many it took is a record of `windows`.
    */
   readonly lengthMs?: number;
   /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
@@ -40,8 +41,8 @@ export interface RoundPlan {
   /** Whether the held-out questions are asked after it; they are unless it says no. */
   readonly evaluated?: boolean;
   /**
-   * The round after it, of a job without an end: only the last round of a layout has one, and each one so
-   * given has again.
+   * The round after it, in an endless job: only the last round of a layout has one, and so has each one that
+   * it returns.
    */
   readonly next?: () => RoundPlan;
 }
@@ -49,8 +50,7 @@ export interface RoundPlan {
 /** The questions of a job, in order. */
 export interface QuestionPlan {
   /**
-   * What each round is called, round 0 included; of a job without an end those up to the first that is
-   * repeated.
+   * What each round is called, round 0 included; in an endless job those up to the first that is repeated.
    */
   readonly rounds: readonly string[];
   /** Whether there is a round after every round. */
@@ -60,7 +60,7 @@ export interface QuestionPlan {
   readonly sizes: readonly number[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
-  /** Questions to train on; infinite where they come without an end. */
+  /** Questions to train on; infinite if they are endless. */
   readonly train: number;
 }
 
@@ -76,10 +76,10 @@ export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>
 /**
  * The questions of a training job; each side is read once.
  *
- * Questions to train on may come without an end (`EndlessQuestions`: a file that grows, a folder, a web
- * service, a Kafka topic, a resumable source of one's own). Nothing is read through then: each place of the
- * plan takes the next question that comes, and waits for it (endlessPlan.ts); a job without an end takes them
- * as long as it runs.
+ * Questions to train on may be endless (`EndlessQuestions`: a file that grows, a folder, a web service, a
+ * Kafka topic, a resumable source of your own). Nothing is read through then: each place of the plan takes
+ * the next question that comes, and waits for it (endlessPlan.ts); an endless job takes them as long as it
+ * runs.
  */
 export interface JobQuestions {
   readonly train: QuestionItems | EndlessQuestions;
@@ -96,8 +96,7 @@ export interface ListedQuestions extends JobQuestions {
 }
 
 /**
- * How the rounds divide the questions to train on, of which there are `train` (infinite where they come
- * without an end).
+ * How the rounds divide the questions to train on, of which there are `train` (infinite if they are endless).
  */
 export type Layout = (train: number) => readonly RoundPlan[];
 

@@ -1,6 +1,6 @@
 /**
- * The plan of a training job, whether its questions are all there or come without an end: the one place where
- * a job takes them.
+ * The plan of a training job, whether its questions are finite or endless: the one place where a job takes
+ * them.
  */
 import { counted } from '../base/text/index.ts';
 import { isEndless } from '../sources/endless/index.ts';
@@ -17,13 +17,13 @@ import {
   read,
 } from './plan.ts';
 
-/** What planning questions that come without an end needs besides. */
+/** What planning endless questions needs as well. */
 export interface EndlessOptions
   extends RoundsOptions,
     Pick<EndlessPlan, 'log' | 'clock' | 'print'> {}
 
 /**
- * The plan of a job, whether its questions are all there or come without an end. Fails as `planRounds` does.
+ * The plan of a job, whether its questions are finite or endless. Fails as `planRounds` does.
  */
 export async function planQuestions(
   { train, heldOut }: JobQuestions,

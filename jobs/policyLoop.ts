@@ -152,8 +152,7 @@ export interface PolicyLoop {
 }
 
 /**
- * Questions of a job without an end, or of those that come without one, that may lie in the topic before they
- * are read.
+ * How many endless questions, or questions of an endless job, may be in the topic before they are read.
  */
 const LEAD = 64;
 

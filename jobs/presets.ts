@@ -1,10 +1,10 @@
 /**
- * Presets of the ready jobs: the numbers that the papers' scripts run with. Where they come from stands at
- * each number: the paper (P), the released scripts and configurations (S), or, where neither says, what we
- * take instead (ours).
+ * Presets of the ready jobs: the numbers that the papers' scripts run with. Each number says where it comes
+ * from: the paper (P), the released scripts and configurations (S), or, if neither says, our own choice
+ * (ours).
  *
- * What no setting of ours has a place for is told in docs/presets.md. `policy` is the model that training
- * began from in the paper, by its name; its weights are looked up in the Hugging Face cache.
+ * docs/presets.md lists what no setting of ours can express. `policy` is the model that training began from
+ * in the paper, by its name; its weights are looked up in the Hugging Face cache.
  */
 import type { Preset } from './defineJob.ts';
 

@@ -204,7 +204,7 @@ function reinforcement(
 }
 
 interface Sizes {
-  /** Questions of the cold start, and of each self-critic; 0 = there is none. */
+  /** Questions of the cold start, and of each self-critic; 0 = none. */
   readonly coldStart: number;
   readonly critic: number;
 }

@@ -1,4 +1,4 @@
-/** The setting `window`: which candidates make a round, so many of them or what comes in so long. */
+/** The setting `window`: how many candidates make a round, or in how much time. */
 import { z } from 'zod';
 import { MillraceError } from '../base/index.ts';
 import { durationMs } from '../base/text/index.ts';

@@ -2,7 +2,7 @@
 import { behaviour, evaluation, type TableNumbers } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 
-/** Null = nobody measured it. All but `reasoningLength` are shares, 0 to 1. */
+/** Null = not measured. All but `reasoningLength` are shares, 0 to 1. */
 export type Behaviour = Pick<TableNumbers, 'correctness' | 'efficiency'> & {
   readonly [K in 'conciseness' | 'successfulExecution' | 'reasoningLength']: number | null;
 };

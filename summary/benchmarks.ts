@@ -10,7 +10,7 @@ import { each, readRun } from './reading.ts';
 /** What the settings of an evaluation say. */
 export interface Evaluated extends Required<Sampling> {
   readonly policy: string;
-  /** Name of the model that judges; null where nobody does. */
+  /** Name of the model that judges; null if there is none. */
   readonly judge: string | null;
   /** Of each question. */
   readonly rollouts: number;

@@ -23,7 +23,7 @@ export type Intervals = Readonly<Record<MeanFigure, Interval>> & {
   readonly meanToolCallsCorrect: Interval | null;
 };
 
-/** What a figure changed by, and between which ends that lies (`shareDifference`, `numberDifference`). */
+/** What a figure changed by, with its interval (`shareDifference`, `numberDifference`). */
 export interface Difference {
   readonly difference: number;
   readonly interval: Interval;

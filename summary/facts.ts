@@ -21,7 +21,7 @@ export interface RunFacts {
 export interface ChangedSetting {
   /** Where its value was given: `--set`, `preset et-agent-7b`, `my.yaml:3`. */
   readonly from: string;
-  /** Left out where there is none. */
+  /** Left out if there is none. */
   readonly default?: unknown;
 }
 

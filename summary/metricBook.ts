@@ -1,7 +1,7 @@
 /**
- * The metrics of a run in bounded room: of each name its curve over the steps, and its mean in each round.
+ * The metrics of a run in bounded memory: for each name its curve over the steps, and its mean in each round.
  *
- * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step lies beyond the last one,
+ * A curve has at most `BUCKETS_MAX` buckets of as many steps each. When a step is beyond the last one,
  * neighbours merge and a bucket holds twice as many; so a bucket stays where it is while values are added,
  * and a short run loses nothing.
  */
@@ -93,12 +93,12 @@ export class MetricBook {
     sum.lastStep = Math.max(sum.lastStep, step);
   }
 
-  /** The curve of a name, by step; empty where nobody wrote it. */
+  /** The curve of a name, by step; empty if there are no values. */
   curve(name: string): readonly Readonly<Bucket>[] {
     return this.#curves.get(name)?.points ?? [];
   }
 
-  /** The mean over the steps of a round; null where there is no value. */
+  /** The mean over the steps of a round; null if there is no value. */
   mean(name: string, round: number): number | null {
     const sum = this.#sums.get(`${round} ${name}`);
     return sum === undefined ? null : sum.sum / sum.count;

@@ -90,7 +90,7 @@ export async function readRun(log: Log, run: string, facts: RunFacts): Promise<R
   };
 }
 
-/** `seen` is told of each record. */
+/** `seen` is called with each record. */
 export async function readMetrics(
   log: Log,
   seen: (metric: Metric) => void = () => undefined,

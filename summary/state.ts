@@ -3,8 +3,8 @@ import type { RunFacts } from './facts.ts';
 
 /**
  * `live`: a process works on it. `paused`: one does, and begins nothing new. `waiting`: it has just started.
- * `silent`: its record says that it runs, and nobody does: it was killed. `unknown`: nobody looked.
- * `damaged`: records of it cannot be read.
+ * `silent`: its record says that it runs, but no process does: it was killed. `unknown`: this was not
+ * checked. `damaged`: records of it cannot be read.
  */
 export type RunState =
   | 'live'

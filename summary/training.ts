@@ -23,7 +23,7 @@ export interface Training {
   readonly examples: number | null;
   readonly loss: Course | null;
   readonly learningRate: Course | null;
-  /** Mean cross-entropy of held-out targets; null where there are none. */
+  /** Mean cross-entropy of held-out targets; null if there are none. */
   readonly heldOutLoss: Course | null;
 }
 

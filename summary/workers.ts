@@ -65,7 +65,7 @@ export class Workers {
     this.#windowMs = windowMs;
   }
 
-  /** What is on the board now; what nobody can read there is left out. */
+  /** What is on the board now; what cannot be read is left out. */
   update(posted: readonly unknown[]): readonly Worker[] {
     const said = posted.flatMap((post): WorkerStatus[] => {
       const { data } = status.safeParse(post);

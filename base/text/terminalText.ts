@@ -1,5 +1,5 @@
 /**
- * Text on its way to a terminal: whatever stands in it, the terminal obeys nothing but ends of lines and the
+ * Text on its way to a terminal: whatever is in it, the terminal obeys nothing but ends of lines and the
  * colours that we set.
  */
 import { visibleLines } from './visible.ts';

@@ -16,7 +16,7 @@ async function declareModel(model: Command, place: Place): Promise<void> {
   addAddTags(model, place);
 }
 
-/** What `--config` stands in place of. */
+/** The flags that `--config` replaces. */
 const PARTS: string[] = [
   'size',
   'architecture',

@@ -3,8 +3,8 @@
  * Kafka, another machine.
  *
  * A command becomes a record of the run's `control` topic and returns once the record is there: it holds even
- * if the run is killed before it obeys. Repeating a command is no error. A run that is not running takes none
- * (`NOT_RUNNING`).
+ * if the run is killed before it obeys. Repeating a command is not an error. A run that is not running
+ * accepts none (`NOT_RUNNING`).
  */
 import { MillraceError } from '../../base/index.ts';
 import { writerOf } from '../../streams/embedded/index.ts';

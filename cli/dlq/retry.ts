@@ -44,7 +44,7 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
   return outcomes;
 }
 
-/** The row of a letter, fixed by now, or why there is none. */
+/** The row of a dead letter, fixed by now, or why there is none. */
 async function mended(
   { letter, retried }: Letter,
   files: Map<string, Promise<Rows>>,

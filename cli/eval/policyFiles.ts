@@ -28,7 +28,7 @@ export interface PolicyFiles {
   readonly weights: string;
   /** Folder with `tokenizer.json`; absolute. */
   readonly tokenizer: string;
-  /** Documents that it was trained to search; null when none lie with it. */
+  /** Documents that it was trained to search; null if none are with it. */
   readonly corpus: string | null;
   /** The folder that may say how it is asked: of the run that trained it, or its own. */
   readonly promptIn: string;
@@ -55,7 +55,7 @@ export interface PolicyPlace {
 
 const POLICY_FILE = 'policy.safetensors';
 
-/** Fails with code `POLICY` (or `NO_RUN`) when there is no policy; the message says what to do. */
+/** Fails with code `POLICY` (or `NO_RUN`) if there is no policy; the message says what to do. */
 export async function policyFiles(given: string, place: PolicyPlace, io: Io): Promise<PolicyFiles> {
   const path = resolve(io.cwd, given);
   if (!existsSync(join(io.cwd, place.runs, given, 'run.json'))) {
@@ -116,7 +116,7 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
   };
 }
 
-/** Fails with code `USAGE` for a run whose episodes are no rollouts of a dialect that an evaluation knows. */
+/** Fails with code `USAGE` for a run whose episodes are not in a dialect that an evaluation knows. */
 function askedBy({ name, record }: Run): AskedAs {
   const { settings, job } = record;
   if (bringsDialect(settings)) {
@@ -154,7 +154,7 @@ function manifests(run: Run): Promise<Weights[]> {
   });
 }
 
-/** The newest version, or the one that is asked for, of those whose weights are still there. */
+/** The newest version, or the requested one, of those whose weights are still there. */
 async function chosen(run: Run, all: readonly Weights[], version: string | null): Promise<Weights> {
   const known = await versionsIn(run.folder, all);
   const kept = known.flatMap(({ manifest, hasWeights }) => (hasWeights ? [manifest] : []));
@@ -168,7 +168,7 @@ async function chosen(run: Run, all: readonly Weights[], version: string | null)
   );
 }
 
-/** Where a version lies, once it is known to be what the run saved. */
+/** Where a version is, once it is known to be what the run saved. */
 async function wholePath(run: Run, manifest: Weights): Promise<string> {
   const store = checkpointsIn(run.folder);
   const { weights } = checkpointsOf(manifest);

@@ -70,7 +70,7 @@ function copied(name: string): { readonly source: string; readonly beside: reado
 /** Where a ready job, in its place here, finds the names of `millrace/jobs`. */
 const PUBLIC_NAMES = '../../api/jobs.ts';
 
-/** A ready job imports nothing of ours but the names of `millrace/jobs`. */
+/** A ready job imports nothing from this package except from `millrace/jobs`. */
 function asUsers(source: string): string {
   return source.replaceAll(`from '${PUBLIC_NAMES}'`, "from 'millrace/jobs'");
 }

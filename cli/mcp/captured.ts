@@ -9,7 +9,7 @@ export interface Captured {
   readonly ok: boolean;
 }
 
-/** `act` runs on an `Io` like `io` that nobody watches. */
+/** `act` runs on an `Io` like `io` whose output is captured. */
 export async function captured(
   io: Io,
   signal: AbortSignal,

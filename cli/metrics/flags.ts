@@ -29,7 +29,7 @@ export function addMetricsFlags(run: Command): void {
     );
 }
 
-/** Null when nobody asked for metrics. */
+/** Null if no metrics were requested. */
 export function metricsAddress({ metricsPort, metricsHost }: MetricsFlags): Address | null {
   return metricsPort === undefined ? null : { port: metricsPort, host: metricsHost ?? HOST };
 }

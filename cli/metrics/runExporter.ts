@@ -1,6 +1,6 @@
 /**
- * What a running job tells those that watch it: its own stages as they report, and, where this process leads
- * the run, what lies in the run's log. So a run that many processes share is counted once.
+ * What a running job reports to monitoring: its own stages, and, if this process leads the run, what is in
+ * the run's log. So a run that many processes share is counted once.
  */
 import { hostname } from 'node:os';
 import { type Clock, type Outage, ownBytes } from '../../base/index.ts';
@@ -25,7 +25,7 @@ type State = 'building' | 'running' | 'paused' | 'stopping' | 'failed';
 
 /** Notified by the run how it goes. */
 export interface RunExporter {
-  /** Of `/metrics`; null where nobody asked for it. */
+  /** Of `/metrics`; null if not requested. */
   readonly url: string | null;
   onStats(stats: FlowStats): void;
   state(state: State): void;
@@ -44,7 +44,7 @@ export interface ExporterOptions {
   readonly clock: Clock;
 }
 
-/** For a run that nobody watches by HTTP. */
+/** For a run without metrics over HTTP. */
 export const noExporter: RunExporter = {
   url: null,
   onStats: () => undefined,

@@ -56,7 +56,7 @@ export async function serveMetrics(
   return { url: `${server.url}/metrics`, close: () => server.close() };
 }
 
-/** Whoever reaches it may read it, except a web page in somebody's browser. */
+/** Anyone who reaches it may read it, except a web page in someone's browser. */
 function admitted(from: IncomingMessage, to: ServerResponse, host: string): void {
   try {
     admit(from.headers, { host, token: '' });

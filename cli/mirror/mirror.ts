@@ -1,7 +1,7 @@
 /**
  * `millrace mirror RUN kafka://host:port/prefix`: a run's topics on another Kafka cluster, for consoles,
- * ksqlDB, kcat and consumers in any language. Its address is that of a topic of others
- * (`streams/kafka/foreignTopic.ts`), with the prefix in the place of the topic.
+ * ksqlDB, kcat and consumers in any language. Its address is that of another system's topic
+ * (`streams/kafka/foreignTopic.ts`), with the prefix in place of the topic.
  */
 
 import { sleepClock } from '../../base/index.ts';
@@ -31,7 +31,7 @@ export interface MirrorCommand {
   readonly run: string;
   readonly runs: string;
   readonly address: string;
-  /** Names and patterns; all of ours when absent. */
+  /** Names and patterns; all of the run's when absent. */
   readonly topics?: readonly string[];
   /** End where the run's topics end now. */
   readonly once?: boolean;

@@ -118,7 +118,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   );
 }
 
-/** Elsewhere nobody writes it, and its records lie in its folder. */
+/** Unpacked, no process writes it, and its records are in its folder. */
 function recordOf({ record }: Run, nowMs: number): RunRecord {
   const { log: _, cluster: __, ...rest } = record;
   if (record.status !== 'running') return rest;

@@ -2,7 +2,7 @@
  * `millrace unpack FILE`: adds a packed run to the runs of this machine for report, view, tap, doctor and
  * replay.
  *
- * Holds true: the run appears as a whole, every file with the digest it was packed with, or not at all;
+ * Guarantees: the run appears as a whole, every file with the digest it was packed with, or not at all;
  * nothing is written outside its folder, and no existing run is touched.
  */
 import { readdir, rename, rm, statfs } from 'node:fs/promises';

@@ -62,7 +62,7 @@ export function statusText(
 ): string {
   const { dim, name } = colours(colour);
   const { share, roundName, step, steps, leftMs, reward, pulse } = status;
-  // A job without an end has no share, so no bar.
+  // An endless job has no share, so no bar.
   const filled = Math.round((share ?? 0) * BAR);
   const done = share === null ? '' : ` ${(share * 100).toFixed(0).padStart(3)} %`;
   const of = steps === null ? '' : ` of ${steps}`;

@@ -3,7 +3,7 @@ import { apiKey } from '../../base/http/index.ts';
 
 const NAME = 'QDRANT_API_KEY';
 
-/** '' where there is none. */
+/** '' if there is none. */
 export function qdrantKey(): string {
   return (process.env[NAME]?.trim() ?? '') === '' ? '' : apiKey(NAME, 'Qdrant’s');
 }

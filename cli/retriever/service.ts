@@ -2,7 +2,7 @@
  * A retriever over HTTP: the routes of wire.ts, `/health` as the papers' server has it, `/healthz` (the
  * process works), `/readyz` (it answers queries) and `/metrics` for Prometheus.
  *
- * It listens at once and answers queries once the retriever is open. Holds true: the queue is bounded, and a
+ * It listens at once and answers queries once the retriever is open. Guarantees: the queue is bounded, and a
  * query beyond it gets status 429; a request ends within its time limit; requests have a maximum size. On
  * shutdown it finishes accepted requests and takes no new ones.
  */

@@ -2,7 +2,7 @@
  * Copies the files of a run's folder into a fork: checkpoints up to its step, the metrics of its records, and
  * whatever else the job has put there.
  *
- * Holds true: the checkpoints of its step are verified in the fork itself, so that it inherits no damage from
+ * Guarantees: the checkpoints of its step are verified in the fork itself, so that it inherits no damage from
  * a run that is still running and may delete old versions meanwhile.
  */
 import { cp, readdir } from 'node:fs/promises';

@@ -40,7 +40,7 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
   const settings = await settingsOf(run, options.set, io);
   const to = await freshFolder(resolve(io.cwd, options.runs), options.into);
   const nowMs = io.clock.now();
-  const { log: _, cluster: __, ...begun } = run.record; // the fork's records lie in its folder
+  const { log: _, cluster: __, ...begun } = run.record; // the fork's records are in its folder
   const record: RunRecord = {
     ...begun,
     settings,

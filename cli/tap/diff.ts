@@ -18,7 +18,7 @@ export class Change {
   }
 }
 
-/** Changes by path; null where there are none. */
+/** Changes by path; null if there are none. */
 export type Diff = (
   stored: Stored<unknown>,
   value: unknown,

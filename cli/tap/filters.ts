@@ -42,10 +42,10 @@ export interface Where {
 }
 
 /**
- * `--where`: a JavaScript expression, for the person at the keyboard and nobody else: `node:vm` gives it a
- * scope of its own and is no sandbox. It sees `v` (the record), `k` (its key), `t` (its topic), `p` and `o`
- * (its partition and offset). Where it fails on a record (a field that is not there) the record does not
- * match; how often is counted. Fails with code `USAGE` when the expression does not parse.
+ * `--where`: a JavaScript expression, only for the person at the keyboard: `node:vm` gives it a scope of its
+ * own and is not a sandbox. It sees `v` (the record), `k` (its key), `t` (its topic), `p` and `o` (its
+ * partition and offset). If it fails on a record (a field that is not there) the record does not match; how
+ * often is counted. Fails with code `USAGE` if the expression does not parse.
  */
 export function where(expression: string): Where {
   const test = compile(expression);
@@ -58,7 +58,7 @@ export function where(expression: string): Where {
           test({ v: value, k: key, t: topic, p: position.partition, o: position.offset }),
         );
       } catch (error) {
-        // An error of the expression's own realm is no `Error` of ours.
+        // An error from the expression's own realm is not an `Error` of this one.
         if (count === 0)
           first = `${topic} offset ${position.offset}: ${(error as Error)?.message ?? error}`;
         count++;

@@ -19,7 +19,7 @@ export type Format = (stored: Stored<unknown>, shown: unknown) => Promise<string
 /** What of a record is put into text. */
 type View = (stored: Stored<unknown>, shown: unknown) => unknown;
 
-/** One for so many topics; `textOf` = tokens as text, for people. */
+/** A format for this many topics; `textOf` = tokens as text, for people. */
 export type FormatFor = (topics: number, textOf?: TextOf) => Format;
 
 export interface FormatOptions {
@@ -31,7 +31,7 @@ export interface FormatOptions {
   readonly partsBy: string | null;
 }
 
-/** Fails with code `USAGE` where there is no such format, or it cannot print what is asked for. */
+/** Fails with code `USAGE` if there is no such format, or it cannot print what is wanted. */
 export function formatOf(name: string, options: FormatOptions): FormatFor {
   if (options.partsBy === '--diff' && name === 'csv') {
     throw usageError('-o csv needs the same columns in every line; with --diff use -o ndjson');

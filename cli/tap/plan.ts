@@ -1,4 +1,4 @@
-/** What a tap is asked for, understood and checked before anything is opened. */
+/** A tap's options, parsed and checked before anything is opened. */
 import type { From, Only, Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 import { parseInterval } from '../interval.ts';
@@ -36,7 +36,7 @@ export interface TapOptions {
 }
 
 export interface Plan {
-  /** What the log is asked for. */
+  /** What to read from the log. */
   readonly range: {
     readonly from: From;
     readonly to?: From;
@@ -79,7 +79,7 @@ export function planOf(options: TapOptions, io: Io): Plan {
   };
 }
 
-/** What of a topic is asked for. */
+/** Which part of a topic to read. */
 export type RangeOptions = Pick<
   TapOptions,
   'from' | 'to' | 'follow' | 'partition' | 'key' | 'keyPrefix' | 'question'

@@ -7,7 +7,7 @@ import { counted, visible } from '../../base/text/index.ts';
 import type { Stored } from '../../streams/index.ts';
 import { Change } from './diff.ts';
 
-/** Characters of a text that are shown where nothing else is asked for. */
+/** How many characters of a text are shown by default. */
 export const TRUNCATE = 2000;
 const itemsMax = 12;
 /** Of texts that differ, so much before the difference is shown. */
@@ -18,7 +18,7 @@ export function pretty(stored: Stored<unknown>, value: unknown, truncate = TRUNC
   return `${headLine(stored)}\n${fieldLines(value, '  ', truncate).join('\n')}\n`;
 }
 
-/** Where a record lies, its key and its time. */
+/** A record's position, key and time. */
 export function headLine({ topic, position, key, atMs }: Stored<unknown>): string {
   const { partition, offset } = position;
   const place = partition === 0 ? String(offset) : `${partition}/${offset}`;

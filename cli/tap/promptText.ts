@@ -1,7 +1,7 @@
 /** Prompts for people: a rollout has the text of what the policy wrote, and of its prompt only the tokens. */
 import { counted } from '../../base/text/index.ts';
 
-/** Tokens as text; null where nobody can say. */
+/** Tokens as text; null if unknown. */
 export type TextOf = (tokens: Int32Array) => Promise<string | null>;
 
 /** The tokens of a record's prompt; null where it has none. */

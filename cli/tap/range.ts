@@ -7,7 +7,7 @@ import type { From } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
 /**
- * `earliest`, `latest`, an offset (`120`), the last so many (`-100`), an age (`15m`; s, m, h, d) or a time
+ * `earliest`, `latest`, an offset (`120`), the last N (`-100`), an age (`15m`; s, m, h, d) or a time
  * (`@2026-11-20T10:00`, or `@` and milliseconds since 1970).
  */
 export function parseFrom(text: string, nowMs: number): From {

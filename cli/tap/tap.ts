@@ -24,8 +24,8 @@ import { TopicQueue, type Unreadable } from './topicQueue.ts';
 /** Twice as long as an embedded log that is read takes to see what is new. */
 const PATIENCE_MS = 200;
 const UNREADABLE_SHOWN_MAX = 5;
-/** So many records are read in no time. */
-const UNTOLD_MAX = 20_000;
+/** This many records are read in no time. */
+const QUIET_MAX = 20_000;
 /** Of a record that cannot be read. */
 const BYTES_SHOWN_MAX = 16;
 
@@ -56,7 +56,7 @@ export async function tapCommand(options: TapOptions, io: Io): Promise<number> {
   return exitCodes.done;
 }
 
-/** The topics. Who names a run and no topic is told how to name its topics. */
+/** The topics. If only a run is named, the error says how to name its topics. */
 async function meant(
   patterns: readonly string[],
   there: readonly string[],
@@ -148,7 +148,7 @@ class Tapping {
       if (!this.#matches(stored)) continue;
       const value = view(stored);
       if (value === undefined) continue;
-      // An output that takes nothing any more is no reason to outlive Ctrl-C.
+      // Ctrl-C must work even if the output takes nothing any more.
       await Promise.race([this.#io.out(await this.#format(stored, value)), stopped]);
       this.#tally.shown(stored);
       shown += 1;
@@ -170,10 +170,10 @@ class Tapping {
     const goesOn = this.#queues.some(
       ({ topic, lacks }) => lacks === null && this.#there.includes(topic),
     );
-    const told = lacking.map(
+    const without = lacking.map(
       ({ topic, lacks }) => `${topic} (no partition ${lacks!.context.partition})`,
     );
-    if (goesOn) this.#io.err(`skipped ${told.join(', ')}`);
+    if (goesOn) this.#io.err(`skipped ${without.join(', ')}`);
     for (const queue of lacking) queue.passOver(goesOn);
   }
 
@@ -184,20 +184,20 @@ class Tapping {
 
   #unreadable({ topic, position: { partition, offset }, error, encoded }: Unreadable): void {
     this.#tally.unreadable(topic);
-    const told = this.#tally.total.unreadable;
-    if (told > UNREADABLE_SHOWN_MAX) return;
+    const unreadable = this.#tally.total.unreadable;
+    if (unreadable > UNREADABLE_SHOWN_MAX) return;
     const bytes = encoded === null ? '' : `; ${firstBytes(encoded)}`;
-    const more = told === UNREADABLE_SHOWN_MAX ? ' (further ones are only counted)' : '';
+    const more = unreadable === UNREADABLE_SHOWN_MAX ? ' (further ones are only counted)' : '';
     const place = `${topic}@${partition}/${offset}`;
     this.#io.err(`skipped ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
   /** Says once for a topic that looking takes long, or that its index is damaged. */
   #unindexed(topic: string): (stretch: Unindexed) => void {
-    let told = false;
+    let warned = false;
     return ({ from, to, damaged }) => {
-      if (told || !(damaged || to - from > UNTOLD_MAX)) return;
-      told = true;
+      if (warned || !(damaged || to - from > QUIET_MAX)) return;
+      warned = true;
       const why = damaged ? 'the index by key is damaged' : 'there is no index by key';
       this.#io.err(
         `${topic}: reading ${records(to - from)} one by one, because ${why}; to rebuild it once the run has stopped: ${this.#io.program} doctor ${this.#run} --index`,

@@ -8,7 +8,7 @@ import { hasCode, type MillraceError } from '../../base/index.ts';
 import type { Encoded, Stored, TapOptions } from '../../streams/index.ts';
 import type { Position } from '../../topics/index.ts';
 
-/** Below so many the log is asked for a stretch more. */
+/** Below this many, another stretch is read from the log. */
 const WAITING_MAX = 256;
 
 export interface Unreadable {

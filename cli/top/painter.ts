@@ -66,7 +66,7 @@ export class Painter {
     await this.#io.out(LEAVE + last);
   }
 
-  /** The terminal that frames are painted on; null where there is none. */
+  /** The terminal that frames are painted on; null if there is none. */
   #painted(): Screen | null {
     if (this.#options.json || this.#options.once) return null;
     return this.#io.screen?.() ?? null;

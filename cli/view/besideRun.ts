@@ -13,7 +13,7 @@ export interface PageOptions {
   readonly runs: string;
   /** Undefined = the usual one, or the next that is free. */
   readonly port: number | undefined;
-  /** Notified where it is, or why there is none: the run goes on without it. */
+  /** Called with where it is, or why there is none: the run goes on without it. */
   readonly said: (line: string) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The folder of runs for the page's server: each with its record as it is now, its log to read, its tokenizer
- * when it is asked for.
+ * The folder of runs for the page's server: each with its record as it is now, its log to read, and its
+ * tokenizer on request.
  */
 import { resolve } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Its group is its own: Ctrl-C in this terminal does not reach it, whoever started it ends it. */
+/** It has a process group of its own: Ctrl-C in this terminal does not reach it; its starter ends it. */
 export function ownCommand(
   args: readonly string[],
   where: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},

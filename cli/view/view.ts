@@ -80,7 +80,7 @@ export function checkedOptions(options: ViewOptions): Checked {
   }
   if (control && origin?.protocol === 'http:') {
     throw usageError(
-      '--control needs an https --trusted-origin, so that nobody can read its token on the way',
+      '--control needs an https --trusted-origin, so that no one can read its token on the way',
     );
   }
   return {

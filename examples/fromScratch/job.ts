@@ -17,8 +17,8 @@ const quickstart = new URL(
 const questionsFile = new URL('questions.csv', import.meta.url);
 
 // The tool: a function from what the policy writes between <python> and </python> to what it reads as the
-// result. Its tag is `python` because that is what this policy writes; one that follows a system prompt is
-// told of any other.
+// result. Its tag is `python` because that is what this policy writes; a policy that follows a system
+// prompt can be given any other.
 const calculator = m.pureTool('python', 'Multiplies the numbers in a text.', (text) => {
   const numbers = text.match(/\d+/g);
   if (numbers === null) throw new Error('there is no number in it');
@@ -35,8 +35,7 @@ export default m.defineJob({
   name: 'from-scratch',
   about: 'Teaches your policy to multiply with a calculator, in few words.',
 
-  // What the method can be told, what every ready job can (engine, trainer, lengths, …), and defaults of our
-  // own.
+  // Settings of the method, those of every ready job (engine, trainer, lengths, …), and defaults of our own.
   settings: m.calibrateSettings.extend({
     ...readySettings,
     policy: readySettings.policy.default(fileURLToPath(quickstart)),

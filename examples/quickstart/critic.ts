@@ -14,7 +14,7 @@ import type { Task as AnyTask, Step } from './world/tasks.ts';
 /** A task of any world. */
 type Task = AnyTask<string>;
 
-/** What the policy is told when it went wrong. Words of the closed vocabulary; each ends a sentence. */
+/** What the policy reads when it goes wrong. Words of the closed vocabulary; each ends a sentence. */
 export const hints: Hints = {
   math: ['Let me check again.', 'I compute it.'],
   qa: ['Let me check again.'],
@@ -35,7 +35,7 @@ interface Move {
 
 /** How far the moves have come, and what is wrong with the last one. */
 interface Progress {
-  /** Steps of the shortest way whose fact a result has told. */
+  /** Steps of the shortest way whose fact a result has given. */
   readonly done: number;
   readonly flaw: Flaw;
 }
@@ -49,7 +49,7 @@ interface Request {
   readonly continuation?: string;
 }
 
-/** The critic of these tasks: what a request is answered with; null for a question that is none of them. */
+/** The critic of these tasks: the answer to a request; null for any other question. */
 export function worldCritic(tasks: readonly Task[]): (request: Request) => string | null {
   const byQuestion = new Map(tasks.map((task) => [task.question, task]));
   return ({ draws, prompt, continuation = '' }) => {
@@ -122,7 +122,7 @@ function progress(task: Task, moves: readonly Move[]): Progress {
     if (move.tool !== null) {
       const useful = step !== undefined && !repeats && tells(move, step);
       if (useful) done++;
-      // A tool that fails is no fault of the policy’s, and then the same call is right.
+      // A tool that fails is not the policy’s fault, and then the same call is right.
       flaw = useful || failed ? null : callFlaw(repeats, step);
     } else flaw = answerFlaw(task, move, done < way.length);
   }

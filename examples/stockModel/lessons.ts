@@ -7,7 +7,7 @@ import { makeWorld } from '../quickstart/world/world.ts';
 const FIRST_WORLD = 2_000_000;
 const PER_WORLD = 200;
 
-/** What the policy is told before every question, in its lessons and in rollouts. */
+/** The policy's instructions before every question, in its lessons and in rollouts. */
 export const SYSTEM = 'Think. Search and compute to answer.';
 
 /** One row of a file for LLaMA-Factory. */

@@ -2,9 +2,9 @@
  * The first policy: the network of the quickstart's, as a Hugging Face folder of a Llama with a byte-level
  * tokenizer.
  *
- * A row of the embedding is that of the same word in the quickstart's vocabulary; a token that was none there
- * begins as the mean of what spelt it. So names and digits keep what was learnt of them; tags do not: they
- * were tokens, now they are text.
+ * A row of the embedding is that of the same word in the quickstart's vocabulary; a token that is not in it
+ * begins as the mean of the tokens that spelt it. So names and digits keep what was learnt of them; tags do
+ * not: they were tokens, now they are text.
  */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -80,7 +80,7 @@ function learnMerges(texts: readonly (readonly string[])[]): Pair[] {
   return merges;
 }
 
-/** The first of the commonest in alphabetical order; null when there is no pair left. */
+/** The first of the commonest in alphabetical order; null if there is no pair left. */
 function commonest(texts: readonly (readonly string[])[]): Pair | null {
   const counts = new Map<string, { readonly pair: Pair; count: number }>();
   for (const pieces of texts) {

@@ -28,7 +28,7 @@ export function sizesOf(
 ): RoundSizes {
   const explore = Math.min(rest.explore, train);
   const lengthMs = windowLengthMs(rest.window, train);
-  // How many candidates come in a time nobody knows: all of it are one window.
+  // How many candidates come in a given time is unknown: together they are one window.
   if (select === 'questions' || lengthMs !== null) {
     return { explore, window: explore, keep: rest.keep, lengthMs };
   }

@@ -1,5 +1,5 @@
 /**
- * A dialect by its name, over the tokenizer and the chat template that lie in a policy's folder.
+ * A dialect by its name, over the tokenizer and the chat template in a policy's folder.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { CallFaults, Declared, Dialect } from '../../operators/dialect/index.ts';
@@ -57,7 +57,7 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   };
 }
 
-/** Of a tool what the policy is told of it. */
+/** The part of a tool that is described to the policy. */
 function declarationOf({ name, about, parameters }: Declared): Declared {
   return { name, about, ...(parameters === undefined ? {} : { parameters }) };
 }

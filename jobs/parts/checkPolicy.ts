@@ -10,7 +10,7 @@ import type { PolicyPlace } from './policyPlace.ts';
 
 /** What is done with it here, and with how long a context. */
 export interface PolicyUse extends LocalUse {
-  /** The settings that it follows from, with their verb: `promptMax + responseMax come to`. */
+  /** The settings that it follows from, with a verb: `promptMax + responseMax come to`. */
   readonly limits: string;
   readonly provider: Provider;
   readonly print: (line: string) => void;

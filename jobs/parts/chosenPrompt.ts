@@ -53,7 +53,7 @@ export interface AskedBefore {
   readonly from: string | null;
 }
 
-/** Null = nobody has noted it. */
+/** Null = not recorded. */
 export async function askedBefore(
   { folder, log, replay }: Pick<JobContext<unknown>, 'folder' | 'log' | 'replay'>,
   policy: { readonly name: string; readonly promptIn: string | null },

@@ -2,8 +2,8 @@
  * Parts of a job that settings choose among: each kind is a value with settings of its own, and a registry is
  * a table of kinds by name (`engines.ts`, `trainers.ts`).
  *
- * The settings of all kinds lie side by side under the part's name (`engine.urls`); what two kinds share,
- * such as `urls`, is one field. A setting that the chosen kind does not read is an error, never a silence.
+ * The settings of all kinds are side by side under the part's name (`engine.urls`); what two kinds share,
+ * such as `urls`, is one field. Setting what the chosen kind does not read is an error, and never ignored.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';

@@ -27,7 +27,7 @@ export interface PolicyOfRun {
   /** Absolute. */
   readonly weights: string;
   readonly began: string;
-  /** Its tokenizer's folder is known, and not the policy that it lies in. */
+  /** Its tokenizer's folder is recorded, but not the policy that it belongs to. */
   readonly noted: boolean;
 }
 

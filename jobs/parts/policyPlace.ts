@@ -1,5 +1,5 @@
 /**
- * Where a policy lies that a setting names: a Hugging Face folder, a policy file, the folder of a run (what
+ * Where the policy is that a setting names: a Hugging Face folder, a policy file, the folder of a run (what
  * it trained), or the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
  */
 import { existsSync } from 'node:fs';

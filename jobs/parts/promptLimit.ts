@@ -16,8 +16,8 @@ export interface PromptLimit {
 }
 
 /**
- * Fails with code `TOKENIZER` when what stands in every prompt has a token that the policy lacks, so that no
- * rollout could begin. What a tokenizer has beyond that, and no prompt uses, does no harm.
+ * Fails with code `TOKENIZER` if the part common to all prompts has a token that the policy lacks, so that no
+ * rollout could begin. Other tokens that it lacks, and no prompt uses, do no harm.
  */
 export function checkVocabulary(
   { prompt, tokenizer }: Pick<Dialect, 'prompt' | 'tokenizer'>,

@@ -16,7 +16,7 @@ import { isDialectName, systemPrompt, usualDialect } from '../dialects/dialectOf
 /** In the folder of a run, or of a policy that was made of one. */
 export const PROMPT_FILE = 'millrace-prompt.json';
 
-/** Stands for the question in what a prompt comes to. */
+/** The placeholder for the question in a recorded prompt. */
 export const QUESTION = '{question}';
 
 const declared = z.looseObject({
@@ -37,7 +37,7 @@ const schema = z.object({
 export interface PromptRecord extends AskedBy {
   /** `tags`, `native`, or that of a job of one's own. */
   readonly dialect: string;
-  /** What the prompt of a question comes to, with `{question}` in its place; null = it is not known. */
+  /** The prompt of a question, with `{question}` in its place; null = unknown. */
   readonly prompt: string | null;
 }
 
@@ -76,7 +76,7 @@ export async function writePrompt(folder: string, record: PromptRecord): Promise
   await replaceFile(path, text);
 }
 
-/** The record in a folder; null where there is none. Fails with code `DAMAGED`. */
+/** The record in a folder; null if there is none. Fails with code `DAMAGED`. */
 export async function recordedPrompt(folder: string): Promise<KnownPrompt | null> {
   const path = join(folder, PROMPT_FILE);
   const text = await textAt(path);

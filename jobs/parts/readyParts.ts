@@ -57,7 +57,7 @@ import { promptRecord } from './promptRecord.ts';
 import { checkPublished } from './published.ts';
 import { openTrainer, type TrainerSettings, trainerSettings, trainingHere } from './trainers.ts';
 
-/** A text that a job cannot do without; what it is for stands in the message. */
+/** A text that a job requires; the message says what it is for. */
 const needed = (message: string) => z.string().min(1, message).prefault('');
 
 /** Settings that all ready jobs have, to be spread into those of a method. */
@@ -234,7 +234,7 @@ export async function readyParts<D extends Dialect>(
   };
 }
 
-/** Questions that come without an end. */
+/** Endless questions. */
 function arriving(
   { settings, clock, print }: JobContext<ReadySettings>,
   limit: PromptLimit,
@@ -288,7 +288,7 @@ async function enginesOf(
   return { engine, trainer };
 }
 
-/** Roles are asked without the system prompt of rollouts: what they are to do stands in the request. */
+/** Roles are asked without the system prompt of rollouts: the request says what to do. */
 async function rolesOf(
   { folder }: PolicyPlace,
   context: JobContext<ReadySettings>,

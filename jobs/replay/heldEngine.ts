@@ -5,9 +5,9 @@
  * A generation that several versions made is made span by span: a draw is tied to its place, so the tokens
  * are the same.
  *
- * Generations of one version run together; when none of it is left, the lowest version that somebody waits
- * for is loaded. One that waits for a version which does not exist yet waits for it. Asking it to load does
- * nothing but tell which version a generation is due that the record does not know.
+ * Generations of one version run together; when none of it is left, the lowest version that is waited for is
+ * loaded. A generation waits for a version that does not exist yet. `load` only says which version a
+ * generation is due that the record does not know.
  */
 import type { Observable, Subscription } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

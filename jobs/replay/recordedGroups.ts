@@ -69,7 +69,7 @@ export class RecordedGroups {
     return this.#rollouts.has(asked(question));
   }
 
-  /** Whether the run had come to this question; the flywheel has no rollouts. */
+  /** Whether the run had reached this question; the flywheel has no rollouts. */
   knows(question: Question): boolean {
     return question.phase === 'evolve' || this.has(question);
   }

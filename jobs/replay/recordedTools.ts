@@ -15,7 +15,7 @@ import { type ToolCall, topics } from '../../topics/index.ts';
 export const toolModes = ['live', 'recorded', 'recorded-else-live'] as const;
 export type ToolMode = (typeof toolModes)[number];
 
-/** Where each recorded call lies. */
+/** The position of each recorded call. */
 export class RecordedCalls {
   readonly #byOrigin = new Map<string, number>();
   /** The first call of each tool and input. */
@@ -104,7 +104,7 @@ function called({ output, ok, attempts, cached, ms }: ToolCall): Called {
   return { output, ok, attempts, cached, ms };
 }
 
-/** A failed call, as the policy is told of it. */
+/** A failed call, as the policy reads it. */
 function missing(tool: string): Called {
   const output = `Tool(${tool}) failed: the call is not in the record and tools are not run.`;
   return { output, ok: false, attempts: 0, cached: false, ms: 0 };

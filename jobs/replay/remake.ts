@@ -1,6 +1,6 @@
 /**
- * `remake`: a run made again from one of its topics on, with other settings: another reward, another
- * selection, another loss, down to new weights. What lies above that topic is as it is recorded.
+ * `remake`: a run repeated from one of its topics on, with other settings: another reward, another selection,
+ * another loss, down to new weights. Everything upstream of that topic is as recorded.
  *
  * The rollouts are those of the other run's policies, so what is trained is off-policy from the step on at
  * which the two runs differ; the end of the run reports how far (`Lag`).

@@ -235,8 +235,8 @@ class Verification {
     const stages = built.stages.filter(
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
-    // Commands lie in the log before anything obeys it; where its windows were cut is decided
-    // by nobody again.
+    // Commands are in the log before anything obeys them; where its windows were cut is not decided a second
+    // time.
     const given = [topics.control, topics.windows] as readonly Topic<unknown>[];
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [

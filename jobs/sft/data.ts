@@ -64,7 +64,7 @@ const found = z.object({
   rows: z.number(),
   /** Rows that no form or template takes, by id where they are conversations: why. */
   refused: z.record(z.string(), z.string()),
-  /** Rows that are none, and the first of them. */
+  /** Unusable rows, and the first of them. */
   unusable: z.number(),
   first: z.string(),
   /**

@@ -47,7 +47,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
   });
   const tokenizer = await loadTokenizer(policy.folder);
   const before = await askedBefore(context, policy);
-  // No tool is called, and the policy may have been told of some.
+  // No tool is called, but the policy's prompt may have named some.
   const tools = before?.prompt.tools ?? [];
   const chosen = await chosenPrompt(settings, before, { tools, unset: 'none' });
   const dialect = await dialectOf({ ...chosen, folder: policy.folder, tools });

@@ -10,8 +10,8 @@ import { CorpusError } from '../../operators/tools/search/index.ts';
 import { openRows } from '../../sources/index.ts';
 
 /**
- * Every row as a passage, or why it is none. Rejects with code `QUESTIONS_FILE` where the file cannot be read
- * at all.
+ * Every row as a passage, or what is wrong with it. Rejects with code `QUESTIONS_FILE` if the file cannot be
+ * read at all.
  */
 export async function* corpusRows(path: string): AsyncGenerator<CorpusRow> {
   for await (const row of (await openRows(path, 'corpus', () => null)).rows) {
@@ -25,7 +25,7 @@ export async function* corpusRows(path: string): AsyncGenerator<CorpusRow> {
   }
 }
 
-/** Its passages. Rejects with `CorpusError` at the first row that is none. */
+/** Its passages. Rejects with `CorpusError` at the first row that is not one. */
 export async function* corpusPassages(path: string): AsyncGenerator<Passage> {
   for await (const row of corpusRows(path)) {
     if ('reason' in row) throw new CorpusError(path, row.place, '', row.reason);

@@ -1,9 +1,8 @@
 /**
  * The tools of MCP servers that a job's settings name (`tools.mcp.NAME`).
  *
- * What a policy is told of them is in every prompt, so a run keeps it (`mcp.json` in its folder) and goes on
- * with it, whatever its servers say later; then, and in a replay, no server is started before a tool is
- * called.
+ * Their descriptions are in every prompt, so a run keeps them (`mcp.json` in its folder) and continues with
+ * them, whatever its servers say later; then, and in a replay, no server is started before a tool is called.
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +22,7 @@ import {
 import type { JobContext } from '../defineJob.ts';
 import { positiveInt } from '../policySettings.ts';
 
-/** In a run's folder: what its policy is told of the tools of MCP servers. */
+/** In a run's folder: how the tools of MCP servers are described to its policy. */
 export const MCP_FILE = 'mcp.json';
 
 const list = z.preprocess(

@@ -40,7 +40,7 @@ async function retrieverOf(context: ToolContext): Promise<Asks> {
     return remoteRetriever({ url: address, key, clock, ...waits, report: print });
   }
   // A replay answers from its record.
-  if (replay !== undefined) return nobody;
+  if (replay !== undefined) return unasked;
   const { fusion, denseWeight, encoder } = search;
   const { corpus } = settings;
   print(`search: opening ${index}`);
@@ -48,7 +48,7 @@ async function retrieverOf(context: ToolContext): Promise<Asks> {
   return retrieverAt(place, new AbortController().signal);
 }
 
-const nobody: Asks = {
+const unasked: Asks = {
   retrieve: () => Promise.reject(new Error('a replay does not use the retriever')),
   close: async () => undefined,
 };

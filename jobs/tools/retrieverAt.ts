@@ -42,7 +42,7 @@ export interface RetrieverPlace {
   readonly clock?: SleepClock;
 }
 
-/** The file by which an index is known again: it has the digests of all others; '' where it is no file. */
+/** The file that identifies an index: it has the digests of all others; '' if it is not a file. */
 export function indexFile(index: string): string {
   if (index === '' || qdrantPlace(index) !== null) return '';
   return statSync(index, { throwIfNoEntry: false })?.isDirectory() === true
@@ -82,7 +82,7 @@ export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): P
   }
 }
 
-/** The words of a corpus file, or of the index's own passages, which are then read where they lie. */
+/** The words of a corpus file, or of the index's own passages, which are then read in place. */
 async function wordsOf(index: string, corpus: string, signal: AbortSignal): Promise<Retriever> {
   if (corpus !== '') return bm25Retriever(corpusPassages(corpus), signal);
   const kept = await openPassages(index);

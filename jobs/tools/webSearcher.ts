@@ -13,12 +13,12 @@ export function webSearcher(context: ToolContext, shared: Shared): Tool {
   return searchTool(context, shared, webOf(context, shared));
 }
 
-/** The search tool over what was kept or imported: nobody is asked. */
+/** The search tool over what was cached or imported, without a provider. */
 export function cacheSearcher(context: ToolContext, shared: Shared): Tool {
   if (shared.cache() === null && context.replay === undefined) {
     throw new MillraceError(
       'USAGE',
-      'tools.search.provider=cache needs a cache, but tools.cache is none',
+      'tools.search.provider=cache needs a cache, but tools.cache is set to none',
     );
   }
   return searchTool(context, shared, null);

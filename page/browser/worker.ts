@@ -7,7 +7,7 @@ import { type Allowance, allowance } from './logic/allowance.ts';
 import { hubOf, type Want } from './logic/hub.ts';
 
 /**
- * `want` comes with every change and, as a sign of life, every 20 s; `took` answers everything that is told.
+ * `want` comes with every change and, as a sign of life, every 20 s; `took` acknowledges every message.
  */
 export type ToWorker =
   | { readonly kind: 'want'; readonly want: Want }

@@ -37,7 +37,7 @@ export interface RunHead {
   readonly version: number | null;
   /** Last word of any of its processes. */
   readonly heardMs: number | null;
-  /** Where its records lie: `folder`, or a Kafka URL without secrets. */
+  /** Where its records are: `folder`, or a Kafka URL without secrets. */
   readonly log: string;
 }
 

@@ -6,7 +6,7 @@ export interface DiffData {
   readonly nowMs: number;
   readonly a: RunHead;
   readonly b: RunHead;
-  /** Settings that differ, of so many. */
+  /** Settings that differ, out of `settingsTotal`. */
   readonly settings: readonly { readonly name: string; readonly a: Shown; readonly b: Shown }[];
   readonly settingsTotal: number;
   /** The last complete evaluation of each, paired by question; null where they share no questions. */

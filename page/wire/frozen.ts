@@ -2,7 +2,7 @@
 
 /**
  * `millrace report`: the same page in one file. Its data is JSON in `<script type="application/json"
- * id="millrace-frozen">`; where that element is there, the client asks nobody: it reads the data here, opens
+ * id="millrace-frozen">`; if it is there, the client makes no requests: it reads the data here, opens
  * no stream, and says when it was frozen.
  */
 export interface Frozen {
@@ -27,8 +27,8 @@ export const FROZEN_ID = 'millrace-frozen';
 export const RESULTS_ID = 'millrace-results';
 
 /**
- * Where the data of a page lies in `Frozen.json`: its path; of the query only `at`, `round` and `dir`, in
- * this order.
+ * The key of a page's data in `Frozen.json`: its path; of the query only `at`, `round` and `dir`, in this
+ * order.
  */
 export function frozenKey(path: string, query: Readonly<Record<string, string>>): string {
   const kept = ['at', 'round', 'dir'].flatMap((name) =>

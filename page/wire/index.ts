@@ -2,14 +2,14 @@
  * What the page's server says and its client reads: the JSON data of every page, every event of the stream,
  * and the layout of `tokens.bin`. Types and a few constants: a browser bundle takes it as it is.
  *
- * Holds true of all of it:
+ * All of it guarantees:
  * - Times are milliseconds since 1970 (`…Ms` also of durations). Shares are 0..1. Unknown or not yet there is
  *   `null`, never 0 and never left out; a number is finite (what was NaN or infinite is counted and said
  *   where it was).
- * - A `ref` names a record for ever by where it lies: `812` is offset 812 of partition 0, `2-812` of
- *   partition 2. It is what stands for ROLLOUT in `/r/RUN/t/ROLLOUT`; the server also takes a rollout's id
+ * - A `ref` names a record for ever by its place: `812` is offset 812 of partition 0, `2-812` of
+ *   partition 2. It is used for ROLLOUT in `/r/RUN/t/ROLLOUT`; the server also takes a rollout's id
  *   there (URL-encoded).
- * - Where less is given than there is, the object says so with both numbers (`shown`/`total`, `scanned`/`of`,
+ * - If less is given than there is, the object says so with both numbers (`shown`/`total`, `scanned`/`of`,
  *   `Cut`).
  * - Text of the run (of policies, tools, questions) is raw and hostile: draw it with `textContent` only.
  * - New fields may be added at any time; `WIRE` rises when one changes its meaning.
@@ -37,7 +37,7 @@
  * With `view --control` there are three POSTs, with `X-Millrace: 1`, `X-Millrace-Control: TOKEN` and a JSON
  * body:
  *
- *   /control/admission         {run, paused}       → ControlSaid, once the run has written it down
+ *   /control/admission         {run, paused}       → ControlSaid, once the run has recorded it
  *   /control/verify            {run}               → ControlData, with status 202
  *   /control/replay            {run, from}         → ControlData, with status 202
  */

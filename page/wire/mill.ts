@@ -64,7 +64,7 @@ export interface MillStage {
   readonly from: string;
   /** '' when it writes to no topic. */
   readonly to: string;
-  /** Null as of a step: nobody keeps what a stage had done by then, and the numbers below are 0. */
+  /** Null as of a step: what a stage had done by then is not kept, and the numbers below are 0. */
   readonly shares: Shares | null;
   /** Part of `busy` with every place taken. */
   readonly full: number;
@@ -100,11 +100,11 @@ export interface MillTopic {
   readonly name: string;
   readonly about: string;
   readonly records: number;
-  /** Null as of a step: nobody keeps how large it was then. */
+  /** Null as of a step: its size then is not kept. */
   readonly bytes: number | null;
   /** Since this server follows the run; null before two looks. */
   readonly perSecond: number | null;
-  /** When its newest record was appended; null where it has none or nobody looked. */
+  /** When its newest record was appended; null if it has none or this was not checked. */
   readonly lastMs: number | null;
   /** Unsettled records by reading group. */
   readonly lag: Readonly<Record<string, number>>;

@@ -22,7 +22,7 @@ export interface ParetoData extends OfRun {
   readonly total: number;
   /** By verdict: `selected`, `dominated`, `crowded`, `uniform`, … */
   readonly verdicts: Readonly<Record<string, number>>;
-  /** Why there is none, where there is none. */
+  /** Why there is none, if so. */
   readonly why: string;
 }
 

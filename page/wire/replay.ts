@@ -5,7 +5,7 @@ export interface ReplayData extends OfRun {
   /** Every step, oldest first; at most 4,096, then every 2nd, 4th, … (the last always). */
   readonly steps: readonly ReplayStep[];
   readonly total: number;
-  /** What `replay --verify` found last; null where nobody asked for it. */
+  /** What `replay --verify` found last; null if it never ran. */
   readonly verified: {
     readonly atMs: number;
     readonly ok: boolean;

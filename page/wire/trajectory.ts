@@ -93,7 +93,7 @@ export interface TokensHeader {
   readonly tokens: number;
   readonly textBytes: number;
   /**
-   * Entropy is known per turn, where the job measures it, and stands at each of its tokens; null = nowhere.
+   * Entropy is known per turn, if the job measures it, and given at each of its tokens; null = unknown.
    */
   readonly entropy: { readonly from: number; readonly to: number } | null;
   readonly logProb: { readonly from: number; readonly to: number } | null;

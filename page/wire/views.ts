@@ -1,14 +1,14 @@
 /**
- * Every view of the page: its address, the key that leads to it, its tab. The server computes a view's data in
- * the file of page/server/views that has its name; page/browser/pages/all.ts lists what the browser draws.
+ * Every view of the page: its address, the key that leads to it, its tab. The server computes a view's data
+ * in the file of page/server/views that has its name; page/browser/pages/all.ts lists what the browser draws.
  *
  * A path is one view, its query that view's state, and the same path with `.json` is the view's data. Names
- * stand in a path as they are in the log, percent-encoded; what may hold slashes (a question, a rollout) is
- * the rest of the path.
+ * are in a path as in the log, percent-encoded; what may contain slashes (a question, a rollout) is the rest
+ * of the path.
  */
 
 interface RunView {
-  /** What stands in the path after the run; left out = its name. */
+  /** The part of the path after the run; left out = its name. */
   readonly segment?: string;
   /** Whether a name follows: of a topic, question, rollout or version; left out = never. */
   readonly id?: 'perhaps' | 'always';

@@ -14,7 +14,7 @@ export interface WeightsData extends OfRun {
   readonly parentDigest: string | null;
   readonly bytes: number;
   /**
-   * What is found where it lies: `gone` is no error where older versions are not kept; `changed` is damage.
+   * The state of its file: `gone` is not an error if older versions are not kept; `changed` is damage.
    */
   readonly file: {
     readonly kind: 'intact' | 'gone' | 'changed' | 'unchecked';

@@ -77,8 +77,7 @@ function declarationsOf(name: string, text: string): readonly Declaration[] {
   );
   return [...text.matchAll(start)].map(({ 0: head, 1: comment = '', index }) => {
     const from = index + comment.length;
-    // The compiler indents what lies inside: a declaration ends before the next line that begins at the
-    // margin.
+    // The compiler indents what is inside: a declaration ends before the next line that begins at the margin.
     const rest = text.slice(index + head.length);
     const end = rest.search(/\n(?=[^\s}])/);
     const length = end < 0 ? rest.length : end;
@@ -86,7 +85,7 @@ function declarationsOf(name: string, text: string): readonly Declaration[] {
   });
 }
 
-/** The words of the first comment of a text, without its stars; empty where there is none. */
+/** The words of the first comment of a text, without its stars; empty if there is none. */
 function commentOf(text: string): string {
   const [, inside = ''] = /^\s*\/\*\*([\s\S]*?)\*\//.exec(text) ?? [];
   return inside.replace(/^[ \t]*\* ?/gm, '').trim();

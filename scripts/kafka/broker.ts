@@ -96,7 +96,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-/** A port of loopback that nobody listens on now. */
+/** A loopback port that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -1,8 +1,8 @@
 /**
  * The jars of a real Apache Kafka broker, fetched once from Maven Central into a cache folder.
  *
- * `jars.json` names each file with its SHA-256; a file is moved to its place only when its digest is the
- * one written there, so whatever lies in the cache is what was asked for.
+ * `jars.json` names each file with its SHA-256; a file is moved to its place only if its digest matches, so
+ * everything in the cache is what it should be.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
  * on this machine's CPU, in the background. `stop [KIND]` ends it, `status` lists what runs, `install KIND`
  * only installs.
  *
- * Environments, checkpoints and logs lie in the user's cache (`~/.cache/millrace/servers`, or
+ * Environments, checkpoints and logs are in the user's cache (`~/.cache/millrace/servers`, or
  * `MILLRACE_CACHE`).
  */
 import { spawnSync } from 'node:child_process';

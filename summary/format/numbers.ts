@@ -8,7 +8,7 @@ export const NOTHING = '–';
 
 export type Show = (value: number) => string;
 
-/** `show` of the value; a dash where there is none. */
+/** `show` of the value; a dash if there is none. */
 export function orDash<T>(value: T | null | undefined, show: (value: T) => string): string {
   return value === null || value === undefined ? NOTHING : show(value);
 }

@@ -1,8 +1,8 @@
 /**
  * A line chart as inline SVG: steps across, values up, at most two series. The value under the pointer is
- * read above the curves, without a script: each step has a band of its own, and the style shows what lies in
- * it while it is pointed at. Many noisy points are drawn faint, and their moving mean over them. Colours come
- * from the page's style, so a chart is right in light and dark.
+ * shown above the curves, without a script: each step has a band of its own, and the style shows its contents
+ * on hover. Many noisy points are drawn faint, and their moving mean over them. Colours come from the page's
+ * style, so a chart is right in light and dark.
  */
 
 import type { Point, Series } from '../curves.ts';

@@ -102,7 +102,7 @@ const measures: readonly {
   },
 ];
 
-/** What the figures do not have already; a row that nobody measured is left out. */
+/** What the figures do not have already; a row without measurements is left out. */
 function behaviourRows({ behaviour: { before, after } }: Results): Row[] {
   return measures.flatMap(({ key, end, ...measure }) => {
     const [first, last] = [plain(before?.[key]), plain(after?.[key])];

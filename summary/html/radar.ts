@@ -1,7 +1,7 @@
 /**
- * A radar chart as inline SVG: an axis a number, at most three series. A series is told by its line and by
- * the shape at its corners as well as by its colour, and every value can be read on hover and in the label of
- * the figure.
+ * A radar chart as inline SVG: one axis per number, at most three series. A series is recognised by its line
+ * and by the shape at its corners as well as by its colour, and every value can be read on hover and in the
+ * label of the figure.
  */
 import { NOTHING, type Show } from '../format/numbers.ts';
 import { type Html, html } from './html.ts';
@@ -37,8 +37,8 @@ interface Point {
 }
 
 /**
- * Nothing for fewer than three axes: that is no area. Throws a RangeError for more series than can be told
- * apart.
+ * Null for fewer than three axes, which make no area. Throws a RangeError for more series than can be
+ * distinguished.
  */
 export function radar({ title, axes, series }: Radar): Html | null {
   if (series.length > radarSeriesMax) {
@@ -56,7 +56,7 @@ ${series.map((one, i) => shape(one, i, axes))}
 </svg></figure>`;
 }
 
-/** Where `share` (0 centre, 1 rim) lies on axis `index` of `count`; the first points up, then clockwise. */
+/** Where `share` (0 centre, 1 rim) is on axis `index` of `count`; the first points up, then clockwise. */
 function place(share: number, index: number, count: number): Point {
   const angle = (2 * Math.PI * index) / count - Math.PI / 2;
   const round = (value: number): number => Math.round(value * 10) / 10;

@@ -111,7 +111,9 @@ function valuesOf({ series }: Curve): number[] {
   return series.flatMap(({ points }) => points.map(({ y }) => y)).filter(Number.isFinite);
 }
 
-/** One step is no course yet, and that a measurement stays as it was is worth seeing: both are drawn. */
+/**
+ * A single step is not a trend yet, and a measurement that stays constant is worth seeing: both are drawn.
+ */
 function isConstant(curve: Curve): boolean {
   if (curve.series.some(({ dots, points }) => dots === true && points.length > 0)) return false;
   const values = valuesOf(curve);

@@ -2,7 +2,7 @@
 import type { Table } from '../tables/table.ts';
 import { type Html, html } from './html.ts';
 
-/** `quiet` = so many rows at the end (means, say) stand back. */
+/** `quiet` = how many rows at the end (means, say) are muted. */
 export function htmlTable({ columns, rows }: Table, { quiet = 0 } = {}): Html {
   const classOf = (column: number): string => columns[column]?.align ?? 'left';
   const cells = (row: readonly string[]): Html[] =>

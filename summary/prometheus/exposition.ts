@@ -1,8 +1,8 @@
 /**
- * What a scrape is answered with: families of samples, written by prom-client.
+ * The answer to a scrape: families of samples, written by prom-client.
  *
- * A page is filled when it is asked for, from numbers that others keep; only histograms are kept from one
- * page to the next. Label values are cut, since some of them come from outside.
+ * A page is filled on request, from numbers that others keep; only histograms are kept from one page to the
+ * next. Label values are cut, since some of them come from outside.
  */
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 
@@ -18,7 +18,7 @@ export interface Family {
 /** Values of a family's labels, in their order. */
 export type LabelValues = readonly string[];
 
-/** What Prometheus and a browser are told the page is. */
+/** The page's type, for Prometheus and browsers. */
 export const CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const LABEL_LENGTH_MAX = 100;

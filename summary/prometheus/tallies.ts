@@ -1,7 +1,7 @@
 /**
- * What is counted of the records of a run while it is followed: rollouts, tokens, tool calls, verdicts, and
- * the newest value of each metric. Bounded: what comes from a record and may be anything (tools, names of
- * metrics) is counted for the first so many names, the rest together.
+ * What is counted of a run's records while it is followed: rollouts, tokens, tool calls, verdicts, and the
+ * newest value of each metric. Bounded: names that come from records and may be anything (tools, metrics) are
+ * counted one by one only up to a limit, the rest together.
  */
 import type { Metric, Rollout, Selected, ToolCall, Weights } from '../../topics/index.ts';
 import { KeptHistogram, type Page } from './exposition.ts';

@@ -8,7 +8,7 @@ interface Column {
   /** What it means, in a few words; empty where the label says it. */
   readonly about: string;
   readonly show: (row: BenchmarkRow) => string;
-  /** The same of a mean over rows; empty where there is none. */
+  /** The same of a mean over rows; empty if there is none. */
   readonly mean: (numbers: TableNumbers) => string;
 }
 

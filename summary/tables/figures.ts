@@ -88,7 +88,7 @@ export const figures: readonly Figure[] = [
   },
 ];
 
-/** The figure; null where it was not measured: right answers have no tool calls where there are none. */
+/** The figure; null where it was not measured: without right answers there are no tool calls of theirs. */
 export function figureOf(
   evaluation: { readonly [K in keyof Evaluation]: number | null } | null,
   { key }: Pick<Figure, 'key'>,
@@ -107,7 +107,7 @@ export function differenceOf(
   return from === null || to === null ? null : to - from;
 }
 
-/** The 95 % interval of a figure; null where there is none. */
+/** The 95 % interval of a figure; null if there is none. */
 export function intervalOf(
   intervals: Intervals | null | undefined,
   { key }: Pick<Figure, 'key'>,
@@ -115,7 +115,7 @@ export function intervalOf(
   return intervals?.[key as keyof Intervals] ?? null;
 }
 
-/** `46–60`; empty where it has no width: one question, or all alike, say nothing of others. */
+/** `46–60`; empty if it has no width: one question, or all alike, say nothing about others. */
 export function intervalText(interval: Interval | null, { end }: Pick<Figure, 'end'>): string {
   if (interval === null || interval.low === interval.high) return '';
   return `${end(interval.low)}–${end(interval.high)}`;

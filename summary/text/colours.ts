@@ -9,7 +9,7 @@ export interface Colours {
   readonly dim: Paint;
   readonly good: Paint;
   readonly bad: Paint;
-  /** What has to be noticed and is no fault. */
+  /** What deserves attention but is not an error. */
   readonly warn: Paint;
   /** Names. */
   readonly name: Paint;

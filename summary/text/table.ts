@@ -8,7 +8,7 @@ const GAP = 2;
 
 export type Alignment = Column['align'];
 
-/** Columns without an alignment go left. What stands in a cell may come from a record. */
+/** Columns without an alignment are left-aligned. A cell's text may come from a record. */
 export function table(
   given: readonly (readonly string[])[],
   alignments: readonly Alignment[],

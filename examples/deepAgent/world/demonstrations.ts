@@ -76,7 +76,7 @@ export async function demonstrate(
   return [...rounds, { message, pieces }];
 }
 
-/** Calls for an item, and gives what stands in the work of it. */
+/** Calls for an item, and gives the value in its work. */
 function call(
   seed: number,
   item: Item,

@@ -1,4 +1,4 @@
-/** Which character lies under the pointer, in the two ways in which browsers tell it. */
+/** Which character is under the pointer, by the two ways that browsers offer. */
 export function caretAt(
   x: number,
   y: number,

@@ -22,7 +22,7 @@ export async function lookControl(): Promise<void> {
     const response = await fetch('/control.json');
     if (response.ok) control.value = (await response.json()) as ControlData;
   } catch {
-    // A server that is away is told by the stream.
+    // The stream says when a server is away.
   }
   if (control.value?.job?.state === 'running') looking = setTimeout(lookControl, LOOK_MS);
 }

@@ -11,5 +11,5 @@ function read(): Frozen | null {
 
 export const frozen: Frozen | null = read();
 
-/** The static report, which stands in the file for those without a script; the view of results shows it. */
+/** The static report, which is in the file for readers without scripts; the view of results shows it. */
 export const results: Element | null = document.getElementById(RESULTS_ID);

@@ -25,7 +25,7 @@ export interface Piece {
   readonly start: number;
 }
 
-/** Ranges over [start, end) of a text that lies in these pieces. */
+/** Ranges over [start, end) of a text made of these pieces. */
 export function rangesOf(pieces: readonly Piece[], start: number, end: number): StaticRange[] {
   const ranges: StaticRange[] = [];
   for (const { node, start: at } of pieces) {

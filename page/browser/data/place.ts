@@ -36,8 +36,8 @@ export const at = computed<string>(() => place.value.query.at ?? '');
 export const linkTo = (href: string): string => (frozen === null ? href : `#${href}`);
 
 /**
- * The same with the view's `at`: whoever looks at step 120 stays there from page to page. Results are of no
- * other step than the last.
+ * The same with the view's `at`: a reader at step 120 stays there from page to page. Results are only of the
+ * last step.
  */
 export function linkAt(to: KnownRoute, over: Query = {}): string {
   const isNow = at.value === '' || to.page === 'results';

@@ -19,7 +19,7 @@ export function useView<T extends OfRun>(
   return answer;
 }
 
-/** What `c` copies; and the stream says what becomes of this run. */
+/** What `c` copies; it also subscribes the stream to this run's state. */
 export function useCommand(run: string, text: string): void {
   useEffect(() => {
     command.value = text;

@@ -1,7 +1,7 @@
 /**
- * What a worker may tell a tab before the tab has taken it. A tab that the browser has put to sleep takes
+ * What a worker may send a tab before the tab has taken it. A tab that the browser has put to sleep takes
  * nothing, and what is sent to it would wait in memory for as long as it sleeps: beyond `most` messages
- * nothing more is sent, and once the tab has taken all of them it is told that it missed some, and reads
+ * nothing more is sent, and once the tab has taken all of them it learns that it missed some, and reads
  * again. Pure.
  */
 import type { Heard } from './hub.ts';

@@ -1,9 +1,9 @@
 /**
- * Which point lies nearest to a place, over many points: a grid of cells, so that a look-up reads a few of
+ * Which of many points is nearest to a place: a grid of cells, so that a look-up reads a few of
  * them. Pure.
  */
 export interface Hits {
-  /** Index of the nearest point within `reach`; null where there is none. */
+  /** Index of the nearest point within `reach`; null if there is none. */
   nearest(x: number, y: number, reach: number): number | null;
   /** Indexes of the points within the box, in their order. */
   within(x0: number, y0: number, x1: number, y1: number): readonly number[];

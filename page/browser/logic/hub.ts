@@ -1,7 +1,7 @@
 /**
- * One stream for all tabs of a browser: it holds what each tab wants, asks the server for the union, hands
- * every event to every tab, and opens the stream again when the union changes or the server went away. It
- * runs in a SharedWorker, or in the tab itself where there is none. Time and network are passed in.
+ * One stream for all tabs of a browser: it knows what each tab wants, asks the server for the union, passes
+ * every event to every tab, and reopens the stream when the union changes or the server went away. It runs in
+ * a SharedWorker, or in the tab itself if there is none. Time and network are passed in.
  */
 import { limits } from '../../wire/index.ts';
 
@@ -17,7 +17,7 @@ export interface Want {
 export type Heard =
   | { readonly kind: 'open' }
   | { readonly kind: 'lost'; readonly retries: number }
-  /** The tab was not told everything: it reads again. */
+  /** The tab missed something: it reads again. */
   | { readonly kind: 'missed' }
   | { readonly kind: 'event'; readonly name: string; readonly data: string };
 
@@ -122,7 +122,7 @@ function runsOf(url: string): string {
   return url.replace(/:[^&]*/g, '');
 }
 
-/** `/stream?run=a:m1,m2&runs=1`; empty when nobody wants anything. */
+/** `/stream?run=a:m1,m2&runs=1`; empty if no tab wants anything. */
 export function unionUrl(wants: readonly Want[]): string {
   const runs = new Map<string, Set<string>>();
   for (const { run, metrics } of wants) {

@@ -13,7 +13,7 @@ export interface Line {
   readonly high?: readonly (number | null)[] | undefined;
 }
 
-/** At most so many are drawn in one chart. */
+/** How many are drawn in one chart at most. */
 export const linesMax = 8;
 export const pointsMax = 1600;
 

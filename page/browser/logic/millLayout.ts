@@ -1,8 +1,8 @@
 /**
- * Where the parts of the mill stand: sources and stages by the topics between them, from left to right by the
+ * Where the parts of the mill are: sources and stages by the topics between them, from left to right by the
  * longest way that a record takes; what flows back (a practice stage that writes rollouts again, weights)
- * runs beneath. Where the page is too narrow for that the parts stand below each other, and what flows
- * between them runs along their left. Pure.
+ * runs below. If the page is too narrow for that the parts are below each other, and what flows between them
+ * runs along their left. Pure.
  */
 import type { MillSource, MillStage } from '../../wire/index.ts';
 
@@ -176,8 +176,8 @@ function wide(
     return { ...part, x: left(ranks[i]!), y: middle(row) - height / 2, width: boxWidth, height };
   });
   const lowest = Math.max(0, ...boxes.map(({ y, height }) => y + height));
-  // What flows back runs beneath, a lane a topic: out of a box on its right, between the columns, into a box
-  // from its left.
+  // What flows back runs below, one lane per topic: out of a box on its right, between the columns, into a
+  // box from its left.
   const lanes = [...new Set([...back].map(({ topic }) => topic))];
   const labelled = new Set<string>();
   const flows = edges.map((edge): Flow => {

@@ -1,4 +1,4 @@
-/** The frame of a scatter: from values to pixels and what lies where. Pure. */
+/** The frame of a scatter: from values to pixels and back. Pure. */
 export interface Frame {
   readonly left: number;
   readonly right: number;
@@ -34,7 +34,7 @@ export function frameOf(
   };
 }
 
-/** A little more than what there is, so that no point lies on the edge. */
+/** A little more than the data, so that no point is on the edge. */
 function spread(values: readonly number[]): readonly [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {

@@ -14,11 +14,11 @@ const unseen =
 
 export interface ShownText {
   readonly text: string;
-  /** Where the marks lie in `text`. */
+  /** Where the marks are in `text`. */
   readonly marks: readonly { readonly start: number; readonly end: number }[];
-  /** Where the character at `offset` of the original lies in `text`. */
+  /** Where the character at `offset` of the original is in `text`. */
   at(offset: number): number;
-  /** Which character of the original lies at `place` of `text`. */
+  /** Which character of the original is at `place` of `text`. */
   from(place: number): number;
 }
 

@@ -1,4 +1,4 @@
-/** `tokens.bin` read: where each token of a response lies in its text, and what is known of it. Pure. */
+/** `tokens.bin` read: where each token of a response is in its text, and what is known of it. Pure. */
 import { TOKENS_MAGIC, type TokensHeader } from '../../wire/index.ts';
 
 export interface Tokens {
@@ -6,7 +6,7 @@ export interface Tokens {
   readonly text: string;
   /** UTF-16 offset of token i; one more at the end. */
   readonly starts: Uint32Array;
-  /** NaN where it is not known; null where it is known nowhere. */
+  /** NaN where it is unknown; null if it is unknown everywhere. */
   readonly entropy: Float32Array | null;
   readonly logProb: Float32Array | null;
   readonly version: (token: number) => number | null;

@@ -1,6 +1,6 @@
 /**
- * Curves of a run, and of others beside it: chosen by name, zoomed by dragging, smoothed on request. All of
- * it is in the address.
+ * Curves of a run and of others next to it: chosen by name, zoomed by dragging, smoothed on request. The
+ * address has all of it.
  */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { limits, type MetricName, type MetricsData, type Series } from '../../wire/index.ts';

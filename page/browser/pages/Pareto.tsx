@@ -1,6 +1,6 @@
 /**
- * Pareto selection: every judged group by two objectives, which fronts they lie on, which were kept and why
- * the others not.
+ * Pareto selection: every judged group by two objectives, which fronts they are on, which were kept and why
+ * the others were not.
  */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';

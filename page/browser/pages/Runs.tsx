@@ -75,7 +75,7 @@ export function Runs() {
             <tbody>
               {rows.map((row) => (
                 <Fragment key={row.name}>
-                  <tr class={row.stateText === '' ? undefined : 'told'}>
+                  <tr class={row.stateText === '' ? undefined : 'stated'}>
                     <th scope="row">
                       <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
                         {row.name}

@@ -137,7 +137,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
   }, [follow]);
 
   if (data === null) {
-    // A filter that the server does not understand leaves the box where it is, with what is wrong beneath.
+    // A filter that the server does not understand leaves the box where it is, with the error below.
     if (answer.problem?.code === 'USAGE') {
       return (
         <>

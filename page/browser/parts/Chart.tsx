@@ -320,7 +320,7 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
   return plot;
 }
 
-/** A little room above and below; a curve that never moves stands in the middle of its chart. */
+/** A little room above and below; a constant curve is in the middle of its chart. */
 function spanOf(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
   if (low === null || high === null) return [0, 1];
   if (low === 0 && high === 0) return [-0.1, 1];

@@ -1,6 +1,6 @@
 /**
  * The mill: every stage with how its time divides, and what flows between them. An SVG drawn to the width it
- * has; all that it says stands in the table of stages and topics beneath it as well.
+ * has; the table of stages and topics below it says the same.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { orDash, percent, rate } from '../../../summary/format/index.ts';

@@ -18,7 +18,7 @@ export function RolloutTable({
   readonly withQuestion?: boolean;
 }) {
   const parts = [...new Set(rollouts.flatMap((rollout) => Object.keys(rollout.parts)))].slice(0, 6);
-  // Of rollouts that nobody has scored two columns would say nothing.
+  // For rollouts without scores two columns would be empty.
   const scored = rollouts.some(({ reward }) => reward !== null);
   return (
     <Scrolls label="rollouts">

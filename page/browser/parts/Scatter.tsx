@@ -187,7 +187,7 @@ function draw(
   });
   pen.setLineDash([]);
   const radius = points.length > 2000 ? 2.5 : 4;
-  // Rejected ones first, so that the kept ones lie on top.
+  // Rejected ones first, so that the kept ones are on top.
   for (const kept of [false, true]) {
     pen.fillStyle = kept ? colour('--s0') : colour('--card');
     pen.strokeStyle = kept ? colour('--card') : colour('--muted');

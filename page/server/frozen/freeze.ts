@@ -1,7 +1,7 @@
 /**
- * A run's data gathered for a page in one file: all of its first pages, and so many trajectories, from its
- * beginning and its end. What does not go in is said. Its first view is the results, which the file holds
- * beside them.
+ * A run's data gathered for a page in one file: all of its first pages, and some trajectories, from its
+ * beginning and its end. The page says what was left out. Its first view is the results, which the file has
+ * as well.
  */
 
 import { size } from '../../../summary/format/index.ts';

@@ -1,8 +1,8 @@
 /**
- * The page, a run's data and its report in one file that asks nobody for anything: the built page with its
- * script and style within, allowed by their digests and nothing else by a Content-Security-Policy of its own.
- * The report stands in a shadow root, so that its style and the page's do not meet: it can be read without a
- * script, and with one it is a view of the page.
+ * The page, a run's data and its report in one file that makes no requests: the built page with its script
+ * and style within, allowed by their digests and nothing else by a Content-Security-Policy of its own. The
+ * report is in a shadow root, so that its style and the page's do not meet: it can be read without a script,
+ * and with one it is a view of the page.
  */
 import { createHash } from 'node:crypto';
 import { html, type Page, style as reportStyle } from '../../../summary/html/index.ts';

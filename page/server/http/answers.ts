@@ -31,7 +31,7 @@ export const safety: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 };
 
-/** What is kept nowhere. */
+/** What must not be cached. */
 const fresh = { 'cache-control': 'no-store' };
 
 export type Body = string | Uint8Array;

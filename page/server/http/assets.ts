@@ -1,6 +1,6 @@
 /**
- * The built page: files that its build made, known by name before anybody asks. A path that is asked for is
- * never joined into a file name.
+ * The built page: files that its build made, known by name before any request. A requested path is never
+ * joined into a file name.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -29,7 +29,7 @@ export function pageFolder(): string {
 export interface Assets {
   /** `index.html`; null where the page was not built. */
   readonly index: Answer | null;
-  /** By path (`/assets/x-1a2b.js`); null where there is none. */
+  /** By path (`/assets/x-1a2b.js`); null if there is none. */
   file(path: string): Answer | null;
 }
 

@@ -113,7 +113,7 @@ function refused(status: 400 | 401 | 403 | 405 | 415, code: RefusalCode, why: st
   return { kind: 'refused', status, code, why };
 }
 
-/** The address of a request; null where it is none, or longer than any of ours. */
+/** The address of a request; null if it is invalid, or longer than any of ours. */
 export function addressOf(url: string | undefined): URL | null {
   if (url === undefined || url.length > URL_MAX || !url.startsWith('/')) return null;
   if (!URL.canParse(`http://localhost${url}`)) return null;

@@ -1,6 +1,6 @@
 /**
- * The runs that are open: at most so many, the one that nobody has asked for the longest is closed first. A
- * stream keeps its runs open; when all are kept, no further one is opened.
+ * The runs that are open: a bounded number; the one unused for longest is closed first. A stream keeps its
+ * runs open; when all are kept, no further one is opened.
  */
 import { MillraceError } from '../../../base/index.ts';
 import type { RunView } from '../run/runView.ts';
@@ -45,7 +45,7 @@ export class HotRuns {
     }
   }
 
-  /** The same for several runs; `use` is told which of them there are not. */
+  /** The same for several runs; `use` learns which of them do not exist. */
   async withAll<T>(
     names: readonly string[],
     use: (views: readonly RunView[], missing: readonly string[]) => Promise<T>,

@@ -1,6 +1,5 @@
 /**
- * Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one where nobody asked for a
- * certain one.
+ * Where the page's server listens: 127.0.0.1 and ::1 on one port, the next free one if none was requested.
  */
 import type { RequestListener } from 'node:http';
 import { listenOn } from '../../../base/http/index.ts';
@@ -25,7 +24,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Fails with code `USAGE` where nobody can listen there; never takes a port from whoever has it. */
+/** Fails with code `USAGE` if it cannot listen there; never takes a port that is in use. */
 export async function listen(
   { port, host }: ListenOptions,
   answer: RequestListener,

@@ -26,7 +26,7 @@ export function isView(path: string): boolean {
   return !/\.(json|ndjson|bin)$/.test(path) && routeAt(path, (text) => text) !== null;
 }
 
-/** Null where the address is none of the data's. */
+/** Null if the address is not one of data. */
 export async function dataAt(
   path: string,
   query: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
- * The token of a server's link: the one thing that nobody may be able to compute, and so the one draw that no
- * seed repeats.
+ * The token of a server's link: it must be impossible to compute, and so is the one draw that no seed
+ * repeats.
  */
 import { randomBytes } from 'node:crypto';
 

@@ -93,13 +93,13 @@ export class BucketSeries {
     return { step, lastStep, atMs, tokens, min, max, sum, count };
   }
 
-  /** Tokens trained when this step's bucket had its last value; 0 where there is none. */
+  /** Tokens trained when this step's bucket had its last value; 0 if there is none. */
   tokensAt(step: number): number {
     const at = Math.min(this.#placeOf(step), this.#length - 1);
     return at < 0 ? 0 : this.at(at).tokens;
   }
 
-  /** The mean of the bucket that a step lies in; null where it has no values. */
+  /** The mean of the bucket that a step is in; null if it has no values. */
   meanAt(step: number): number | null {
     const at = this.#placeOf(step);
     if (at >= this.#length || this.#keyAt(at) !== Math.floor(step / this.#width)) return null;

@@ -1,6 +1,6 @@
 /**
  * A part of a curve as fine as the log has it. The book's buckets become wider as a run goes on; when a page
- * zooms in, the records of that part are read again, found by where their steps lie (`places.ts`).
+ * zooms in, the records of that part are read again, found by the places of their steps (`places.ts`).
  */
 import type { Log } from '../../../streams/index.ts';
 import { type Metric, topics } from '../../../topics/index.ts';

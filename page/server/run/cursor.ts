@@ -14,7 +14,7 @@ export class Cursor {
     this.#next = new Map(next);
   }
 
-  /** Null where the text is none. */
+  /** Null if the text is not one. */
   static parse(text: string): Cursor | null {
     const next = new Map<number, number>();
     if (text === '') return new Cursor();

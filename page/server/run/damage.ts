@@ -1,6 +1,6 @@
 /**
- * Records of a run that could not be read when a page met them: where they lie, so that the overview can say
- * so.
+ * Records of a run that could not be read when a page met them: their places, so that the overview can report
+ * them.
  */
 import type { Log, TapOptions, Topic } from '../../../streams/index.ts';
 

@@ -37,7 +37,7 @@ export async function groupsOf(
   const scored = await search.find(topics.scored, about, ({ question }) => isMeant(question));
   const groups = await scoredGroups(search, log, scored.slice(-GROUPS_MAX), id);
   const times = new Set(scored.map(({ value }) => asked(value.question)));
-  // Of one time that is scored there is no other.
+  // A time with scored groups has no unscored ones.
   const rest =
     only !== undefined && scored.length > 0
       ? []
@@ -88,7 +88,7 @@ async function scoredGroups(
   });
 }
 
-/** Rolled out, and not scored: yet, or for good. A group each. */
+/** Rolled out but not scored, yet or ever. A group each. */
 function byTime(rollouts: readonly Stored<Rollout>[]): Stored<Rollout>[][] {
   const times = new Map<string, Stored<Rollout>[]>();
   for (const rollout of rollouts) {

@@ -60,7 +60,7 @@ function bottleneck(stages: readonly MillStage[]): { text: string; stage: string
     [...known].sort((a, b) => share(b, of) - share(a, of))[0];
   const blocked = most('blocked');
   const busiest = most('busy');
-  // One that waits for the log half of the time is no limit beside one that never rests.
+  // A stage that waits for the log half of the time is not the limit if another never rests.
   const isBlocked =
     blocked !== undefined &&
     share(blocked, 'blocked') >=

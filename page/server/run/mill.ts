@@ -103,7 +103,7 @@ function stageOf(row: StageRow): MillStage {
     lag,
     lagMs: lag === 0 ? 0 : inPerSecond > 0 ? (1000 * lag) / inPerSecond : null,
     oldestMs: row.oldestMs,
-    // Where records wait for a policy version, being old is no trouble.
+    // Where records wait for a policy version, being old is no problem.
     isOld: isOld(row) && row.paced < PACED,
     processes: row.processes,
   };

@@ -1,12 +1,12 @@
 /**
- * Roughly where in `metrics` the steps of a run lie, in each partition: every so many records their step is
- * kept. In bounded room.
+ * Roughly where in `metrics` the steps of a run are, in each partition: the step of every so-many-th record
+ * is kept. In bounded memory.
  */
 import type { Position } from '../../../topics/index.ts';
 
 /** Of a partition. */
 const PLACES_MAX = 4_096;
-/** Steps do not come in perfect order (evaluations are late): so many places more on either side. */
+/** Steps do not come in perfect order (evaluations are late): this many more places on either side. */
 const SLACK = 2;
 
 /** Records of a partition from one offset up to another, which is not among them. */
@@ -26,7 +26,7 @@ export class Places {
     places.seen(offset, step);
   }
 
-  /** Where the records of these steps lie; more may lie there. */
+  /** Where the records of these steps are; others may be there too. */
   around(fromStep: number, toStep: number): readonly Span[] {
     return [...this.#partitions].map(([partition, places]) => ({
       partition,

@@ -22,7 +22,7 @@ export interface Between {
   readonly only?: Only | undefined;
 }
 
-/** All that lies there. The caller bounds it. */
+/** Everything in the range. The caller bounds it. */
 export async function stretch<T>(
   log: Log,
   topic: Topic<T>,
@@ -59,9 +59,9 @@ export function unreadableRow(
 }
 
 /**
- * Finds records by question or by key. Where a log has an index it reads only those; where it has none, only
- * the newest so many records of a topic are looked through: a page opens in bounded time however long its run
- * is, and says how much it read.
+ * Finds records by question or by key. If a log has an index it reads only those; if not, only a topic's
+ * newest records, a bounded number, are searched: a page opens in bounded time however long its run is, and
+ * says how much it read.
  */
 export class Search {
   readonly #log: Log;

@@ -1,6 +1,6 @@
 /**
- * Refs: where a record lies, as a word in an address. `812` = offset 812 of partition 0, `2-812` of partition
- * 2.
+ * Refs: the place of a record as a word in an address. `812` = offset 812 of partition 0, `2-812` of
+ * partition 2.
  */
 import type { Position } from '../../../topics/index.ts';
 
@@ -8,7 +8,7 @@ export function refOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}-${offset}`;
 }
 
-/** Null where it is none. */
+/** Null if it is not one. */
 export function positionIn(ref: string): Position | null {
   const found = /^(?:(\d{1,6})-)?(\d{1,15})$/.exec(ref);
   if (found === null) return null;

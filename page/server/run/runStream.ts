@@ -1,9 +1,9 @@
 /**
- * What one reader of the stream is told of one run: new values of the metrics that it asked for, the mill,
+ * What one reader of the stream gets about one run: new values of the metrics that it asked for, the mill,
  * how far topics are, and what changed its state.
  *
- * It holds state and no queue: what is not taken is merged into the newest, and of values at most so many are
- * kept before the reader is told to read again.
+ * It holds state and no queue: what is not taken is merged into the newest, and of values a bounded number is
+ * kept before the reader has to read again.
  */
 import type { Subscription } from 'rxjs';
 import { topics } from '../../../topics/index.ts';

@@ -2,8 +2,8 @@
  * A run that the page shows: one reading of its log that all its pages and streams share.
  *
  * It follows `metrics` and `weights` from their beginning, and tool calls and verdicts from now on; all of it
- * in bounded room. Like a tap it belongs to no group and commits nothing. What stages do is asked of the
- * board at most once a second, and only while somebody looks.
+ * in bounded memory. Like a tap it belongs to no group and commits nothing. What stages do is read from the
+ * board at most once a second, and only while someone looks.
  */
 import { Subject, Subscription } from 'rxjs';
 import { type Clock, messageOf } from '../../../base/index.ts';
@@ -31,7 +31,7 @@ import { Recent } from './recent.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
 
-/** What of a run lies outside its log. */
+/** What a run has outside its log. */
 export interface Viewed {
   readonly name: string;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface Viewed {
   tokenizer(): Promise<Tokenizer | null>;
   /** Whether the file that a manifest names is there, and is what was written. */
   checkpoint(manifest: Weights): Promise<WeightsData['file']>;
-  /** What `replay --verify` found last; null where nobody asked. */
+  /** What `replay --verify` found last; null if it never ran. */
   verified(): Promise<ReplayData['verified']>;
 }
 
@@ -71,7 +71,7 @@ interface Looked {
 export class RunView {
   readonly viewed: Viewed;
   readonly book = new SeriesBook();
-  /** Where in `metrics` steps lie. */
+  /** Where in `metrics` steps are. */
   readonly places = new Places();
   readonly timeline = new Timeline();
   readonly recent: Recent;
@@ -205,7 +205,7 @@ export class RunView {
     return { live, facts, mill };
   }
 
-  /** Resolves once what lies there now has been read. */
+  /** Resolves once everything now in it has been read. */
   #follow<T>(topic: Topic<T>, from: From, next: (stored: Stored<T>) => void): Promise<void> {
     return new Promise((resolve) => {
       if (from.kind === 'earliest') this.#ahead.set(topic.name, 0);

@@ -1,7 +1,7 @@
 /**
- * The metrics of a run as series in bounded room. The first `limits.seriesMax` names are kept; of the others
- * only the last value is known, for so many names again, and the rest are counted. Tokens trained so far ride
- * along, as an axis.
+ * The metrics of a run as series in bounded memory. The first `limits.seriesMax` names are kept; of as many
+ * others only the last value is known, and the rest are counted. Tokens trained so far are kept too, as an
+ * axis.
  */
 
 import { metricNames } from '../../../summary/index.ts';

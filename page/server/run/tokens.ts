@@ -60,7 +60,7 @@ function entropyOf({ tokens, segments }: Rollout): Float64Array {
   return values;
 }
 
-/** NaN for what a tool wrote: nobody sampled it. */
+/** NaN for what a tool wrote: it was not sampled. */
 function logProbOf({ tokens, logProbs, segments }: Rollout): Float64Array {
   const values = new Float64Array(tokens.length).fill(Number.NaN);
   for (const { kind, start, end } of segments) {

@@ -1,4 +1,4 @@
-/** The topics of a run by their names: those of ours, and those that its job defines itself. */
+/** The topics of a run by their names: our own, and those that its job defines itself. */
 import { MillraceError } from '../../../base/index.ts';
 import { anyTopic } from '../../../streams/contracts/index.ts';
 import type { Log, Topic } from '../../../streams/index.ts';

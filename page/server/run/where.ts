@@ -33,7 +33,7 @@ export interface Where {
   matches(stored: Stored<unknown>): boolean;
 }
 
-/** Short names of what is asked for most, by topic. */
+/** Short names of the most common fields, by topic. */
 const aliases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   scored: { reward: 'rewards.score', calls: 'toolCalls', advantage: 'advantages' },
   rollouts: { calls: 'toolCalls', entropy: 'segments.entropy' },

@@ -6,7 +6,7 @@ import type { RunView } from '../run/runView.ts';
 export interface Asked {
   readonly view: RunView;
   readonly moment: Moment;
-  /** The name at the end of the address; empty where there is none. */
+  /** The name at the end of the address; empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
   /** Opens other runs beside it. */

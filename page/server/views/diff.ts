@@ -22,7 +22,7 @@ import { flat } from './overview.ts';
 /** Records of a run that are read for a comparison. */
 const RECORDS_MAX = 3_000_000;
 const VALUE_MAX = 500;
-/** A question counts as solved when at least so many of its rollouts are right. */
+/** A question counts as solved when at least this share of its rollouts is right. */
 const SOLVED = 0.5;
 
 export async function diffData(a: RunView, b: RunView, divergence: Divergence): Promise<DiffData> {

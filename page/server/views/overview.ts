@@ -26,7 +26,7 @@ export async function data({ view, moment }: Asked): Promise<OverviewData> {
   };
 }
 
-/** What is known of it as of then: how many records, no rates; nobody keeps what a stage had done. */
+/** What is known of it as of then: how many records, but no rates; a stage's history is not kept. */
 export function millAt(mill: Mill, moment: Moment): Mill {
   const { step, version, atMs } = moment.at!;
   return {

@@ -116,7 +116,7 @@ interface Verdicts {
   readonly shownRound: number | null;
 }
 
-/** Of one round: the newest so many. */
+/** Of one round: the newest ones. */
 async function verdictsOf(log: Log, moment: Moment, round: number | undefined): Promise<Verdicts> {
   const stats = await log.stats();
   const all = stats.find(({ topic }) => topic === topics.selected.name)?.records ?? 0;

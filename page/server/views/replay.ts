@@ -31,7 +31,7 @@ export async function data({ view }: Asked): Promise<ReplayData> {
   };
 }
 
-/** Rewards are of the bucket that the step lies in. */
+/** Rewards are of the bucket that the step is in. */
 function stepsOf({ timeline: { marks }, book }: RunView): ReplayStep[] {
   let every = 1;
   while (marks.length / every > STEPS_MAX) every *= 2;

@@ -20,7 +20,7 @@ import { type Asked, numberIn, type ServedView } from './asked.ts';
 
 /** Records that are read at once. */
 const STRETCH = 128;
-/** Where nobody says which partitions there are, those of so many of the last records. */
+/** If the partitions are unknown: those of this many of the last records. */
 const LAST = 256;
 const FIELDS_MAX = 60;
 

@@ -3,8 +3,8 @@
  *
  * The habits: an answer from nothing, a search for the bare name (half the time a dead end), the same search
  * again where it will find the same, a fact of the wrong page taken for the answer, giving up half-way or
- * when a tool fails, calls made again that told all there is, a forgotten box. The good way is in the
- * mixture.
+ * when a tool fails, repeated calls that had already given everything, a forgotten box. The good way is in
+ * the mixture.
  */
 import { type Draws, draws } from 'millrace';
 import { resultBlock } from 'millrace/operators';
@@ -32,7 +32,7 @@ export const BARE = 0.55;
 export const AFTER_DEAD_END = { other: 0.3, same: 0.2 };
 /** After a tool that failed: the same call again, else gives up. */
 export const AFTER_FAILURE = 0.6;
-/** After a step that told: the same call again; goes no further. */
+/** After a step that found its fact: the same call again; goes no further. */
 export const REPEAT = 0.3;
 export const GIVE_UP = 0.25;
 /** Most calls of a step, and of a demonstration. */
@@ -96,7 +96,7 @@ export function demonstrateHard(task: HardTask, world: HardWorld, stream: Draws)
     const draw = stream.under('step', index);
     let asked = draw.uniform(0) < BARE ? bare(step) : step;
     let first = true;
-    let told = false;
+    let answered = false;
     for (let turn = 0; turn < STEP_CALLS_MAX; turn++) {
       if (calls++ === CALLS_MAX) return guess();
       const chance = (what: number): number => draw.uniform(10 + turn * 10 + what);
@@ -105,11 +105,11 @@ export function demonstrateHard(task: HardTask, world: HardWorld, stream: Draws)
       pieces.push({ text: resultBlock(page), by: 'tool' });
       first = false;
       if (page === FAILURES[step.tool]!.output) {
-        if (told || chance(1) < AFTER_FAILURE) continue;
+        if (answered || chance(1) < AFTER_FAILURE) continue;
         return guess();
       }
-      told = holds(page, step.tool === 'search' ? step.finds : step.value.replace('-', ''));
-      if (told) {
+      answered = holds(page, step.tool === 'search' ? step.finds : step.value.replace('-', ''));
+      if (answered) {
         if (chance(2) < REPEAT) continue;
         break;
       }
@@ -119,7 +119,7 @@ export function demonstrateHard(task: HardTask, world: HardWorld, stream: Draws)
         first = true;
       } else if (next >= AFTER_DEAD_END.other + AFTER_DEAD_END.same) return guess(page);
     }
-    if (!told) return guess();
+    if (!answered) return guess();
     if (index + 1 < task.plan.length && draw.uniform(1) < GIVE_UP) return guess();
   }
   return known();

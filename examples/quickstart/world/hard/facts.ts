@@ -1,12 +1,12 @@
 /**
- * The hard world: what there is to know, and where it is told.
+ * The hard world: what there is to know, and which page says it.
  *
  * It differs from the small world in what a search gives. Everyone and everything has two pages that tell
  * different facts, and a search for the bare name finds one of them, drawn by the seed: half the time the
- * wrong one, a dead end. With a word of what is asked for (`Balmia Coswick born`) it finds the right one.
- * Pages hold a fact beside the one that is asked for (born in one town, living in another), and names are
- * near to each other: people share first and last names, firms their first word. Everything follows from the
- * seed.
+ * wrong one, a dead end. With a word of the fact that is wanted (`Balmia Coswick born`) it finds the right
+ * one. Pages have another fact next to the one that is wanted (born in one town, living in another), and
+ * names resemble each other: people share first and last names, firms their first word. Everything follows
+ * from the seed.
  */
 import { draws, shuffled } from 'millrace';
 import { FIRM_KINDS, FIRM_NAMES, FIRST_NAMES, LAST_NAMES, RIVERS, TOWNS } from '../names.ts';
