@@ -245,9 +245,7 @@ function saslSettings(
     throw wrong('sasl needs a user: put it before the host, or in MILLRACE_KAFKA_USERNAME');
   }
   if (password === '') {
-    throw wrong(
-      `the log's address has a user but no password; put it in MILLRACE_KAFKA_PASSWORD`,
-    );
+    throw wrong(`the log's address has a user but no password; put it in MILLRACE_KAFKA_PASSWORD`);
   }
   const mechanism = one('sasl', (asked ?? 'plain').toLowerCase(), saslMechanisms);
   return { mechanism, username, password };
