@@ -34,6 +34,7 @@ import { GroupReader, GroupReaders } from './groupReader.ts';
 import { standingAfter } from './history.ts';
 import { hashesOf } from './keys/entries.ts';
 import { KeyReader } from './keys/keyReader.ts';
+import { Tail } from './keys/tail.ts';
 import { Schemas } from './schemas.ts';
 import { shrinkingStore } from './shrinkingStore.ts';
 import { type Mode, Store } from './store.ts';
@@ -79,6 +80,7 @@ class EmbeddedLog implements Log {
   readonly #folder: string;
   readonly #large: readonly string[];
   readonly #clock: Clock;
+  readonly #tails = new Map<string, Tail>();
   /** One at a time. */
   #retaining: Promise<Retained> | null = null;
   readonly #board: Board;
@@ -191,11 +193,16 @@ class EmbeddedLog implements Log {
   ): Pick<Tappable<T>, 'candidate' | 'shows'> {
     if (only === undefined) return {};
     const names = namesIn(only);
-    const reader = new KeyReader(this.#store, { topic: topic.name, names, unindexed });
+    const tail = this.#tails.get(topic.name) ?? new Tail();
+    this.#tails.set(topic.name, tail);
+    const reader = new KeyReader(this.#store, { topic: topic.name, names, tail, unindexed });
     const belonging = belongs(topic, only);
     return {
       candidate: (offset, end) => reader.candidate(offset, end),
-      shows: ({ key, value }) => belonging(key, value),
+      shows: ({ key, value, position }) => {
+        reader.seen(position.offset, () => hashesOf(topic, value));
+        return belonging(key, value);
+      },
     };
   }
 

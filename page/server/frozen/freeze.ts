@@ -30,6 +30,7 @@ import type { RunView } from '../run/runView.ts';
 import type { Asked } from '../views/asked.ts';
 import { tokensOf } from '../views/trajectory.ts';
 import { servedView } from '../views/views.ts';
+import { weightsData } from '../views/weights.ts';
 
 export interface FreezeOptions {
   readonly trajectoriesMax: number;
@@ -74,8 +75,9 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     const rows = await answers.ask<TopicData>('topics', topic, { limit: String(ROWS) });
     answers.put(answers.at('topics', topic), { ...rows, next: null });
   }
-  for (const { version } of view.timeline.marks.slice(-WEIGHTS)) {
-    await answers.add('weights', String(version));
+  const versions = view.timeline.marks.slice(-WEIGHTS).map(({ version }) => version);
+  for (const weights of versions.length === 0 ? [] : await weightsData(view, now, versions)) {
+    answers.put(answers.at('weights', String(weights.version)), weights);
   }
   for (const page of runPages.filter(needsOnlyRun)) {
     if (!(answers.at(page) in answers.json)) await answers.add(page);

@@ -1,6 +1,6 @@
 /** The data of weights: their manifest, the step that made them, and the rollouts that they made. */
 
-import { take } from 'rxjs';
+import { takeWhile } from 'rxjs';
 import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { topics, type Weights } from '../../../topics/index.ts';
@@ -16,27 +16,30 @@ import type { Asked } from './asked.ts';
 const SEARCH_MAX = 100_000;
 const ROLLOUTS_MAX = 64;
 
-export function data({ view, moment, id }: Asked): Promise<WeightsData> {
-  if (/^\d{1,12}$/.test(id)) return weightsData(view, moment, Number(id));
-  throw new MillraceError('NOT_FOUND', 'no such address');
+export async function data({ view, moment, id }: Asked): Promise<WeightsData> {
+  if (!/^\d{1,12}$/.test(id)) throw new MillraceError('NOT_FOUND', 'no such address');
+  const [found] = await weightsData(view, moment, [Number(id)]);
+  return found!;
 }
 
-/** Fails with code `NOT_FOUND`. */
+/** Of several versions, with one pass over the rollouts. Fails with code `NOT_FOUND`. */
 export async function weightsData(
   view: RunView,
   moment: Moment,
-  version: number,
+  versions: readonly number[],
+): Promise<readonly WeightsData[]> {
+  const found = await Promise.all(versions.map((version) => manifestOf(view, moment, version)));
+  const rollouts = await rolloutsOf(view.viewed.log, moment, found);
+  return Promise.all(found.map((stored, i) => dataOf(view, moment, stored, rollouts[i]!)));
+}
+
+async function dataOf(
+  view: RunView,
+  moment: Moment,
+  { value, atMs, position }: Stored<Weights>,
+  rollouts: WeightsData['rollouts'],
 ): Promise<WeightsData> {
-  const { log } = view.viewed;
-  const stored = await manifestOf(log, moment, version);
-  if (stored === null) {
-    const newest = view.timeline.newest?.version;
-    throw new MillraceError(
-      'NOT_FOUND',
-      `no weights of version ${version}${newest === undefined ? '; this run has none yet' : `; the newest is ${newest}`}`,
-    );
-  }
-  const { value, atMs, position } = stored;
+  const { version } = value;
   const { marks } = view.timeline;
   const after = marks.find((mark) => mark.version > version)?.version ?? null;
   return {
@@ -54,9 +57,9 @@ export async function weightsData(
     file: await view.viewed.checkpoint(value),
     state: value.state,
     stateDigest: value.stateDigest,
-    batch: await batchOf(log, value),
+    batch: await batchOf(view.viewed.log, value),
     metrics: metricsAt(view, value.step),
-    rollouts: await rolloutsOf(log, moment, stored),
+    rollouts,
     before: marks.findLast((mark) => mark.version < version)?.version ?? null,
     after: moment.at !== null && after !== null && after > moment.at.version ? null : after,
   };
@@ -64,14 +67,20 @@ export async function weightsData(
 
 /** The last one: a run that was resumed may have written a version again. */
 async function manifestOf(
-  log: Log,
+  { viewed: { log }, timeline }: RunView,
   moment: Moment,
   version: number,
-): Promise<Stored<Weights> | null> {
+): Promise<Stored<Weights>> {
   const search = new Search(log, moment, SEARCH_MAX);
   const only = { keys: [String(version)] };
   const found = await search.find(topics.weights, only, (weights) => weights.version === version);
-  return found.at(-1) ?? null;
+  const last = found.at(-1);
+  if (last !== undefined) return last;
+  const newest = timeline.newest?.version;
+  throw new MillraceError(
+    'NOT_FOUND',
+    `no weights of version ${version}${newest === undefined ? '; this run has none yet' : `; the newest is ${newest}`}`,
+  );
 }
 
 async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsData['batch']> {
@@ -102,31 +111,34 @@ function metricsAt({ book }: RunView, step: number): WeightsData['metrics'] {
   });
 }
 
-/** Looked for from the moment on when they were there. */
+/** Of each, looked for from the moment on when the weights were there. */
 async function rolloutsOf(
   log: Log,
   moment: Moment,
-  { value: { version }, atMs }: Stored<Weights>,
-): Promise<WeightsData['rollouts']> {
-  const first: RolloutRow[] = [];
-  let count = 0;
-  let scanned = 0;
+  weights: readonly Stored<Weights>[],
+): Promise<readonly WeightsData['rollouts'][]> {
+  const found = weights.map(({ value: { version }, atMs }) => {
+    return { version, atMs, first: [] as RolloutRow[], count: 0, scanned: 0 };
+  });
   const to = moment.endOf(topics.rollouts.name);
   await log
     .tap(topics.rollouts, {
-      from: { kind: 'time', atMs },
+      from: { kind: 'time', atMs: Math.min(...found.map(({ atMs }) => atMs)) },
       follow: false,
       ...(to === undefined ? {} : { to }),
       unreadable: () => undefined,
     })
-    .pipe(take(limits.scanMax))
+    .pipe(takeWhile(() => found.some(({ scanned }) => scanned < limits.scanMax)))
     .forEach((stored) => {
-      scanned += 1;
-      if (stored.value.version !== version) return;
-      count += 1;
-      if (first.length < ROLLOUTS_MAX) first.push(rolloutRow(stored, null));
+      for (const one of found) {
+        if (stored.atMs < one.atMs || one.scanned === limits.scanMax) continue;
+        one.scanned += 1;
+        if (stored.value.version !== one.version) continue;
+        one.count += 1;
+        if (one.first.length < ROLLOUTS_MAX) one.first.push(rolloutRow(stored, null));
+      }
     });
   const stats = await log.stats();
   const of = stats.find(({ topic }) => topic === topics.rollouts.name)?.records ?? 0;
-  return { first, count, scanned, of };
+  return found.map(({ first, count, scanned }) => ({ first, count, scanned, of }));
 }

@@ -4,12 +4,14 @@
  */
 import type { Unindexed } from '../../log.ts';
 import type { Store } from '../store.ts';
-import type { Run } from './entries.ts';
+import { hashOf, type Run } from './entries.ts';
 import { hitsIn, runsOf } from './keyRuns.ts';
+import type { Tail } from './tail.ts';
 
 export interface Asked {
   readonly topic: string;
   readonly names: readonly string[];
+  readonly tail: Tail;
   /** Called for each stretch that has to be read. */
   readonly unindexed?: ((stretch: Unindexed) => void) | undefined;
 }
@@ -23,6 +25,7 @@ interface Stretch {
 export class KeyReader {
   readonly #store: Store;
   readonly #asked: Asked;
+  readonly #hashes: ReadonlySet<number>;
   #runs: readonly Run[] | null;
   #stretch: Stretch = { to: 0, hits: [] };
   /** Of the stretch's hits, the first that is not behind. */
@@ -31,6 +34,7 @@ export class KeyReader {
   constructor(store: Store, asked: Asked) {
     this.#store = store;
     this.#asked = asked;
+    this.#hashes = new Set(asked.names.map(hashOf));
     this.#runs = runsOf(store, asked.topic);
   }
 
@@ -42,13 +46,23 @@ export class KeyReader {
     while (at < end) {
       if (at >= this.#stretch.to) this.#enter(at, end);
       const { hits, to } = this.#stretch;
-      if (hits === null) return at;
+      if (hits === null) {
+        const unread = this.#asked.tail.candidate(at, Math.min(to, end), this.#hashes);
+        if (unread < Math.min(to, end)) return unread;
+        at = to;
+        continue;
+      }
       while (this.#next < hits.length && hits[this.#next]! < at) this.#next += 1;
       const hit = hits[this.#next];
       if (hit !== undefined) return Math.min(hit, end);
       at = to;
     }
     return end;
+  }
+
+  /** What a record is called that was read. */
+  seen(offset: number, hashes: () => readonly number[]): void {
+    if (this.#stretch.hits === null) this.#asked.tail.note(offset, hashes());
   }
 
   /** The stretch that the record is in. */

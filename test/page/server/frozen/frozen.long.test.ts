@@ -17,6 +17,8 @@ import {
 } from '../../../../page/server/frozen/reportFile.ts';
 import type { Answer } from '../../../../page/server/http/answers.ts';
 import type { Assets } from '../../../../page/server/http/assets.ts';
+import { now } from '../../../../page/server/run/moment.ts';
+import { weightsData } from '../../../../page/server/views/weights.ts';
 import {
   type Frozen,
   frozenKey,
@@ -84,6 +86,20 @@ describe('a frozen page', () => {
     expect(json[`/r/first/q/${encodeURIComponent(question.id)}.json`]).toBeDefined();
     const all = overview.mill.topics.find(({ name }) => name === 'rollouts')!.records;
     expect(leftOut).toBe(`It holds 10 of ${all} trajectories.`);
+  });
+
+  test('counts rollouts of all its weights as a page about each of them does', async () => {
+    const { json } = await frozen();
+    const run = await findRun(io, runs, 'first');
+    await withView(run, io, async (view) => {
+      const { marks } = view.timeline;
+      expect(marks.length).toBeGreaterThan(2);
+      for (const { version } of marks) {
+        const [alone] = await weightsData(view, now, [version]);
+        const { rollouts } = json[`/r/first/weights/${version}.json`] as WeightsData;
+        expect(rollouts).toEqual(alone?.rollouts);
+      }
+    });
   });
 
   test('never exceeds its limit, and says so', async () => {

@@ -1,0 +1,22 @@
+/**
+ * Names of records that were read because no run of the index holds them (the last few hundred of a topic):
+ * who asks for another name need not read them again, since a record never changes.
+ */
+const KEPT_MAX = 4096;
+
+export class Tail {
+  readonly #hashes = new Map<number, readonly number[]>();
+
+  /** What the record was found to be called. */
+  note(offset: number, hashes: readonly number[]): void {
+    if (this.#hashes.size >= KEPT_MAX) this.#hashes.clear();
+    this.#hashes.set(offset, hashes);
+  }
+
+  /** The first record from `from` on that is unknown or has one of the names; `to` where there is none. */
+  candidate(from: number, to: number, names: ReadonlySet<number>): number {
+    let at = from;
+    while (at < to && this.#hashes.get(at)?.some((hash) => names.has(hash)) === false) at += 1;
+    return at;
+  }
+}
