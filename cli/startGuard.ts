@@ -7,7 +7,14 @@
  * second do not see each other.
  */
 import { hostname } from 'node:os';
-import { hasCode, isRunning, MillraceError } from '../base/index.ts';
+import {
+  hasCode,
+  isRunning,
+  MillraceError,
+  type SleepClock,
+  sleepClock,
+  systemClock,
+} from '../base/index.ts';
 import type { Flow, Log } from '../streams/index.ts';
 import type { WorkerStatus } from '../streams/run/index.ts';
 import { openRunLog, type Run } from './runs.ts';
@@ -51,17 +58,23 @@ export async function mustBeIdle(run: Run): Promise<void> {
 /** Whether any process gives a sign of life as one of this run, whose records are on Kafka. */
 export async function isWorkedOn(run: Run): Promise<boolean> {
   const log = await openRunLog(run, { mode: 'read' });
-  return (await alive(log, () => true, hasEnded).finally(() => log.close())) !== null;
+  return (await alive(log, () => true, { isGone: hasEnded }).finally(() => log.close())) !== null;
 }
 
 /** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
-export async function mustHaveSources(run: Run, { sources }: Flow, log: Log): Promise<void> {
+export async function mustHaveSources(
+  run: Run,
+  { sources }: Flow,
+  log: Log,
+  clock = sleepClock(systemClock),
+): Promise<void> {
   if (!onKafka(run) || sources.length === 0) return;
   const worker = workerOf(run);
   const names = sources.map(({ name }) => name);
   const other = await alive(
     log,
     (status) => status.worker !== worker && status.sources.some(({ name }) => names.includes(name)),
+    { clock },
   );
   if (other === null) return;
   const shared = other.sources.map(({ name }) => name).filter((name) => names.includes(name));
@@ -72,11 +85,16 @@ function onKafka({ log, record }: Run): boolean {
   return (log ?? record.log) !== undefined;
 }
 
+interface Listening {
+  readonly isGone?: (status: WorkerStatus) => boolean;
+  readonly clock?: SleepClock;
+}
+
 /** The status of a running process for which `is` is true; null when none reports. */
 async function alive(
   log: Log,
   is: (status: WorkerStatus) => boolean,
-  isGone: (status: WorkerStatus) => boolean = isOursOrEnded,
+  { isGone = isOursOrEnded, clock = sleepClock(systemClock) }: Listening = {},
 ): Promise<WorkerStatus | null> {
   const matching = async (): Promise<readonly WorkerStatus[]> =>
     ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
@@ -84,7 +102,7 @@ async function alive(
   const heard = new Set(before.map((status) => JSON.stringify(status)));
   // Looks, not time: while the broker or this machine stands still, no process is heard.
   for (let look = 0; look < LOOKS && before.length > 0; look++) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await clock.sleep(LOOK_MS);
     const found = (await matching()).find(
       (status) => !status.ended && !isGone(status) && !heard.has(JSON.stringify(status)),
     );

@@ -10,6 +10,7 @@ import { allTopics } from '../../topics/index.ts';
 import { millrace } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { describeKafka, freshRun, kafkaUrl } from '../support/kafka.ts';
+import { until } from '../support/until.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -23,16 +24,15 @@ describeKafka('processes that share a run', () => {
     const leader = millrace(...job, '--log', log, '--except', 'rollout', ...settings);
     const record = (): { status: string } =>
       JSON.parse(readFileSync(join(folder.path, run, 'run.json'), 'utf8'));
-    for (;;) {
-      // The others need its folder, and its weights.
+    // The others need its folder, and its weights.
+    await until(async () => {
       const opened = await openKafkaLog({ topics: allTopics, url: log, run, mode: 'read' }).catch(
         () => null,
       );
       const records = (await opened?.stats())?.find(({ topic }) => topic === 'weights')?.records;
       await opened?.close();
-      if (records === 1) break;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+      return records === 1;
+    });
     expect(record().status).toBe('running');
     const workers = ['a', 'b'].map((worker) =>
       millrace(...job, '--only', 'rollout', '--worker', worker),

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
 import type { RunRecord } from '../../cli/runRecord.ts';
+import { until } from '../support/until.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -79,12 +80,8 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => `n-${
 
 /** Waits until the run has so many trajectories, by following them from here. */
 async function produced(name: string, count: number): Promise<void> {
-  for (let attempt = 0; attempt < 400; attempt++) {
-    const follow = ['tap', `${name}.rollouts`, '-f', '--from', 'earliest', '-n', String(count)];
-    if ((await millrace(...follow)).code === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 50)); // the run is not there yet
-  }
-  throw new Error(`run ${name} has not begun`);
+  const follow = ['tap', `${name}.rollouts`, '-f', '--from', 'earliest', '-n', String(count)];
+  await until(async () => (await millrace(...follow)).code === 0); // the run may not be there yet
 }
 
 describe('millrace run', () => {

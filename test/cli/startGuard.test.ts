@@ -1,7 +1,9 @@
 /** Whether a process of a run on Kafka is alive, by what it says about itself. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { mustHaveSources } from '../../cli/startGuard.ts';
+import { impatientClock } from '../support/impatientClock.ts';
+
+const clock = impatientClock();
 
 /**
  * A log whose board says these one after the other, the last one for good; a number: after so many
@@ -13,7 +15,7 @@ function board(...said: readonly (string | number)[]) {
   return {
     async posted() {
       const next = said[Math.min(at++, said.length - 1)]!;
-      if (typeof next === 'number') await pause(next);
+      if (typeof next === 'number') await clock.sleep(next);
       else last = next;
       return [{ worker: 'other', host: 'elsewhere', pid: 1, sources: [{ name: 's' }], at: last }];
     },
@@ -25,7 +27,7 @@ const run = { name: 'r', log: 'kafka://b', record: {} } as unknown as Parameters
 >[0];
 const flow = { sources: [{ name: 's' }] } as unknown as Parameters<typeof mustHaveSources>[1];
 const asked = (log: unknown) =>
-  mustHaveSources(run, flow, log as Parameters<typeof mustHaveSources>[2]);
+  mustHaveSources(run, flow, log as Parameters<typeof mustHaveSources>[2], clock);
 
 test('a process that was not heard while the broker stalled counts as alive', async () => {
   await expect(asked(board('one', 4_000, 'two'))).rejects.toMatchObject({ code: 'LOCKED' });

@@ -97,11 +97,18 @@ describe('batch with a schedule', () => {
     folder.remove();
   });
 
-  const run = (signal: AbortSignal): Promise<FlowEnd> => {
+  /** Until nothing is left to do, or `stopAt` groups are in flight. */
+  const run = (stopAt?: number): Promise<FlowEnd> => {
+    const stop = new AbortController();
     const steps = feedback(topics.batches);
     const operator = batch({ groups: 3, openMax: 3, scheduled$: steps.values$ });
     const part = stage('batch', topics.scored, topics.batches, operator);
-    return runFlow(flow(part, steps), { log, signal, graceMs: 3_600_000 });
+    return runFlow(flow(part, steps), {
+      ...{ log, signal: stop.signal, graceMs: 3_600_000, statsMs: 5 },
+      onStats: ({ stages }) => {
+        if (stages[0]!.inflight === stopAt) stop.abort();
+      },
+    });
   };
   const append = (groups: readonly Scored[]): Promise<void> =>
     log.commit((tx) => {
@@ -114,19 +121,18 @@ describe('batch with a schedule', () => {
 
   test('writes steps in order, whichever is complete first', async () => {
     await append([...round()].reverse());
-    expect(await run(new AbortController().signal)).toBe('quiescent');
+    expect(await run()).toBe('quiescent');
     expect(await stepsWritten()).toEqual([1, 2, 3]);
   });
 
   test('keeps waiting steps when the run stops, and resumes them', async () => {
     const groups = round();
-    await append(groups.slice(3));
-    const stop = new AbortController();
-    setTimeout(() => stop.abort(), 50);
-    expect(await run(stop.signal)).toBe('stopped');
+    const later = groups.slice(3);
+    await append(later);
+    expect(await run(later.length)).toBe('stopped');
     expect(await stepsWritten()).toEqual([]);
     await append(groups.slice(0, 3));
-    expect(await run(new AbortController().signal)).toBe('quiescent');
+    expect(await run()).toBe('quiescent');
     expect(await stepsWritten()).toEqual([1, 2, 3]);
   });
 });

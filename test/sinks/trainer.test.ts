@@ -91,12 +91,15 @@ const batchOf = (step: number): Batch =>
     last: step === STEPS,
   });
 
-/** Runs a trainer until everything is trained on, or until the log dies and the trainer with it. */
+/**
+ * Runs a trainer until everything is trained on, until the log dies and the trainer with it, or until `stopAt`
+ * batches are in flight.
+ */
 async function train(
   fate?: Fate,
   engine?: FakeTrainer,
   { lagMax = 0, ...over }: Partial<TrainerOptions> = {},
-  stop?: AbortController,
+  stopAt?: number,
 ): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
   const trained = engine ?? fakeTrainer({ before: mortal.life });
@@ -115,16 +118,18 @@ async function train(
   const part = sink('trainer', topics.batches, topics.weights, operator, {
     inflightMax: lagMax + 1,
   });
+  const stop = new AbortController();
   const running = runFlow(flow(part), {
     log: mortal.log,
     graceMs: 3_600_000,
-    ...(stop === undefined ? {} : { signal: stop.signal }),
+    signal: stop.signal,
+    statsMs: 5,
+    onStats: ({ stages }) => {
+      if (stages[0]!.inflight === stopAt) stop.abort();
+    },
   });
-  if (stop !== undefined) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    stop.abort();
-    expect(await running).toBe('stopped');
-  } else if (fate === undefined) expect(await running).toBe('quiescent');
+  if (stopAt !== undefined) expect(await running).toBe('stopped');
+  else if (fate === undefined) expect(await running).toBe('quiescent');
   else await expect(running).rejects.toThrow('killed');
   return trained;
 }
@@ -366,8 +371,7 @@ describe('trainer', () => {
 
   test('leaves batches without their version for the next start when the run stops', async () => {
     await fill([3, 2]);
-    const stop = new AbortController();
-    await train(undefined, undefined, { lagMax: 2 }, stop);
+    await train(undefined, undefined, { lagMax: 2 }, 2);
     expect(await all(topics.weights)).toHaveLength(1);
     await log.commit((tx) => tx.append(topics.batches, batchOf(1)));
     await train(undefined, undefined, { lagMax: 2 });

@@ -49,6 +49,16 @@ async function all<T>(topic: Topic<T>): Promise<readonly T[]> {
 const one = { concurrency: 1 };
 const weigh = mapEach((q: Question) => metric({ name: q.id, value: q.id.length }), one);
 const count = async (topic: Topic<unknown>): Promise<number> => (await all(topic)).length;
+/** The log; `look` is called whenever it is asked how far a reader is behind. */
+function countingLags(of: Log, look: () => void): Log {
+  return new Proxy(of, {
+    get(target, key) {
+      if (key === 'lag') look();
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('runFlow', () => {
@@ -66,11 +76,14 @@ describe('runFlow', () => {
     const leading = partOf(whole, { except: ['weigh'] });
     const { stages: elsewhere } = restOf(whole, leading);
     let ended = false;
-    const leader = runFlow(leading, { log, elsewhere }).finally(() => {
+    let looks = 0;
+    const watched = countingLags(log, () => (looks += 1));
+    const leader = runFlow(leading, { log: watched, elsewhere }).finally(() => {
       ended = true;
     });
     await until(async () => (await count(topics.questions)) >= 30);
-    await new Promise((r) => setTimeout(r, 600)); // it has looked again by now
+    const before = looks;
+    await until(() => looks > before + 2); // it has looked again
     expect(ended).toBe(false);
     const stop = new AbortController();
     const options = { log, forever: true, signal: stop.signal };

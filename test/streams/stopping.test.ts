@@ -9,6 +9,7 @@ import { type Run, source, stage } from '../../streams/stage.ts';
 import { type Metric, type Question, topics } from '../../topics/index.ts';
 import { freshLog } from '../support/freshLog.ts';
 import { metric, question } from '../support/records.ts';
+import { until } from '../support/until.ts';
 
 const GRACE_MS = 3_600_000;
 
@@ -38,9 +39,12 @@ const written = async (): Promise<readonly string[]> => {
   );
 };
 
+const isWritten = (name: string): Promise<true> =>
+  until(async () => (await written()).includes(name));
+
 const named = ({ id }: Question): Metric => metric({ name: id });
 /** Waits for what never comes. */
-const until = (signal: AbortSignal): Promise<never> =>
+const forever = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 describe('a run that stops', () => {
@@ -48,8 +52,8 @@ describe('a run that stops', () => {
     const stop = new AbortController();
     const waiting = async (asked: Question, scope: Scope): Promise<Metric> => {
       if (asked.id === 'a') return named(asked);
-      if (asked.id === 'c') setTimeout(() => stop.abort(), 20);
-      return unlessStopping(scope, 'its turn', until);
+      if (asked.id === 'c') void isWritten('a').then(() => stop.abort());
+      return unlessStopping(scope, 'its turn', forever);
     };
     expect(await run(mapEach(waiting, { concurrency: 3 }), stop.signal)).toBe('stopped');
     expect(await written()).toEqual(['a']);
@@ -62,7 +66,7 @@ describe('a run that stops', () => {
     const seen: boolean[] = [];
     const finishing = async (asked: Question, { signal, stopping }: Scope): Promise<Metric> => {
       stop.abort();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await until(() => stopping.aborted);
       seen.push(stopping.aborted, signal.aborted);
       return named(asked);
     };
@@ -113,7 +117,7 @@ describe('unlessStopping', () => {
     async (which) => {
       const end = new AbortController();
       const signals = { signal: neverStopping, stopping: neverStopping, [which]: end.signal };
-      const waiting = unlessStopping(signals, 'step 3', until);
+      const waiting = unlessStopping(signals, 'step 3', forever);
       end.abort();
       await expect(waiting).rejects.toMatchObject({
         code: 'NOT_NOW',

@@ -20,6 +20,7 @@ import { temporaryFolder } from '../../support/folder.ts';
 import { describeKafka, freshRun } from '../../support/kafka.ts';
 import { metric, rollout } from '../../support/records.ts';
 import { startRegistry } from '../../support/registryServer.ts';
+import { until } from '../../support/until.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 import { record } from '../support/syntheticRun.ts';
 
@@ -114,10 +115,10 @@ describeKafka('millrace mirror', () => {
         await append(3000);
         const before = await written();
         const child = builtMillrace(folder.path, 'mirror', run, address(), '--runs', '.');
-        while ((await written()) < before + more) {
+        await until(async () => {
           expect(child.process.exitCode).toBeNull();
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
+          return (await written()) >= before + more;
+        });
         child.process.kill('SIGKILL');
         await child.code;
       }

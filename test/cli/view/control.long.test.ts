@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { checkedOptions, serveView } from '../../../cli/view/view.ts';
@@ -251,11 +250,10 @@ describe('a server with control', () => {
   }
 
   async function ended(): Promise<NonNullable<ControlData['job']>> {
-    for (;;) {
+    return until(async () => {
       const { job } = await data<ControlData>('/control.json');
-      if (job !== null && job.state !== 'running') return job;
-      await wait(50);
-    }
+      return job?.state === 'running' ? null : job;
+    });
   }
 
   test('pauses and resumes a run, and records both', async () => {

@@ -279,8 +279,7 @@ describe('verify', () => {
   test('stops in the middle when it is aborted', async () => {
     const folder = await made();
     const abort = new AbortController();
-    const onWired: TinyJobOptions['onWired'] = () => setTimeout(() => abort.abort(), 20);
-    const found = await verified(folder, { signal: abort.signal, onWired });
+    const found = await verified(folder, { signal: abort.signal, print: () => abort.abort() });
     expect(found).toMatchObject({ difference: null, stopped: true });
   });
 

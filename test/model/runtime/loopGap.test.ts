@@ -1,23 +1,34 @@
 import { expect, test } from '@jest/globals';
 import { watchLoop } from '../../../model/runtime/loopGap.ts';
+import { until } from '../../support/until.ts';
 
 /** A clock that stands until told otherwise, so that nothing depends on how busy the machine is. */
 function clock() {
   let atMs = 0;
-  const pass = (ms: number) => {
-    atMs += ms;
+  let reads = 0;
+  return {
+    now: () => {
+      reads += 1;
+      return atMs;
+    },
+    pass: (ms: number) => {
+      atMs += ms;
+    },
+    /** Resolves once the clock has been read again: the timer has beaten. */
+    read: () => {
+      const before = reads;
+      return until(() => reads > before);
+    },
   };
-  return { now: () => atMs, pass };
 }
-const beats = () => new Promise((resolve) => setTimeout(resolve, 40));
 
 test('an event loop that stood still shows as a gap, once', async () => {
-  const { now, pass } = clock();
+  const { now, pass, read } = clock();
   const loop = watchLoop(now);
   pass(110);
-  await beats();
+  await read();
   expect(loop.take()).toBe(100);
-  await beats();
+  await read();
   expect(loop.take()).toBe(0);
   loop.stop();
 });

@@ -25,6 +25,7 @@ import {
   tinkerServer,
   VOCABULARY,
 } from '../../support/tinkerServer.ts';
+import { until } from '../../support/until.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -352,10 +353,11 @@ test.each([false, true])(
     await trainer.save({ version: 1, folder });
     await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.1 });
     server.down(true);
-    setTimeout(() => {
+    const missed = until(() => said.some((line) => line.includes('has not answered')));
+    void missed.then(() => {
       server.restart(all);
       server.down(false);
-    }, 300);
+    });
     await trainer.step({ sequences: batch, loss: policyLoss, lr: 0.15 });
     expect(far([...server.models.values()][0]!.weights, wanted)).toBeLessThan(1e-5);
     const told = said.filter((line) => line.includes('has not answered'));
@@ -636,8 +638,9 @@ test('another base model, a wrong key and a service that is down are errors at t
 test('a service that starts late is waited for', async () => {
   const server = await serving();
   server.down(true);
-  setTimeout(() => server.down(false), 400);
-  const { said } = await trainerOn(server);
+  const said: string[] = [];
+  void until(() => said.length > 0).then(() => server.down(false));
+  await trainerOn(server, { print: (line) => said.push(line) });
   expect(said.join()).toMatch(/has not answered get_server_capabilities for 0 s.*answers again/);
 });
 

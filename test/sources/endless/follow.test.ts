@@ -6,22 +6,41 @@ import {
   renameSync,
   rmSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
-import { sleepClock } from '../../../base/sleepClock.ts';
+import { type SleepClock, sleepClock } from '../../../base/sleepClock.ts';
 import { followFile } from '../../../sources/endless/followFile.ts';
 import { followFolder } from '../../../sources/endless/followFolder.ts';
 import { temporaryFolder } from '../../support/folder.ts';
+import { until } from '../../support/until.ts';
 import { Taking } from './taking.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let path: string;
 let taking: Taking;
-const options = { clock: sleepClock(systemClock), pollMs: 5 };
+
+let looks = 0;
+const system = sleepClock(systemClock);
+/** It is slept by after every look. */
+const clock: SleepClock = {
+  now: system.now,
+  sleep(ms, signal) {
+    looks += 1;
+    return system.sleep(ms, signal);
+  },
+};
+/** Resolves once a look has seen all that was done before. */
+function lookedAt(): Promise<true> {
+  const before = looks;
+  return until(() => looks > before + 1);
+}
+
+const options = { clock, pollMs: 5 };
 beforeEach(() => {
   folder = temporaryFolder();
   path = join(folder.path, 'my.jsonl');
@@ -78,10 +97,9 @@ describe('a growing file', () => {
     expect(await taking.take(1)).toEqual(['a']);
     await taking.stop();
     renameSync(path, `${path}.2`);
-    await new Promise((done) => setTimeout(done, 20)); // file times differ
     writeFileSync(`${path}.1`, lines('c'));
-    await new Promise((done) => setTimeout(done, 20));
     writeFileSync(path, lines('d'));
+    for (const [i, file] of [`${path}.2`, `${path}.1`, path].entries()) utimesSync(file, i, i);
     expect(await taking.take(3)).toEqual(['b', 'c', 'd']);
   });
 
@@ -182,7 +200,7 @@ describe('a growing folder', () => {
     expect(await taking.take(4)).toEqual(['a1', 'a2', 'a3', 'z1']);
     const next = taking.take(2);
     rmSync(join(inbox, 'a.jsonl'));
-    await new Promise((done) => setTimeout(done, 50));
+    await lookedAt();
     put('a.jsonl', lines('b1', 'b2'));
     expect(await next).toEqual(['b1', 'b2']);
     await taking.stop();
@@ -209,7 +227,7 @@ describe('a growing folder', () => {
     expect(await taking.take(2)).toEqual(['a@a.jsonl:1', 'z@z.jsonl:1']);
     const next = taking.take(1);
     rmSync(join(inbox, 'a.jsonl'));
-    await new Promise((done) => setTimeout(done, 50));
+    await lookedAt();
     put('a.jsonl', line('a'));
     expect(await next).toEqual(['a@a.jsonl#1:1']);
   });

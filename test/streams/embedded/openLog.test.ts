@@ -18,6 +18,7 @@ import type { Topic } from '../../../streams/topic.ts';
 import { type Question, topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { metric, question } from '../../support/records.ts';
+import { until } from '../../support/until.ts';
 
 let folder = temporaryFolder();
 let log: Log;
@@ -141,7 +142,7 @@ describe('a group', () => {
       .unsubscribe();
     const again = log.read(topics.questions, options).subscribe(({ value }) => seen.push(value.id));
     await settling;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(() => seen.length > 0);
     expect(seen).toEqual(['b']);
     again.unsubscribe();
   });
