@@ -13,7 +13,7 @@ const DEADLINE_MS = 600;
 const script = new Script('act()');
 const room = createContext({ act: (): void => undefined });
 
-/** What `act` gives, or `late()` where it took too long twice. */
+/** What `act` gives, or `late()` if it took too long twice. */
 export function withinDeadline<Result>(act: () => Result, late: () => Error): Result {
   const outcome = tried(act) ?? tried(act);
   if (outcome === null) throw late();

@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { MillraceError, messageOf } from './errors.ts';
 import { systemCode, systemReason } from './system/systemError.ts';
 
-/** Fails with code `FOLDER` where it cannot be made or written to. */
+/** Fails with code `FOLDER` if it cannot be made or written to. */
 export async function makeFolder(path: string): Promise<void> {
   if (!(await isFolder(path))) await made(path);
   await access(path, constants.W_OK).catch((cause: unknown) => {

@@ -19,7 +19,7 @@ export function thrownBy(error: unknown): string {
   return `${kind}${message}${place === null ? '' : ` (${place})`}`;
 }
 
-/** The same where the user's own code threw, called by ours; null where it is ours that went wrong. */
+/** The same if the user's own code threw, called by ours; null if it is ours that went wrong. */
 export function thrownByUser(error: Error): string | null {
   const frames = (error.stack ?? '').split('\n').map((line) => FRAME.exec(line)?.[1]);
   const innermost = frames.find((file) => file !== undefined);

@@ -27,7 +27,7 @@ interface Reply {
 interface Failure {
   readonly message: string;
   readonly code: string | undefined;
-  /** Where it is one of the system's. */
+  /** If it is one of the system's. */
   readonly path: string | undefined;
   readonly context?: MillraceError['context'];
 }

@@ -76,7 +76,7 @@ function noJob(name: string, path: string): MillraceError {
   );
 }
 
-/** `.ts` and `.js` are modules only where a package.json says so; Node would read them as CommonJS. */
+/** `.ts` and `.js` are modules only if a package.json says so; Node would read them as CommonJS. */
 async function checkKindOfModule(path: string): Promise<void> {
   if (path.endsWith('.mts') || path.endsWith('.mjs')) return;
   const file = await nearestPackage(dirname(path));

@@ -19,7 +19,7 @@ export interface LocalLog {
   /** Folder of the log. */
   readonly folder: string;
   /**
-   * How far a group read ahead, where that may be more than one reader of one partition can (`copyRun.ts`).
+   * How far a group read ahead, if that may be more than one reader of one partition can (`copyRun.ts`).
    */
   readonly ahead?: (topic: string, group: string) => number;
 }

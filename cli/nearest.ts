@@ -25,12 +25,12 @@ export function nearestNames(given: string, names: readonly string[], max = 3): 
     .map(({ name }) => name);
 }
 
-/** The nearest; null where none is near. */
+/** The nearest; null if none is near. */
 export function nearest(given: string, names: readonly string[]): string | null {
   return nearestNames(given, names, 1)[0] ?? null;
 }
 
-/** ` did you mean a, b or c?`, to stand behind a sentence; empty where there is nothing to say. */
+/** ` did you mean a, b or c?`, to stand behind a sentence; empty if there is nothing to say. */
 export function didYouMean(names: readonly string[]): string {
   if (names.length === 0) return '';
   const last = names.at(-1)!;
@@ -38,7 +38,7 @@ export function didYouMean(names: readonly string[]): string {
   return `; did you mean ${others === '' ? last : `${others} or ${last}`}?`;
 }
 
-/** Edits between two names; infinite where they are not near. */
+/** Edits between two names; infinite if they are not near. */
 function distance(wanted: string, name: string): number {
   const edits = editsBetween(wanted, name);
   const editsMax = Math.max(1, Math.floor(EDITED_MAX * Math.max(wanted.length, name.length)));

@@ -67,7 +67,7 @@ export function processIo(): Io {
       try {
         setPriority(constants.priority.PRIORITY_LOW);
       } catch {
-        // Where the system does not allow it, all are equal.
+        // If the system does not allow it, all are equal.
       }
     },
     exit: (code) => (code === exitCodes.interrupted ? endByInterrupt() : process.exit(code)),

@@ -19,7 +19,7 @@ export interface Started {
 }
 
 /**
- * `millrace` where it is installed for the whole system, `npx millrace` in a project that has it and in a
+ * `millrace` if it is installed for the whole system, `npx millrace` in a project that has it and in a
  * clone of its repository, the script by its path anywhere else.
  */
 export function programName({ script, cwd, path }: Started): string {

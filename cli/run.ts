@@ -39,7 +39,7 @@ import { startRun } from './startRun.ts';
 import { noPage, pageBeside } from './view/besideRun.ts';
 
 export interface RunOptions extends MetricsFlags, RetentionFlags {
-  /** Name of a ready job, or a job file; may be left out where a run is resumed. */
+  /** Name of a ready job, or a job file; may be left out if a run is resumed. */
   readonly file?: string;
   /** Settings: a preset of the job, then a file, then single ones; later ones override earlier ones. */
   readonly preset?: string;
@@ -55,7 +55,7 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   readonly except?: string;
   /** Name of this process among those that share the run. */
   readonly worker?: string;
-  /** Start over where the records are gone; what the run has made is set aside. */
+  /** Start over if the records are gone; what the run has made is set aside. */
   readonly startOver?: boolean;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';
@@ -103,7 +103,7 @@ interface Start {
   readonly job: Job;
   readonly file: string;
   readonly given: readonly Setting[];
-  /** Of the run of this name, where it has begun. */
+  /** Of the run of this name, if it has begun. */
   readonly begun: RunRecord | null;
   readonly root: string;
 }
@@ -187,7 +187,7 @@ async function runAs(
 /** How long a resumed run waits for its broker when it starts. */
 const BROKER_BACK_MS = 5 * 60_000;
 
-/** Runs it to its end, with its numbers for Prometheus and its page where they are asked for. */
+/** Runs it to its end, with its numbers for Prometheus and its page if they are asked for. */
 async function executed(
   run: Run,
   job: Job,

@@ -43,7 +43,7 @@ async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Pro
   return found === null ? [] : [found.folder];
 }
 
-/** Loads the run's tokenizer when it is first asked for; null where it is not here. */
+/** Loads the run's tokenizer when it is first asked for; null if it is not here. */
 export function runTokenizer(
   run: Pick<Run, 'folder' | 'record'>,
   io: Pick<Io, 'cwd'>,
@@ -59,7 +59,7 @@ export function runTokenizer(
   return () => (loading ??= load().catch(() => null));
 }
 
-/** Tokens as text; null where the run's tokenizer is not here or does not know them. */
+/** Tokens as text; null if the run's tokenizer is not here or does not know them. */
 export function tokenText(run: Run, io: Io): (tokens: Int32Array) => Promise<string | null> {
   const tokenizer = runTokenizer(run, io);
   return async (tokens) => {

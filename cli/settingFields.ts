@@ -14,7 +14,7 @@ export interface KnownSetting {
   readonly about: string;
   /** Whether it may change while a run goes on (`mayChange`). */
   readonly live?: boolean;
-  /** Why a change of it would do nothing in a run with these settings; null where it does something. */
+  /** Why a change of it would do nothing in a run with these settings; null if it does something. */
   readonly idle?: (settings: Settings) => string | null;
   /** It says where something is, so a resumed run may have another value (`placeSetting`). */
   readonly place?: boolean;
@@ -23,9 +23,9 @@ export interface KnownSetting {
 /** A field of a schema: a setting, or a group of them (`inner`). */
 export interface SettingField extends KnownSetting {
   readonly name: string;
-  /** What it may be, where that is a list; empty otherwise. */
+  /** What it may be, if that is a list; empty otherwise. */
   readonly choices: readonly string[];
-  /** Empty where it is a setting itself. */
+  /** Empty if it is a setting itself. */
   readonly inner: readonly SettingField[];
 }
 
@@ -64,7 +64,7 @@ export function overDefaults(schema: z.ZodType, settings: unknown): unknown {
   return mapFields(schema, whole as Settings, overDefaults);
 }
 
-/** One group's values over another's, where the schema has groups; else the value above. */
+/** One group's values over another's, if the schema has groups; else the value above. */
 function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
   if (shapeOf(schema) === null || !isGroup(below) || !isGroup(above)) return above;
   const merged = mapFields(schema, above, (field, value, name) => over(field, below[name], value));
@@ -90,7 +90,7 @@ export function isGroup(value: unknown): value is Settings {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a schema is said to be, also where it was given another default since. */
+/** What a schema is said to be, even if it was given another default since. */
 function aboutOf(schema: z.ZodType): string {
   return layersOf(schema).find(({ description }) => description !== undefined)?.description ?? '';
 }

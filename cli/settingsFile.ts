@@ -115,7 +115,7 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
 }
 
-/** Where an alias stands within the collection that its anchor names; null where none does. */
+/** Where an alias stands within the collection that its anchor names; null if none does. */
 function loopIn(root: Node): number | null {
   const open: string[] = [];
   let found: number | null = null;

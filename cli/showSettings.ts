@@ -45,7 +45,7 @@ interface Shown {
 }
 
 /**
- * What a job takes where nothing is given, as far as there are defaults; none where they do not go together.
+ * What a job takes where nothing is given, as far as there are defaults; none if they do not go together.
  */
 export function defaultsOf(schema: z.ZodType): Settings {
   try {
@@ -57,7 +57,7 @@ export function defaultsOf(schema: z.ZodType): Settings {
 }
 
 /**
- * With the defaults; where the job cannot run yet because something is not given, as far as there are any.
+ * With the defaults; if the job cannot run yet because something is not given, as far as there are any.
  */
 function completed(schema: z.ZodType, given: readonly Setting[]): Settings {
   const checked = schema.safeParse({});

@@ -33,7 +33,7 @@ export interface StartRequest {
   readonly log?: string | undefined;
   /** This process runs a part of a run that others run too: what `run.json` says holds from the start. */
   readonly part?: boolean;
-  /** Start over where the records are gone; what the run has made is set aside. */
+  /** Start over if the records are gone; what the run has made is set aside. */
   readonly startOver?: boolean;
   readonly nowMs: number;
 }

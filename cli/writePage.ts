@@ -1,5 +1,5 @@
 /**
- * Writes a page by a rename, so that a browser never meets half of one, and says where it is. Where it cannot
+ * Writes a page by a rename, so that a browser never meets half of one, and says where it is. If it cannot
  * be written (a run on a read-only disk) the reason is said instead: what the command prints is the same.
  * Gives whether it is written.
  */

@@ -52,7 +52,7 @@ const NUMBER_METHODS = new Set(
   ),
 );
 
-/** A field or method of a value's type; undefined where the type has none of this name. */
+/** A field or method of a value's type; undefined if the type has none of this name. */
 function attribute(value: Value, name: string): Value | undefined {
   const unsafe = () =>
     new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);

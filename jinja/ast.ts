@@ -83,7 +83,7 @@ export type Expression =
       readonly line: number;
     };
 
-/** `of` is null where the body of a block is filtered. */
+/** `of` is null if the body of a block is filtered. */
 export interface Filter {
   readonly kind: 'filter';
   readonly of: Expression | null;

@@ -1,4 +1,4 @@
-/** What Jinja finds while compiling: unknown filters and tests, where they are sure to be needed. */
+/** What Jinja finds while compiling: unknown filters and tests, if they are sure to be needed. */
 import { fail } from './failure.ts';
 import { FILTERS } from './filters.ts';
 import { TESTS } from './tests.ts';

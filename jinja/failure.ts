@@ -10,7 +10,7 @@ export class TemplateFailure extends Error {
   }
 }
 
-/** Throw a failure; `message` is in Python's and Jinja's words where they have some. */
+/** Throw a failure; `message` is in Python's and Jinja's words if they have some. */
 export function fail(message: string, line: number | null = null): never {
   throw new TemplateFailure(message, line);
 }

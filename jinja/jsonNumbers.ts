@@ -33,7 +33,7 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 
 /**
  * A JSON text as Python's `json.loads` reads it. Integers are numbers, or bigints beyond 2**53; other numbers
- * are numbers, or `Float` where they are whole; an object whose keys JavaScript would reorder is a Map.
+ * are numbers, or `Float` if they are whole; an object whose keys JavaScript would reorder is a Map.
  * Throws a SyntaxError.
  */
 export function parseJson(text: string): unknown {

@@ -33,7 +33,7 @@ const INSIDE: readonly (readonly [string, RegExp])[] = [
 
 const CLOSES: Readonly<Record<string, string>> = { '{': '}', '(': ')', '[': ']' };
 
-/** The tokens of a template. Fails with the line where it cannot be read. */
+/** The tokens of a template. Fails with the line if it cannot be read. */
 export function lex(source: string): readonly Token[] {
   const lexer = new Lexer(source.replace(/\r\n?/g, '\n').replace(/\n$/, ''));
   while (lexer.root());

@@ -97,7 +97,7 @@ export type DeepAgentSettings = z.infer<typeof deepAgentSettings>;
 export interface DeepAgentParts {
   readonly dialect: DeepDialect;
   readonly library: readonly Tool[];
-  /** The functions that a question lists; left out = all of them where the prompt is `closed`, else none. */
+  /** The functions that a question lists; left out = all of them if the prompt is `closed`, else none. */
   readonly listed?: (question: Question) => readonly ToolDoc[] | null;
   /** What a question says of the calls that answer it; left out = nothing. */
   readonly gold?: ToolPoOptions['gold'];

@@ -52,7 +52,7 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
 }
 
-/** The folder of the tokenizer that a run noted when it began; null where it noted none. */
+/** The folder of the tokenizer that a run noted when it began; null if it noted none. */
 export async function notedTokenizer(folder: string): Promise<string | null> {
   const found = Object.entries(await noted(join(folder, FILE))).find(
     ([name, digest]) => basename(name) === TOKENIZER_FILES[0] && digest !== '',

@@ -25,7 +25,7 @@ import {
 } from '../topics/index.ts';
 
 /**
- * With these settings of the run, why a change of one would do nothing, in words; null where it does
+ * With these settings of the run, why a change of one would do nothing, in words; null if it does
  * something.
  */
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;

@@ -24,7 +24,7 @@ export interface MethodPlace {
   readonly before: readonly RoundPlan[];
   readonly seed: number;
   /**
-   * Settings that have changed since the run began, as they hold for a question; nothing where it is left
+   * Settings that have changed since the run began, as they hold for a question; nothing if it is left
    * out.
    */
   readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;

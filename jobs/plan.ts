@@ -23,7 +23,7 @@ import type { Phase, Question, Schedule } from '../topics/index.ts';
 export interface RoundPlan {
   /** What people call it: `fine-tuning`, `round 2`. */
   readonly name: string;
-  /** Why its questions are asked; null where it takes none from the plan, because an operator asks them. */
+  /** Why its questions are asked; null if it takes none from the plan, because an operator asks them. */
   readonly phase: Exclude<Phase, 'evaluate' | 'practice'> | null;
   /**
    * How many of the questions to train on it takes, after those of earlier rounds; past the last one it
@@ -120,7 +120,7 @@ export async function read(
   return good;
 }
 
-/** What is wrong with the first bad row, where there is one. */
+/** What is wrong with the first bad row, if there is one. */
 function firstFault([first]: readonly SourceItem<never>[]): string {
   if (first === undefined || !('deadLetter' in first)) return '';
   const { origin, place, field, reason } = first.deadLetter;

@@ -128,7 +128,7 @@ export interface LoopOptions extends StepSizes {
    * stand before those that make them.
    */
   readonly phases?: readonly Phase[];
-  /** Settings that change while the run goes on; a handle of its own where it is left out. */
+  /** Settings that change while the run goes on; a handle of its own if it is left out. */
   readonly live?: LiveHandle;
 }
 
@@ -276,7 +276,7 @@ function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
   return typeof rate === 'number' ? rate : rate(batch);
 }
 
-/** What a changed setting is, where that is a number. */
+/** What a changed setting is, if that is a number. */
 function numberIn(changes: Changes | undefined, name: string): number | undefined {
   const value = changes?.[name];
   return typeof value === 'number' ? value : undefined;
@@ -314,7 +314,7 @@ function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
 }
 
 /**
- * The parts with their tools called as the settings say, and the stage that answers calls where there is one.
+ * The parts with their tools called as the settings say, and the stage that answers calls if there is one.
  */
 function called(
   parts: PolicyParts,

@@ -101,7 +101,7 @@ export interface ToolLightParts {
   /** How it is asked to answer without tools; left out = by the question itself. */
   readonly ask?: ColdStartOptions['ask'];
   /**
-   * What a question was fine-tuned on, chosen where no guided chain is right; left out = then there is no
+   * What a question was fine-tuned on, chosen if no guided chain is right; left out = then there is no
    * pair.
    */
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];

@@ -19,7 +19,7 @@ export const windowSetting = z
 /**
  * How long a round takes candidates; null = until it has all. `train` = questions to train on.
  *
- * @throws code `USAGE` where the questions are all there: they would all come at once.
+ * @throws code `USAGE` if the questions are all there: they would all come at once.
  */
 export function windowLengthMs(window: string, train: number): number | null {
   if (window === COUNT) return null;

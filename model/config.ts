@@ -89,7 +89,7 @@ export interface Tensor {
 /** Parameters by their Hugging Face name (`model.layers.0.self_attn.q_proj.weight`), matrices [out, in]. */
 export type Tensors = ReadonlyMap<string, Tensor>;
 
-/** Width of one attention head: `headDim` where it is given, else hiddenSize / heads. */
+/** Width of one attention head: `headDim` if it is given, else hiddenSize / heads. */
 export function headDim(config: DecoderConfig): number {
   return config.headDim ?? config.hiddenSize / config.heads;
 }

@@ -3,7 +3,7 @@
  * Qwen3).
  *
  * RMS norms, rotary positions, grouped-query attention, SwiGLU; biases, norms over heads and a tied head
- * where the configuration says so. The definition says what is computed, in which order and with which
+ * if the configuration says so. The definition says what is computed, in which order and with which
  * parameters. How it is computed is the business of a lowering: `lowering/sequences.ts` writes whole
  * sequences that can be differentiated (training, scoring), `lowering/cached.ts` writes tokens over a cache
  * of keys and values (generation).
@@ -33,7 +33,7 @@ export interface Lowering<Result> {
   /** RMS norm of stream + delta, and that sum: the stream from here on. */
   norm(input: Residual, weight: string): { readonly normed: Value; readonly stream: Value };
   /**
-   * Linear maps of one input. Each has `<name>.weight`, and `<name>.bias` where the configuration lists one.
+   * Linear maps of one input. Each has `<name>.weight`, and `<name>.bias` if the configuration lists one.
    */
   project(x: Value, names: readonly string[]): readonly Value[];
   /** The last axis as `heads` heads. */

@@ -22,7 +22,7 @@ export interface GenerateRequest extends Sampling {
   readonly topLogProbs: number;
   /**
    * Generation ends with the token that completes one of these texts in what was generated; the token is kept
-   * whole, also where it goes on beyond the text. For tags of several tokens.
+   * whole, even if it goes on beyond the text. For tags of several tokens.
    */
   readonly stopTexts?: readonly string[];
   /**
@@ -55,11 +55,11 @@ export interface Generation {
   readonly finish: 'stop' | 'length';
   /** Per token asked for: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
   readonly topLogProbs: readonly (readonly number[])[];
-  /** Policy version that made the tokens: the first one where there were several. */
+  /** Policy version that made the tokens: the first one if there were several. */
   readonly version: number;
   /** Which version made which tokens, in order and without gaps; left out = `version` made them all. */
   readonly spans?: readonly VersionSpan[];
-  /** The stop text that was completed, where one was. */
+  /** The stop text that was completed, if one was. */
   readonly stopText?: string;
   /**
    * Where asked for: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats).
@@ -74,7 +74,7 @@ export interface Generation {
 export interface Checkpoint {
   readonly version: number;
   /**
-   * `scheme://…` for what a service keeps; without a scheme a path of this machine, absolute where an engine
+   * `scheme://…` for what a service keeps; without a scheme a path of this machine, absolute if an engine
    * is given it.
    */
   readonly uri: string;
@@ -233,7 +233,7 @@ export interface TrainerEngine extends Scorer {
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly endToken: number;
-  /** Every token that ends a policy's text, where there are several; `endToken` is one of them. */
+  /** Every token that ends a policy's text, if there are several; `endToken` is one of them. */
   readonly endTokens?: readonly number[];
   /**
    * The texts of its special tokens and tags: what text from outside must not contain. Left out = none are
@@ -247,7 +247,7 @@ export interface Tokenizer {
   decode(tokens: ArrayLike<number>): string;
   /**
    * The bytes that a token adds to a text, whatever stands before it; none for an id without text. Left out =
-   * those of `decode([token])`, which are wrong where a character is cut over tokens.
+   * those of `decode([token])`, which are wrong if a character is cut over tokens.
    */
   bytes?(token: number): Uint8Array;
   /** The id of a token that stands for exactly this text (a tag, say); throws if there is none. */

@@ -69,7 +69,7 @@ export interface DemonstrationsOptions {
 
 /** What a method says about the pool of one question. */
 export interface PoolFindings {
-  /** The method's class of the question; '' where it has none. */
+  /** The method's class of the question; '' if it has none. */
   readonly difficulty: string;
   /** The reason against a trajectory that has no other fault; null for nothing. */
   readonly against: (evolved: Evolved) => string | null;

@@ -164,7 +164,7 @@ function advantages(
   return all;
 }
 
-/** How much of the format is kept is known of every response, also where the reward does not count it. */
+/** How much of the format is kept is known of every response, even if the reward does not count it. */
 function withFormat(reward: Reward, group: GroupForReward, own: string): Reward {
   if (reward.parts.format !== undefined) return reward;
   const format = faultOf(group, own) === null ? 0 : -1;

@@ -33,7 +33,7 @@ export function metricsIn(log: Log): FilesOptions['recorded'] {
   return (offset) => recordsOf(log, topics.metrics, { from: { kind: 'offset', offset } });
 }
 
-/** A link in a file's place is not followed, where the system has a way to say so. */
+/** A link in a file's place is not followed, if the system has a way to say so. */
 const { O_APPEND, O_CREAT, O_RDWR, O_WRONLY, O_NOFOLLOW = 0 } = constants;
 const COLUMNS = ['offset', 'step', 'round', 'name', 'value', 'atMs'] as const;
 
@@ -42,7 +42,7 @@ type Row = Metric & { readonly offset: number };
 /** One of the two files. */
 interface MetricFile {
   readonly path: string;
-  /** The offset that a line has; NaN where it has none. */
+  /** The offset that a line has; NaN if it has none. */
   readonly offsetOf: (line: string) => number;
   readonly line: (row: Row) => Promise<string> | string;
   readonly header: string;

@@ -19,7 +19,7 @@ export interface ProgressOptions extends TrackerOptions {
   readonly run?: string;
   /** What is going on, or a text that says it. */
   readonly pulse: () => Pulse | string;
-  /** For a screen of lines, where no other is given. */
+  /** For a screen of lines, if no other is given. */
   readonly print: (line: string) => void;
   readonly screen?: ProgressScreen | undefined;
   /** How answers are drawn, in words. */

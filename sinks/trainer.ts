@@ -257,14 +257,14 @@ function isReference(version: number, batch: Batch): boolean {
   return batch.kind === 'dpo' && version === beginOfRound(batch);
 }
 
-/** Nothing where the trainer cannot say; only groups of rollouts come without a gradient. */
+/** Nothing if the trainer cannot say; only groups of rollouts come without a gradient. */
 function forwardOnlyOf({ kind }: Batch, reports: readonly StepReport[]): Record<string, number> {
   const counts = reports.flatMap(({ forwardOnly }) => forwardOnly ?? []);
   if (kind !== 'policy' || counts.length === 0) return {};
   return { 'step/forward_only': counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/** Nothing where the trainer cannot say. */
+/** Nothing if the trainer cannot say. */
 function entropyOf(reports: readonly StepReport[]): Record<string, number> {
   const entropies = reports.map(({ entropy }) => entropy);
   const known = entropies.filter((entropy) => entropy !== null);

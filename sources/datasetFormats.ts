@@ -43,7 +43,7 @@ function afterHashes(answer: unknown): unknown {
     .trim();
 }
 
-/** The content of the last box of a worked solution, or the solution itself where it has none. */
+/** The content of the last box of a worked solution, or the solution itself if it has none. */
 function boxedOrWhole(answer: unknown): unknown {
   if (typeof answer !== 'string') return answer;
   return unwrap(lastBoxed(answer, 'rollout') ?? '', '\\boxed{') || answer;

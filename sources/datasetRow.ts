@@ -20,7 +20,7 @@ class Wrong extends Error {
 }
 
 /**
- * Reads a row. Its id is the dataset's name with the row's own id, or with `place` - 1 where it has none.
+ * Reads a row. Its id is the dataset's name with the row's own id, or with `place` - 1 if it has none.
  * `text` = every cell is text, so a list is written as JSON.
  */
 export function datasetRow(

@@ -25,7 +25,7 @@ const readers: Readonly<Record<string, Reader>> = {
   '.parquet': parquetRows,
 };
 
-/** The extension, one of `fileKinds` if the file can be read; with the one before it where it is packed. */
+/** The extension, one of `fileKinds` if the file can be read; with the one before it if it is packed. */
 export function kindOf(path: string): string {
   const kind = extname(path).toLowerCase();
   return kind === '.gz' ? extname(path.slice(0, -kind.length)).toLowerCase() + kind : kind;

@@ -43,7 +43,7 @@ export interface RowDefaults {
 }
 
 /**
- * Our fields, where a file has only questions and answers: id and source as given, `math` where every answer
+ * Our fields, if a file has only questions and answers: id and source as given, `math` where every answer
  * is a number or LaTeX, `qa` otherwise. Rows of the RL schema stay as they are.
  */
 export function withDefaults(fields: Fields, { source, id }: RowDefaults): Fields {

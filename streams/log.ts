@@ -32,7 +32,7 @@ export interface Stored<T> {
 
 /** The value of a record as stored. */
 export interface Encoded {
-  /** Number of the writer's schema; null where the record is not as this log writes them. */
+  /** Number of the writer's schema; null if the record is not as this log writes them. */
   readonly schema: number | null;
   /** Avro, by that schema. */
   readonly body: Buffer;
@@ -78,7 +78,7 @@ export interface TapOptions {
   readonly to?: From;
   /** Go on at the end and wait for more, until unsubscribed. */
   readonly follow: boolean;
-  /** Only of these; of all when absent. Fails with code `NOT_FOUND` where there is no such partition. */
+  /** Only of these; of all when absent. Fails with code `NOT_FOUND` if there is no such partition. */
   readonly partitions?: readonly number[];
   /**
    * Only these. The embedded log has an index of them; Kafka is read, of keys only the partitions that they
@@ -192,7 +192,7 @@ export interface Log {
   stats(): Promise<readonly TopicStat[]>;
   /**
    * How far everything is now, or was right after the commit that appended the record at `after`. Absent
-   * where a log cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
+   * if a log cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**
@@ -209,7 +209,7 @@ export interface Log {
    * are read as before. Of the processes that share a run one does it.
    */
   retain?(retention: Retention): Promise<Retained>;
-  /** What the servers that keep the records call themselves, where there are any and they say so. */
+  /** What the servers that keep the records call themselves, if there are any and they say so. */
   readonly cluster?: string;
   close(): Promise<void>;
 }

@@ -56,7 +56,7 @@ export type Items<T> = PlainItems<T> | Resumable<T>;
 export interface SourceOptions {
   /**
    * The source waits while the slowest reader of its topic is this many records behind (or its `inflightMax`,
-   * where that is more). 4,096 by default.
+   * if that is more). 4,096 by default.
    */
   readonly leadMax?: number;
   /**

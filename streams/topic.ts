@@ -14,7 +14,7 @@ export interface Topic<T> {
   /** A method, so that a `Topic<Order>` is assignable to a `Topic<unknown>`. */
   key(value: T): string;
   /**
-   * The names of what a record is about: its key is one, or this gives them. Absent where it is about
+   * The names of what a record is about: its key is one, or this gives them. Absent if it is about
    * nothing.
    */
   readonly subjects?: SubjectsOf<T>;
@@ -39,7 +39,7 @@ export interface Topic<T> {
   /** Whether a record is about time alone, so that nothing of it can be compared. */
   isTime?(value: T): boolean;
   /**
-   * A record as it would have been made when `recorded` was, where that one is older and has less within its
+   * A record as it would have been made when `recorded` was, if that one is older and has less within its
    * fields.
    */
   asThen?(made: T, recorded: T): T;

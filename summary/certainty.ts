@@ -51,7 +51,7 @@ export function intervalsOf(groups: Groups, drawn: Drawn): Intervals {
   return { ...means, meanToolCallsCorrect: ratioInterval(right, drawn) };
 }
 
-/** Null where the two did not ask the same questions: then there is nothing to pair. */
+/** Null if the two did not ask the same questions: then there is nothing to pair. */
 export function differencesOf(before: Groups, after: Groups, drawn: Drawn): Differences | null {
   const known = new Set(before.map(({ question }) => question.id));
   const same =

@@ -5,7 +5,7 @@ import type { MetricBook } from './metricBook.ts';
 export interface ComparedMetric {
   readonly round: number;
   readonly name: string;
-  /** Null where a run does not have it. */
+  /** Null if a run does not have it. */
   readonly a: number | null;
   readonly b: number | null;
 }

@@ -11,7 +11,7 @@ export interface Point {
   /** Step. */
   readonly x: number;
   readonly y: number;
-  /** 95 %, where it is known. */
+  /** 95 %, if it is known. */
   readonly low?: number;
   readonly high?: number;
 }

@@ -9,7 +9,7 @@ export interface RunFacts {
   readonly job: { readonly name: string };
   readonly seed: number;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Those that are not what the job takes by default, by dotted key; left out where that is not known. */
+  /** Those that are not what the job takes by default, by dotted key; left out if that is not known. */
   readonly changed?: Readonly<Record<string, ChangedSetting>> | undefined;
   readonly status: RunStatus;
   /** Every start and resumption, in order; `endedMs` is null while it runs, and for ever after a kill. */

@@ -21,7 +21,7 @@ export interface Look {
   readonly policy: { readonly version: number; readonly step: number } | null;
   /** Newest value by name of metric. */
   readonly metrics: ReadonlyMap<string, number>;
-  /** Tokens per second over the last half minute; null where that is not known. */
+  /** Tokens per second over the last half minute; null if that is not known. */
   readonly generating: number | null;
 }
 
@@ -177,7 +177,7 @@ interface Span<T> {
 
 /**
  * The parts of the processes that are live, by name, in the order in which they are first named, over the
- * time between the last two reports. Where none is live, those of all, over their whole lives.
+ * time between the last two reports. If none is live, those of all, over their whole lives.
  */
 function spans<T extends { readonly name: string }>(
   { workers, nowMs }: Look,

@@ -58,7 +58,7 @@ const roundWords: Readonly<Record<BatchKind, string>> = {
   policy: 'round',
 };
 
-/** What each round is called: rounds of RL are counted, others too where there is more than one. */
+/** What each round is called: rounds of RL are counted, others too if there is more than one. */
 export function roundNames(rounds: readonly number[], kinds: Kinds): ReadonlyMap<number, string> {
   const names = new Map<number, string>();
   const counts = new Map<BatchKind, number>();

@@ -35,7 +35,7 @@ export interface Round extends Nullable<Evaluation> {
   readonly lag: number | null;
   /** 95 %; null until it is measured. */
   readonly intervals: Intervals | null;
-  /** Since the evaluation before it; null where one of the two is missing. */
+  /** Since the evaluation before it; null if one of the two is missing. */
   readonly change: Differences | null;
   /** From the evaluation before it to its own. */
   readonly seconds: number | null;
@@ -47,7 +47,7 @@ export interface Results {
   readonly job: string;
   readonly seed: number;
   readonly status: RunStatus;
-  /** How held-out questions are answered; null where the settings do not say. */
+  /** How held-out questions are answered; null if the settings do not say. */
   readonly sampling: Required<Sampling> | null;
   /** Rollouts of each held-out question; null before the first is scored. */
   readonly rolloutsEach: number | null;

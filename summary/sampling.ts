@@ -6,7 +6,7 @@ import type { RunFacts } from './facts.ts';
 
 const names = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 
-/** Null where the job's settings do not say. */
+/** Null if the job's settings do not say. */
 export function samplingOf({ settings }: Pick<RunFacts, 'settings'>): Required<Sampling> | null {
   const known = names.flatMap((name) =>
     typeof settings[name] === 'number' ? [[name, settings[name]] as const] : [],

@@ -36,7 +36,7 @@ export class TokenMeter {
     this.#tokens.set(second, (this.#tokens.get(second) ?? 0) + policyTokens(rollout));
   }
 
-  /** Tokens a second; null where the rollouts cannot be read. */
+  /** Tokens a second; null if the rollouts cannot be read. */
   perSecond(nowMs: number): number | null {
     if (this.#failed) return null;
     const first = Math.floor((nowMs - WINDOW_MS) / 1000);

@@ -19,7 +19,7 @@ export interface Training {
   readonly tokens: number;
   /** Time in the trainer. */
   readonly seconds: number;
-  /** Demonstrations or pairs; null where the steps were on rollouts. */
+  /** Demonstrations or pairs; null if the steps were on rollouts. */
   readonly examples: number | null;
   readonly loss: Course | null;
   readonly learningRate: Course | null;

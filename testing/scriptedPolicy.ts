@@ -55,7 +55,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   let generatedTokens = 0;
 
   let table: TokenBytes | undefined;
-  /** The place of the token that ends it (-1 = none), and the stop text that it completes, where it does. */
+  /** The place of the token that ends it (-1 = none), and the stop text that it completes, if it does. */
   const firstStop = (whole: readonly number[], request: GenerateRequest) => {
     const { tokens, stopTokens, stopTexts = [], stopTextsFrom = tokens.length } = request;
     if (stopTexts.length > 0) table ??= tokenBytes(tokenizer);

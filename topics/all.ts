@@ -65,7 +65,7 @@ export const allTopics: readonly RunTopic<unknown>[] = Object.values<RunTopic<un
   ...topics,
 });
 
-/** The topic of this name; undefined where it is not one of these. */
+/** The topic of this name; undefined if it is not one of these. */
 export function runTopic(name: string): RunTopic<unknown> | undefined {
   return allTopics.find((topic) => topic.name === name);
 }

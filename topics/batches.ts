@@ -44,7 +44,7 @@ export const batch = record('Batch', {
   /** Empty for `policy`; `groups` is empty for the others. */
   examples: withDefault(list(named<ExampleRef>(exampleRef)), []),
   /**
-   * Place of this step among the steps of its round, and their number where the schedule knows it
+   * Place of this step among the steps of its round, and their number if the schedule knows it
    * (learning-rate schedules); else 0 of 0.
    */
   index: withDefault(whole, 0),

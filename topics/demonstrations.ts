@@ -16,9 +16,9 @@ import { asked, type Question, question } from './questions.ts';
 
 export const chatCall = record('ChatCall', {
   name: text,
-  /** As JSON, or what the data has where that is not JSON. */
+  /** As JSON, or what the data has if that is not JSON. */
   arguments: text,
-  /** By which a tool turn names it; empty where the data has none. */
+  /** By which a tool turn names it; empty if the data has none. */
   id: text,
 });
 /** A function call of an assistant turn. */
@@ -27,10 +27,10 @@ export interface ChatCall extends ValueOf<typeof chatCall> {}
 export const chatTurn = record('ChatTurn', {
   role: choice('ChatRole', ['system', 'user', 'assistant', 'tool']),
   text,
-  /** The thinking of an assistant turn where the data keeps it apart from the text; else empty. */
+  /** The thinking of an assistant turn if the data keeps it apart from the text; else empty. */
   thinking: text,
   calls: list(named<ChatCall>(chatCall)),
-  /** Of a tool turn: which tool, and which call it answers; empty where the data does not say. */
+  /** Of a tool turn: which tool, and which call it answers; empty if the data does not say. */
   name: text,
   callId: text,
   /** Whether fine-tuning learns it; only assistant turns are learnt. */
@@ -56,7 +56,7 @@ export interface Demonstration extends ValueOf<typeof demonstration> {}
 
 export const demonstrations = record('Demonstrations', {
   question: named<Question>(question),
-  /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
+  /** How hard the question is for the policy, by the method's own classes; empty if it has none. */
   difficulty: text,
   kept: list(named<Demonstration>(demonstration)),
   dropped: list(record('Dropped', { index: whole, why: text })),

@@ -52,7 +52,7 @@ interface PendingReference {
 }
 
 const UNREADABLE = '?';
-/** Where one of these is torn, nothing is missing for sure. */
+/** If one of these is torn, nothing is missing for sure. */
 const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
 const FAULT =
@@ -363,7 +363,7 @@ function numbersOf(parts: Readonly<Record<string, number>>): string {
     .join(', ');
 }
 
-/** The offset, and the partition where there are several. */
+/** The offset, and the partition if there are several. */
 function placeOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}/${offset}`;
 }

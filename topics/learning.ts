@@ -70,7 +70,7 @@ export class Learning {
     return !wasNotable && isNotable(now) ? now : null;
   }
 
-  /** Notes on the run so far, a sentence each; none where it learns. */
+  /** Notes on the run so far, a sentence each; none if it learns. */
   notes(run: string): readonly string[] {
     return [...this.#longest.values()]
       .filter((idle) => isNotable(idle) || this.#isAll(idle))
@@ -138,8 +138,8 @@ function reasonOf({ why, reward, accuracy, dropped, apart }: IdleSteps, run: str
 
 function adviceOf(accuracy: number, run: string): string {
   if (accuracy === 0) {
-    return 'no answer was right: take easier questions, more rollouts a question or a higher temperature, or fine-tune on demonstrations first';
+    return 'no answer was right: use easier questions, more rollouts per question or a higher temperature, or fine-tune on demonstrations first';
   }
-  if (accuracy === 1) return 'every answer was right: take harder questions';
-  return `more rollouts a question or a higher temperature would make them differ; to see the rewards: millrace tap ${run}.scored -n 3`;
+  if (accuracy === 1) return 'every answer was right: use harder questions';
+  return `more rollouts per question or a higher temperature would make them differ; to see the rewards: millrace tap ${run}.scored -n 3`;
 }

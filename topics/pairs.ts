@@ -17,7 +17,7 @@ export interface PreferencePair extends ValueOf<typeof preferencePair> {}
 
 export const pairs = record('Pairs', {
   question: named<Question>(question),
-  /** How hard the question is for the policy, by the method's own classes; empty where it has none. */
+  /** How hard the question is for the policy, by the method's own classes; empty if it has none. */
   difficulty: text,
   pairs: list(named<PreferencePair>(preferencePair)),
   /** Newest policy version of the responses: the preference steps start from it. */

@@ -26,7 +26,7 @@ export const segment = record('Segment', {
   end: whole,
   /** Policy version that sampled it; for a tool segment, the version of the segment before it. */
   version: whole,
-  /** ARPO step entropy of a policy segment (arpo §1.2); null where it was not measured. */
+  /** ARPO step entropy of a policy segment (arpo §1.2); null if it was not measured. */
   entropy: nullable(real),
   /**
    * Tag of the tool that wrote a tool segment, or that a policy segment called (comma-separated); else null.
@@ -52,9 +52,9 @@ export const action = record('Action', {
   kind: actionKind,
   start: whole,
   end: whole,
-  /** Of a call: the function that it names; null where it names none, and of the other kinds. */
+  /** Of a call: the function that it names; null if it names none, and of the other kinds. */
   name: nullable(text),
-  /** A call's arguments as JSON, a search's query; the body as written where the call is invalid. */
+  /** A call's arguments as JSON, a search's query; the body as written if the call is invalid. */
   input: text,
   /** What the policy was shown for it; empty after a fold. */
   response: text,
@@ -62,7 +62,7 @@ export const action = record('Action', {
   ok: flag,
   /** The function was one that the policy may call: of the question's own tools, or found by a search. */
   offered: flag,
-  /** Why it was not carried out (invalid JSON or arguments, a repetition, a limit); empty where it was. */
+  /** Why it was not carried out (invalid JSON or arguments, a repetition, a limit); empty if it was. */
   fault: text,
   /** Number of its first record in `tool-calls`; -1 where nothing was asked. */
   turn: whole,
@@ -126,7 +126,7 @@ export const rollout = record('Rollout', {
   reason: text,
   startedMs: real,
   endedMs: real,
-  /** Set where the rollout is one continued thought; its tokens are those of all contexts in order. */
+  /** Set if the rollout is one continued thought; its tokens are those of all contexts in order. */
   episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
 });
 /** One finished trajectory: the terminal record of (question, phase, round, index). */

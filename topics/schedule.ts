@@ -12,10 +12,10 @@
  *     version         first       |     first + 1     |  first + 2        rolls out these places; the step begins with it
  *     makes         first + 1     |     first + 2     |  first + 3        the last one finishes the round
  *
- * A window of candidates that Pareto sampling sorts at once, where the kept are trained on as they are, is
+ * A window of candidates that Pareto sampling sorts at once, if the kept are trained on as they are, is
  * such a step too. A window that is cut by time begins when its first candidate comes, so none is empty, and
  * takes what comes until its time is up or it is full. Its size is unknown until it is cut, so the cut is a
- * record (`windows`). Versions rise by one a step over the whole run. Where no lag is allowed, a place is
+ * record (`windows`). Versions rise by one a step over the whole run. If no lag is allowed, a place is
  * rolled out by exactly the version that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
 import type { Batch, Question, Schedule, Weights, Window } from './all.ts';
@@ -90,7 +90,7 @@ export function windowLeftMs({ beganMs }: OpenWindow, lengthMs: number, nowMs: n
   return beganMs + lengthMs - nowMs;
 }
 
-/** The version that a step begins with, where the first step of its round begins with `first`. */
+/** The version that a step begins with, if the first step of its round begins with `first`. */
 export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>): number {
   return first + index;
 }
@@ -128,7 +128,7 @@ export function finishesRound(made: VersionProgress, before: VersionProgress): b
 }
 
 /**
- * Rounds that are finished before a question is asked: its own where it evaluates what that round came to.
+ * Rounds that are finished before a question is asked: its own if it evaluates what that round came to.
  */
 export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>): number {
   return phase === 'evaluate' ? round : round - 1;
@@ -167,7 +167,7 @@ export function versionDue(
 }
 
 /**
- * The question with the first version of its schedule filled in where that was left open. Throws while it is
+ * The question with the first version of its schedule filled in if that was left open. Throws while it is
  * not there.
  */
 export function withFirstVersion(question: Question, known: readonly VersionProgress[]): Question {

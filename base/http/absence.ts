@@ -19,7 +19,7 @@ export interface AbsenceOptions {
   readonly silent: string;
   /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
   readonly after: string;
-  /** Address of the server; null where there are several. */
+  /** Address of the server; null if there are several. */
   readonly server: string | null;
   readonly report: Report;
 }

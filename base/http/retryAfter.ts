@@ -1,6 +1,6 @@
 /** The header Retry-After. */
 
-/** As milliseconds from now: it says seconds, or a date; null where it says neither. */
+/** As milliseconds from now: it says seconds, or a date; null if it says neither. */
 export function retryAfterMs(header: string | null, nowMs: number): number | null {
   if (header === null || header.trim() === '') return null;
   const seconds = Number(header);

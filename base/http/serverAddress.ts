@@ -63,7 +63,7 @@ const KEY_NAME =
 const KEY_VALUE = /^(?:sk|pk|rk)[-_]|^gh[opsu]_|^xox[abp]-|^AKIA|^AIza|^hf_|^eyJ/;
 
 /**
- * What secret an address carries: `a password`, `a key (api_key)`; null where it has none, or a blank
+ * What secret an address carries: `a password`, `a key (api_key)`; null if it has none, or a blank
  * (`{key}`). The secret is masked from then on.
  */
 export function keyIn(address: string): string | null {

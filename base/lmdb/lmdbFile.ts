@@ -132,7 +132,7 @@ function treeAt(bytes: Buffer, place: number): Tree {
   return { root: bytes.readBigUInt64LE(place + 40), depth: bytes.readUInt16LE(place + 6) };
 }
 
-/** Null where the file ends before. */
+/** Null if the file ends before. */
 function readAt(file: number, place: number, length: number, into?: Buffer): Buffer | null {
   const bytes = into ?? Buffer.allocUnsafe(length);
   return readSync(file, bytes, 0, length, place) === length ? bytes : null;

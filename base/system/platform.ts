@@ -12,7 +12,7 @@ const PAGE_BYTES = 4096;
 /** The system and its processor, for a person: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;
 
-/** Limit of open files; null where the system does not tell. Read at the start, since asking takes a file. */
+/** Limit of open files; null if the system does not tell. Read at the start, since asking takes a file. */
 export const openFilesMax: number | null = (() => {
   const found = /^Max open files +(\d+)/m.exec(proc(process.pid, 'limits'))?.[1];
   return found === undefined ? null : Number(found);
@@ -28,12 +28,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** When a process began, in clock ticks since the machine did; empty where the system does not tell. */
+/** When a process began, in clock ticks since the machine did; empty if the system does not tell. */
 export function startOf(pid: number): string {
   return statOf(pid)[19] ?? '';
 }
 
-/** Resident size of a process in bytes; null where the system does not tell. */
+/** Resident size of a process in bytes; null if the system does not tell. */
 export function residentBytes(pid: number): number | null {
   const [, pages] = proc(pid, 'statm').split(' ');
   return pages === undefined ? null : Number(pages) * PAGE_BYTES;
@@ -41,7 +41,7 @@ export function residentBytes(pid: number): number | null {
 
 let lastBytes = 0;
 
-/** Resident size of this process; the last known one where no file can be opened to ask. */
+/** Resident size of this process; the last known one if no file can be opened to ask. */
 export function ownBytes(): number {
   try {
     lastBytes = process.memoryUsage.rss();
@@ -51,7 +51,7 @@ export function ownBytes(): number {
   return lastBytes;
 }
 
-/** What a process was started with; empty where the system does not tell. */
+/** What a process was started with; empty if the system does not tell. */
 export function commandLineOf(pid: number): readonly string[] {
   const line = proc(pid, 'cmdline');
   return line === '' ? [] : line.split('\0');

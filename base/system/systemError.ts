@@ -30,7 +30,7 @@ const reasons: Readonly<Record<string, string>> = {
   ETXTBSY: 'another program is using it',
 };
 
-/** The system's name for what went wrong (`ENOSPC`); null where the error is not the system's. */
+/** The system's name for what went wrong (`ENOSPC`); null if the error is not the system's. */
 export function systemCode(error: unknown): string | null {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   if (typeof code === 'string') return code in reasons ? code : null;
@@ -41,7 +41,7 @@ export function systemCode(error: unknown): string | null {
   return name in reasons ? name : null;
 }
 
-/** Why the system refused something, without the path; null where the error is not the system's. */
+/** Why the system refused something, without the path; null if the error is not the system's. */
 export function systemReason(error: unknown): string | null {
   const said = systemCode(error);
   if (said === null) return null;
@@ -125,7 +125,7 @@ function room(path: string | null): string {
   return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
 }
 
-/** Fails as a write would where the disk has next to no room. */
+/** Fails as a write would if the disk has next to no room. */
 export function mustHaveRoom(path: string): void {
   if (!isFull(path)) return;
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
@@ -139,7 +139,7 @@ function isFull(path: string | null): boolean {
   return disk !== null && disk.bavail * disk.bsize < NO_ROOM_BYTES;
 }
 
-/** Of the parent folder where the file was removed again. */
+/** Of the parent folder if the file was removed again. */
 function diskOf(path: string | null): StatsFs | null {
   const whole = path !== null && isAbsolute(path) ? path : null;
   for (let at = whole; at !== null; at = dirname(at) === at ? null : dirname(at)) {

@@ -9,7 +9,7 @@
 /** Whose reading of a box: those of `Variant` in operators/text/variant.ts. */
 export type BoxVariant = 'rollout' | 'selection' | 'reward';
 
-/** The last box of a text, command and braces included (`\boxed{7}`); `\fbox` counts where no `\boxed` is. */
+/** The last box of a text, command and braces included (`\boxed{7}`); `\fbox` counts if no `\boxed` is. */
 export function lastBoxed(text: string, variant: BoxVariant): string | null {
   if (variant === 'reward' && text.includes('\\boxed ')) {
     const tail = text.slice(text.lastIndexOf('\\boxed ') + '\\boxed '.length);

@@ -1,4 +1,4 @@
-/** The JSON of a text; undefined where it is not JSON. */
+/** The JSON of a text; undefined if it is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -60,7 +60,7 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
 }
 
 interface Asked {
-  /** Of the run of this name, where it has begun. */
+  /** Of the run of this name, if it has begun. */
   readonly known: RunRecord | null;
   readonly given: readonly Setting[];
   readonly root: string;

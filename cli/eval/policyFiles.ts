@@ -32,7 +32,7 @@ export interface PolicyFiles {
   readonly corpus: string | null;
   /** The folder that may say how it is asked: of the run that trained it, or its own. */
   readonly promptIn: string;
-  /** Limits and tools of its training, where they are known. */
+  /** Limits and tools of its training, if they are known. */
   readonly asked: AskedAs;
 }
 
@@ -49,7 +49,7 @@ export interface AskedAs {
 export interface PolicyPlace {
   /** Folder of runs, as given. */
   readonly runs: string;
-  /** Folder of the tokenizer, where it is not found by itself. */
+  /** Folder of the tokenizer, if it is not found by itself. */
   readonly tokenizer?: string;
 }
 

@@ -151,7 +151,7 @@ function line({ position, key, atMs, value }: Stored<unknown>): string {
   return jsonText({ _partition: partition, _offset: offset, _key: key, _at: at, ...fields });
 }
 
-/** What is in the way is replaced only where it is an export like this one. */
+/** What is in the way is replaced only if it is an export like this one. */
 function mustBeOurs(path: string, field: string | undefined): void {
   if (!existsSync(path)) return;
   if (statSync(path).isDirectory() !== (field !== undefined)) {

@@ -182,7 +182,7 @@ interface TokenizerFacts {
   readonly text: string;
 }
 
-/** Null where the folder has none. */
+/** Null if the folder has none. */
 async function tokenizerOf(folder: string, config: DecoderConfig): Promise<TokenizerFacts | null> {
   if ((await stat(join(folder, 'tokenizer.json')).catch(() => null)) === null) return null;
   try {

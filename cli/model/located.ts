@@ -11,7 +11,7 @@ export interface Located {
   readonly path: string;
   /** Of a run: the folder of the policy that it began with. */
   readonly began?: string;
-  /** The folder that says how it is asked, where that is known. */
+  /** The folder that says how it is asked, if that is known. */
   readonly promptIn: string;
 }
 

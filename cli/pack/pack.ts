@@ -98,7 +98,7 @@ async function stage(run: Run, to: string, { options, io, scratch }: Staging): P
   await writeRunRecord(to, recordOf(run, io.clock.now()));
 }
 
-/** A checkpoint never changes: a second name for it is enough, where the disk gives one. */
+/** A checkpoint never changes: a second name for it is enough, if the disk gives one. */
 async function take(from: string, to: string, settled: boolean): Promise<void> {
   try {
     if (from.endsWith('.mdb')) return await copyLmdb(from, to);

@@ -23,7 +23,7 @@ type View = (stored: Stored<unknown>, shown: unknown) => unknown;
 export type FormatFor = (topics: number, textOf?: TextOf) => Format;
 
 export interface FormatOptions {
-  /** `ndjson`, `json` and `csv`: under offset, key and time; null = where there are several topics. */
+  /** `ndjson`, `json` and `csv`: under offset, key and time; null = if there are several topics. */
   readonly envelope: boolean | null;
   /** `pretty`: characters of a text. */
   readonly truncate: number;

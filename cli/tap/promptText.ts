@@ -4,7 +4,7 @@ import { counted } from '../../base/text/index.ts';
 /** Tokens as text; null if unknown. */
 export type TextOf = (tokens: Int32Array) => Promise<string | null>;
 
-/** The tokens of a record's prompt; null where it has none. */
+/** The tokens of a record's prompt; null if it has none. */
 export function promptOf(shown: unknown): Int32Array | null {
   if (typeof shown !== 'object' || shown === null) return null;
   const { prompt } = shown as { readonly prompt?: unknown };
@@ -12,7 +12,7 @@ export function promptOf(shown: unknown): Int32Array | null {
 }
 
 /**
- * The record with its prompt as text under a name that says how many tokens it is; as it was where there is
+ * The record with its prompt as text under a name that says how many tokens it is; as it was if there is
  * none.
  */
 export async function withPrompt(shown: unknown, textOf: TextOf): Promise<unknown> {

@@ -15,7 +15,7 @@ export interface Unreadable {
   readonly topic: string;
   readonly position: Position;
   readonly error: MillraceError;
-  /** Null where the bytes are damaged. */
+  /** Null if the bytes are damaged. */
   readonly encoded: Encoded | null;
 }
 
@@ -79,7 +79,7 @@ export class TopicQueue {
     });
   }
 
-  /** The next record, and since when it waits (by `performance.now()`). Throws where the tap failed. */
+  /** The next record, and since when it waits (by `performance.now()`). Throws if the tap failed. */
   get head(): Waiting | undefined {
     const head = this.#waiting[this.#first];
     if (head === undefined && this.#failure !== null) throw this.#failure.error;

@@ -5,7 +5,7 @@
  * Each cell, a variant and a seed, is a run of the quickstart with one setting changed, one after another,
  * all variants of a seed before the next seed, in `runs/ablation-<variant>-<seed>`. A cell that is done is
  * read from its folder; one that was stopped goes on. Prints a table, of the cells that are done if it is
- * stopped: means over the seeds, with Student's 95 % intervals where there are two seeds or more. With
+ * stopped: means over the seeds, with Student's 95 % intervals if there are two seeds or more. With
  * `--json` one JSON object is the last line of stdout.
  *
  * Options: --world small|hard (small), --seeds 1,2 (1), --only NAME,… (all), --json, --runs FOLDER (runs),

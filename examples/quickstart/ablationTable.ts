@@ -56,7 +56,7 @@ export interface Row {
   readonly calls: Estimate;
   /**
    * Accuracy less that of the whole method in the same worlds, seed by seed: what the worlds have in common
-   * is not in its interval. Null for the whole method, and where no seed has both.
+   * is not in its interval. Null for the whole method, and if no seed has both.
    */
   readonly difference: Estimate | null;
   /** Seeds that the numbers are the mean of. */

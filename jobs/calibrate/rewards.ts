@@ -60,7 +60,7 @@ function calibrating(
   return efficiency({ sigmaTool: sigma, sigmaLength, mode });
 }
 
-/** The step that a group is trained on by; null where it has no place in one. */
+/** The step that a group is trained on by; null if it has no place in one. */
 function stepOfGroup(
   { schedule, phase }: Question,
   { batchGroups, window }: StepSizes,

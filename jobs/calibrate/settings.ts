@@ -13,7 +13,7 @@ const pointsSetting = z
   })
   .default([]);
 
-/** Why `keep` changes nothing: where a window is a part of a round, `keep` and `explore` say how large. */
+/** Why `keep` changes nothing: if a window is a part of a round, `keep` and `explore` say how large. */
 export const keepIdle: Idle = ({ select, window }) =>
   select === 'groups' && window === 'count'
     ? 'with select=groups it sizes the windows, which are fixed when the run starts; start another run with it'

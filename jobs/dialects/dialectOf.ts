@@ -26,7 +26,7 @@ export function callsFunctions(name: DialectName): boolean {
   return kinds[name].callsFunctions;
 }
 
-/** The system prompt where a job gives none. */
+/** The system prompt if a job gives none. */
 export function systemPrompt(name: DialectName, tools: readonly Declared[]): string {
   return kinds[name].systemPrompt(tools);
 }

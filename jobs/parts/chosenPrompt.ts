@@ -74,7 +74,7 @@ export interface ChosenPrompt {
 }
 
 /**
- * `unset` = the system prompt of a policy of which nothing is known, where none is set. Fails with code
+ * `unset` = the system prompt of a policy of which nothing is known, if none is set. Fails with code
  * `POLICY`.
  */
 export async function chosenPrompt(
@@ -117,7 +117,7 @@ function gone(run: string, file: string): MillraceError {
 }
 
 /**
- * Says how the policy is asked, where that is known of before; where only the prompt is wanted, gives it and
+ * Says how the policy is asked, if that is known of before; where only the prompt is wanted, gives it and
  * goes no further.
  */
 export function sayPrompt(

@@ -1,5 +1,5 @@
 /**
- * Whether a policy fits into this machine where it generates and trains in this process: arithmetic before
+ * Whether a policy fits into this machine if it generates and trains in this process: arithmetic before
  * anything is loaded, from the policy's configuration.
  *
  * Two numbers. What it takes at least: weights and what the optimiser keeps of each, as 32-bit floats. And

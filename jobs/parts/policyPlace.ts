@@ -90,7 +90,7 @@ function cacheOf(env: Env): string {
 /** `OWNER/NAME`, or `NAME`; with `@` the revision. */
 const NAMED = /^([\w.-]+(?:\/[\w.-]+)?)(?:@([\w./-]+))?$/;
 
-/** The folder of a snapshot; null where the model is not there. */
+/** The folder of a snapshot; null if the model is not there. */
 async function inCache(name: string, cache: string): Promise<string | null> {
   const [, model, revision = 'main'] = NAMED.exec(name) ?? [];
   if (model === undefined || revision.includes('..')) return null;
@@ -100,7 +100,7 @@ async function inCache(name: string, cache: string): Promise<string | null> {
   return (await stat(snapshot).catch(() => null))?.isDirectory() === true ? snapshot : null;
 }
 
-/** `models/Qwen` could be a model's name as well; where there is a folder `models`, it is a path. */
+/** `models/Qwen` could be a model's name as well; if there is a folder `models`, it is a path. */
 function meansFolder(name: string, path: string): boolean {
   return /^([./~]|(models|runs|checkpoints)\/)/.test(name) || existsSync(dirname(path));
 }

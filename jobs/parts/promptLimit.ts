@@ -1,6 +1,6 @@
 /**
  * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters
- * before anything is rolled out; where none could be asked, the job is refused.
+ * before anything is rolled out; if none could be asked, the job is refused.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';

@@ -43,9 +43,9 @@ export interface PromptRecord extends AskedBy {
 
 /** A record that was read. */
 export interface KnownPrompt extends PromptRecord {
-  /** Its system prompt is the one that jobs have where none is given: it follows the tools. */
+  /** Its system prompt is the one that jobs have if none is given: it follows the tools. */
   readonly usual: boolean;
-  /** The file with the system prompt of an older run, where it is not there any more. */
+  /** The file with the system prompt of an older run, if it is not there any more. */
   readonly gone?: string;
 }
 
@@ -56,7 +56,7 @@ export function promptRecord(dialect: Dialect): PromptRecord {
 }
 
 /**
- * The text of a question's prompt; null where a dialect of one's own has none for a question that is not
+ * The text of a question's prompt; null if a dialect of one's own has none for a question that is not
  * there.
  */
 export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
@@ -67,7 +67,7 @@ export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
   }
 }
 
-/** Written where it is not there already, or says something else. */
+/** Written if it is not there already, or says something else. */
 export async function writePrompt(folder: string, record: PromptRecord): Promise<void> {
   const path = join(folder, PROMPT_FILE);
   const text = `${JSON.stringify(schema.parse(record), null, 1)}\n`;

@@ -172,7 +172,7 @@ export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<OwnSettings>,
   given: Required<OwnParts<D>>,
 ): Promise<ReadyParts<D>>;
-/** The same, where the settings choose dialect, tools or both. */
+/** The same, if the settings choose dialect, tools or both. */
 export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<ReadySettings>,
   given?: OwnParts<D>,
@@ -252,7 +252,7 @@ function arriving(
 /** Tokens of a batch from which on training in this process is a matter of hours a step. */
 const BATCH_TOKENS = 2_000_000;
 
-/** The papers' batches are for many GPUs: said once, where this process is to train on them. */
+/** The papers' batches are for many GPUs: said once, if this process is to train on them. */
 function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
   const { batchGroups = 0, rollouts = 0, trainer } = settings as ReadySettings & BatchSizes;
   const tokens = batchGroups * rollouts * contextOf(settings);

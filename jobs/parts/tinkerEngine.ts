@@ -6,7 +6,7 @@ import type { EngineKind } from './places.ts';
 
 const settings = {};
 
-/** An engine on the trainer's service. Fails with code `USAGE` where the trainer is another kind. */
+/** An engine on the trainer's service. Fails with code `USAGE` if the trainer is another kind. */
 export const tinkerEngine: EngineKind<typeof settings> = {
   settings,
   async open(_, { trainer, tokenizer, contextMax }) {

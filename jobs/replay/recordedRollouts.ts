@@ -1,6 +1,6 @@
 /**
  * `recordedRollouts`: replaces a stage that rolls out by the recorded rollouts. What the record does not have
- * is rolled out now, or, where that is not wanted, left out: a group that is trained on gets failed rollouts,
+ * is rolled out now, or, if that is not wanted, left out: a group that is trained on gets failed rollouts,
  * which teach nothing, and a question that is only measured is dropped. A measurement is taken from the
  * record only while the weights are the recorded ones; after that it would be of another policy.
  *

@@ -42,12 +42,12 @@ export class RecordedVersions {
     });
   }
 
-  /** Why the rollout of this id failed; null where it did not, or is not known. */
+  /** Why the rollout of this id failed; null if it did not, or is not known. */
   failureOf(rolloutId: string): string | null {
     return this.#rollouts.get(rolloutId)?.failure ?? null;
   }
 
-  /** How the generation that this request asks for went; null where the record does not say. */
+  /** How the generation that this request asks for went; null if the record does not say. */
   of({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
     const spans = this.#rollouts.get(rolloutOf(draws));
     if (spans === undefined) return null;

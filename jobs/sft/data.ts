@@ -26,7 +26,7 @@ import {
 import type { ChatTurn, Demonstration, Question } from '../../topics/index.ts';
 import type { SftSettings } from './settings.ts';
 
-/** A tokenizer, with a chat template where the policy has one. */
+/** A tokenizer, with a chat template if the policy has one. */
 export type DataTokenizer = Tokenizer & Partial<ChatTokenizer> & { readonly chat?: boolean };
 
 /** What data is opened for. */
@@ -62,7 +62,7 @@ const found = z.object({
   /** What else the outcome depends on. */
   settings: z.record(z.string(), z.unknown()),
   rows: z.number(),
-  /** Rows that no form or template takes, by id where they are conversations: why. */
+  /** Rows that no form or template takes, by id if they are conversations: why. */
   refused: z.record(z.string(), z.string()),
   /** Unusable rows, and the first of them. */
   unusable: z.number(),
@@ -109,7 +109,7 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
 
 type Check = (given: Demonstration, question: Question) => void;
 
-/** The tokenizer where conversations go through its template; null where the policy's own prompt asks. */
+/** The tokenizer where conversations go through its template; null if the policy's own prompt asks. */
 function chatOf(tokenizer: DataTokenizer, { prompt }: SftSettings): ChatTokenizer | null {
   const chat = tokenizer.chat === true ? (tokenizer as ChatTokenizer) : null;
   if (prompt === 'data' && chat === null) {

@@ -77,7 +77,7 @@ export const mcpSettings = z
 
 export type McpServers = z.infer<typeof mcpSettings>;
 
-/** Throws code `USAGE` for what cannot be meant, and `MCP` where a server that has to be asked cannot be. */
+/** Throws code `USAGE` for what cannot be meant, and `MCP` if a server that has to be asked cannot be. */
 export async function mcpTools(
   servers: McpServers,
   { folder, own, print, replay }: Pick<JobContext<unknown>, 'folder' | 'own' | 'print' | 'replay'>,

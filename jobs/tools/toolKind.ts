@@ -29,7 +29,7 @@ export interface Shared {
   readonly cache: () => ToolCache | null;
   readonly once: () => AskOnce;
   readonly read: () => ReadPage;
-  /** Null where no model is named. */
+  /** Null if no model is named. */
   readonly summariser: () => Summariser | null;
 }
 

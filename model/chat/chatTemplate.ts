@@ -35,7 +35,7 @@ export interface ChatContentPart {
 /** A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. */
 export interface ChatMessage {
   readonly role: string;
-  /** Null or left out where a message holds tool calls alone. */
+  /** Null or left out if a message holds tool calls alone. */
   readonly content?: string | null | readonly ChatContentPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   /** What the assistant thought, for templates that have a place for it. */
@@ -60,7 +60,7 @@ export interface ChatOptions {
 }
 
 export interface ChatTemplate {
-  /** Throws `CHAT_TEMPLATE` where the template refuses the messages or cannot be run. */
+  /** Throws `CHAT_TEMPLATE` if the template refuses the messages or cannot be run. */
   render(messages: readonly ChatMessage[], options?: ChatOptions): string;
   /**
    * The same text in stretches, each with the message that it was taken from; null for what the template

@@ -2,7 +2,7 @@
  * A conversation that grows call by call, token by token: what is put behind the policy's own tokens when a
  * tool has answered, and whether what has grown is what the template makes of the whole.
  *
- * The policy's tokens are never made a second time. Where a template would write an earlier turn otherwise
+ * The policy's tokens are never made a second time. If a template would write an earlier turn otherwise
  * (old thinking left out, arguments of a call quoted in its own way), they stay as they are, and
  * `chatDifference` says where that is and how.
  */
@@ -32,7 +32,7 @@ export interface GrowOptions extends ChatOptions {
  * The tokens that follow the policy's own: what the template writes after its turn, the `added` messages,
  * and, unless `addGenerationPrompt` is false, what opens the next turn. `before` ends with the policy's
  * message as it was understood (its text or its calls). What `added` say gives no tags. Throws
- * `CHAT_TEMPLATE` where the template does not take the messages or does not end the policy's turn.
+ * `CHAT_TEMPLATE` if the template does not take the messages or does not end the policy's turn.
  */
 export function growChat(
   tokenizer: ChatTokenizer,
@@ -122,7 +122,7 @@ export interface ChatDifference {
   readonly whole: string;
 }
 
-/** Where tokens that have grown are not the rendering of the whole conversation; null where they are. */
+/** Where tokens that have grown are not the rendering of the whole conversation; null if they are. */
 export function chatDifference(
   tokenizer: ChatTokenizer,
   grown: ArrayLike<number>,

@@ -31,9 +31,9 @@ export interface CheckpointStore {
   record(resolved: Checkpoint): Checkpoint;
   /** False = it is known to be gone. */
   exists(checkpoint: Checkpoint): Promise<boolean>;
-  /** Reads it through where it has a digest. */
+  /** Reads it through if it has a digest. */
   condition(checkpoint: Checkpoint): Promise<Condition>;
-  /** Deletes it if the run owns it; nothing happens where it is gone already. */
+  /** Deletes it if the run owns it; nothing happens if it is gone already. */
   remove(checkpoint: Checkpoint): Promise<void>;
   /**
    * Gives a copy to the run in another folder, whose record is the same; what is elsewhere serves both.

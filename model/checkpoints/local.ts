@@ -85,7 +85,7 @@ export function localCheckpoints(run: string): CheckpointStore {
       if (isOutside(uri)) return;
       const [source, copy] = [join(run, uri), join(to, uri)];
       await mkdir(dirname(copy), { recursive: true });
-      // What is written once never changes, so one file can serve both runs where the disk can link it.
+      // What is written once never changes, so one file can serve both runs if the disk can link it.
       await link(source, copy).catch(() => copyFile(source, copy));
     },
   };

@@ -22,7 +22,7 @@ export interface TokenBatch {
 export interface Network {
   /** What the vectors are computed from, for the encoder's digest. */
   readonly files: readonly string[];
-  /** Tokens that a text may have; null where the file does not say. */
+  /** Tokens that a text may have; null if the file does not say. */
   readonly tokensMax: number | null;
   /** [rows, width, size]. */
   run(batch: TokenBatch): Promise<{ readonly data: Float32Array; readonly size: number }>;
@@ -128,7 +128,7 @@ async function readParameter(file: TensorFile, name: string, shape: readonly num
   const found = file.tensors.get(name);
   if (found?.shape.join() === shape.join()) return file.read(name);
   throw checkpointError(
-    `${file.path}: tensor '${name}' should be ${shapeText(shape)}, and the file has ${shapeText(found?.shape)}: ` +
+    `${file.path}: tensor '${name}' should be ${shapeText(shape)}, but the file has ${shapeText(found?.shape)}: ` +
       'configuration and weights do not match',
     { file: file.path, tensor: name, expected: shape, found: found?.shape },
   );

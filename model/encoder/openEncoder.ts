@@ -10,7 +10,7 @@ import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker
 const TEXTS = 64;
 
 /**
- * Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, where the folder cannot be used.
+ * Rejects with `CHECKPOINT`, `MODEL_CONFIG` or `TOKENIZER`, naming the file, if the folder cannot be used.
  */
 export const openEncoder: OpenEncoder = async (folder, options = {}) => {
   const threads = options.threads ?? halfOfThem();

@@ -50,7 +50,7 @@ export function byteLevel(path: string, metadata: Metadata, { tokens, kinds }: V
   if (cut === undefined)
     throw refuse(
       path,
-      `its pre-tokenizer is ${outsideText(String(pre))}; known are ${Object.keys(CUTS).join(', ')}`,
+      `its pre-tokenizer is ${outsideText(String(pre))}; supported are ${Object.keys(CUTS).join(', ')}`,
     );
   const merges = mergesIn(path, metadata);
   if (merges === null) throw refuse(path, 'it has no merges (tokenizer.ggml.merges)');

@@ -94,7 +94,7 @@ async function opening(path: string, from: Reader) {
   if (version >>> 24 !== 0)
     throw refuse(path, 'is for big-endian machines: convert it with gguf_convert_endian.py');
   if (version !== 2 && version !== 3)
-    throw refuse(path, `is GGUF version ${version}; versions 2 and 3 are read`);
+    throw refuse(path, `is GGUF version ${version}; only versions 2 and 3 are supported`);
   const tensorCount = await from.count(TENSORS_MAX, 'tensors');
   const keyCount = await from.count(KEYS_MAX, 'keys');
   return { tensorCount, keyCount };
@@ -239,7 +239,7 @@ function reader(path: string, from: Cursor): Reader {
     async count(most, of) {
       const count = await self.number('u64');
       if (count <= most) return count;
-      throw refuse(path, `says that it has ${count} ${of}; ${most} are the most`);
+      throw refuse(path, `claims to have ${count} ${of}; the maximum is ${most}`);
     },
     async text(bytesMax) {
       const raw = await from.take(await self.count(bytesMax, 'bytes in a text'));
@@ -251,7 +251,7 @@ function reader(path: string, from: Cursor): Reader {
     },
     async value(id) {
       const kind = KINDS[id];
-      if (kind === undefined) throw refuse(path, `has metadata of the unknown kind ${id}`);
+      if (kind === undefined) throw refuse(path, `has metadata of unknown type ${id}`);
       if (kind === 'text') return self.text(STRING_BYTES_MAX);
       if (kind !== 'list') return (await list(kind, 1))[0]!;
       const inner = KINDS[await self.number('u32')];

@@ -30,5 +30,5 @@ export function llama3Scaling(
   const same = (factor: number, i: number) =>
     Math.abs((factor * scaled[i]!) / plain[i]! - 1) < CLOSE;
   if (factors.length === plain.length && factors.every(same)) return scaling;
-  throw refuse(path, 'rope_freqs.weight is not that of a Llama 3: its scaling is not known');
+  throw refuse(path, 'rope_freqs.weight is not that of a Llama 3: its scaling is unknown');
 }

@@ -37,10 +37,10 @@ export function networkOf({ path, metadata, tensors }: GgufFile): DecoderConfig 
   if (rotated !== headDim)
     throw refuse(
       path,
-      `it rotates ${rotated} of ${headDim} numbers of a head; only whole heads are`,
+      `it rotates ${rotated} of the ${headDim} numbers of a head; only whole heads are supported`,
     );
   if (fields.get('attention.sliding_window'))
-    throw refuse(path, 'it asks for a sliding window; only full attention is implemented');
+    throw refuse(path, 'it uses a sliding window; only full attention is implemented');
   const embedding = tensors.get('token_embd.weight');
   if (embedding === undefined) throw refuse(path, "it has no tensor 'token_embd.weight'");
   const has = (name: string) => tensors.has(name);
@@ -76,7 +76,7 @@ function fieldsOf(path: string, metadata: Metadata, family: string) {
   const need = (name: string): number => {
     const value = get(name);
     if (value !== undefined && value > 0) return value;
-    throw refuse(path, `${family}.${name} must be there and above 0`);
+    throw refuse(path, `${family}.${name} must be set and above 0`);
   };
   return { get, need };
 }
@@ -89,7 +89,7 @@ function linearScaling(path: string, metadata: Metadata, family: string) {
     return { kind: 'linear', factor } as const;
   throw refuse(
     path,
-    `its rotary positions are scaled (${outsideText(String(kind))}); only linear and Llama 3's are converted`,
+    `its rotary positions are scaled (${outsideText(String(kind))}); only linear and Llama 3's are supported`,
   );
 }
 
@@ -120,7 +120,7 @@ const INNER: Readonly<Record<string, string>> = {
   ffn_down: 'mlp.down_proj',
 };
 
-/** Null where the decoder has no such parameter. */
+/** Null if the decoder has no such parameter. */
 export function parameterOf(tensor: string, config: DecoderConfig): Parameter | null {
   const [, layer, part = '', what] = /^(?:blk\.(\d+)\.)?(\w+)\.(weight|bias)$/.exec(tensor) ?? [];
   const names = layer === undefined ? OUTER : INNER;

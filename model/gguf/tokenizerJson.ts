@@ -1,7 +1,7 @@
 /**
  * The `tokenizer.json` of a GGUF file: byte-level byte pairs (`gpt2`) or SentencePiece's kind (`llama`).
  *
- * Control tokens become special tokens, user-defined ones added tokens. Where the file says so, or its models
+ * Control tokens become special tokens, user-defined ones added tokens. If the file says so, or its models
  * usually do, transformers and servers begin a text with the start token.
  */
 import { outsideText } from '../../base/index.ts';
@@ -31,7 +31,7 @@ export function tokenizerJson(path: string, metadata: Metadata, vocabSize: numbe
   if (kind === undefined)
     throw refuse(
       path,
-      `its tokenizer is of the kind ${outsideText(String(model))}; gpt2 and llama are read`,
+      `its tokenizer is of the kind ${outsideText(String(model))}; supported are gpt2 and llama`,
     );
   const { bos, ...rest } = kind(path, metadata, vocabulary);
   const added = addedTokens(vocabulary);

@@ -17,7 +17,7 @@ export function gradients(loss: Value, values: readonly Value[]): readonly Value
   });
 }
 
-/** `gradient` of `output` carried back through `derivations` to each of `values`; null where none arrives. */
+/** `gradient` of `output` carried back through `derivations` to each of `values`; null if none arrives. */
 export function pullBack(
   derivations: readonly Derivation[],
   output: Value,

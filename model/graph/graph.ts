@@ -49,7 +49,7 @@ const IDENTITY = { op: 'Identity', domain: '', attributes: {} } as const;
 
 /**
  * A computation under construction. Make nodes with the functions of `ops.ts`, or with `node` and `derive`
- * where the gradient is your own; `model()` gives the ONNX file's bytes.
+ * if the gradient is your own; `model()` gives the ONNX file's bytes.
  */
 export class Graph {
   /** Element type of the real numbers in this graph. */

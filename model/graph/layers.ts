@@ -1,5 +1,5 @@
 /**
- * Differentiable layers of a decoder, each with a gradient written by hand where that is cheaper than the
+ * Differentiable layers of a decoder, each with a gradient written by hand if that is cheaper than the
  * gradients of its parts. Weights are [out, in], as in Hugging Face files.
  */
 import type { Dim, Value } from './graph.ts';

@@ -36,7 +36,7 @@ export interface OnnxNode {
 }
 
 /**
- * Nodes that run only where a node that has them as an attribute says so; they read the graph around them.
+ * Nodes that run only if a node that has them as an attribute says so; they read the graph around them.
  */
 export interface OnnxBranch {
   readonly outputs: readonly TensorType[];

@@ -1,5 +1,5 @@
 /**
- * New tokens for a checkpoint: a row of the embedding each (and of the head, where it has one of its own),
+ * New tokens for a checkpoint: a row of the embedding each (and of the head, if it has one of its own),
  * and their names in its tokenizer.
  *
  * A row begins as the mean of the rows of the tokens that spelt the text before, so that the policy reads

@@ -256,7 +256,7 @@ function preTokenizer(
   return sequence(written);
 }
 
-/** The pre-tokeniser for what does not begin a text; null where it is the same. */
+/** The pre-tokeniser for what does not begin a text; null if it is the same. */
 function withoutFirstSpace(given: Step | null): Step | null {
   const all = steps(given, 'pretokenizers');
   const first = (each: Step) => each.type === 'Metaspace' && each.prepend_scheme === 'first';
@@ -288,7 +288,7 @@ function checkTags(
 }
 
 /**
- * The character that byte-level vocabularies write a byte as: itself where it can be seen, else from 256 on.
+ * The character that byte-level vocabularies write a byte as: itself if it can be seen, else from 256 on.
  */
 export function byteCharacters(): readonly string[] {
   const seen = (byte: number) =>
@@ -304,7 +304,7 @@ interface Decoder {
 }
 
 /**
- * The library's decoder of bytes drops U+FEFF where a stretch of bytes begins with it; text keeps what it
+ * The library's decoder of bytes drops U+FEFF if a stretch of bytes begins with it; text keeps what it
  * holds.
  */
 function keepByteOrderMarks(decoder: Decoder): void {

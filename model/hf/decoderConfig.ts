@@ -21,7 +21,7 @@ const CLASSES: Readonly<Record<Family, string>> = {
   qwen3: 'Qwen3ForCausalLM',
 };
 
-/** `max_position_embeddings` where the file leaves it out. */
+/** `max_position_embeddings` if the file leaves it out. */
 const MAX_POSITIONS: Readonly<Record<Family, number>> = { llama: 2048, qwen2: 32768, qwen3: 32768 };
 
 const count = z.number().int().positive().max(SIZE_MAX);
@@ -100,7 +100,7 @@ function unsupported(config: File): string | null {
     return 'the weights are quantised (quantization_config): take the unquantised checkpoint';
   const windowed = config.layer_types?.some((type) => type !== 'full_attention');
   if (windowed ?? config.use_sliding_window === true)
-    return 'it asks for a sliding window; only full attention is implemented';
+    return 'it uses a sliding window; only full attention is implemented';
   const { rope_scaling: scaling, rope_parameters: parameters } = config;
   const partial = [config, scaling, parameters].map((part) => part?.partial_rotary_factor ?? 1);
   if (partial.some((factor) => factor !== 1))

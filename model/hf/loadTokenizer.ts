@@ -18,11 +18,11 @@ import { folderTemplate } from './folderTemplates.ts';
 import { readJson } from './openFolder.ts';
 import { mustBeOrdinary } from './ordinaryFiles.ts';
 
-/** A tokenizer with its special tokens and, where the folder has one, its chat template. */
+/** A tokenizer with its special tokens and, if the folder has one, its chat template. */
 export interface LoadedTokenizer extends Tokenizer {
   /** As in `BpeTokenizer`; of the word vocabulary each part by itself. */
   encodeParts(parts: readonly TextPart[]): Int32Array;
-  /** The token that begins a text, where the checkpoint has one; `encode` never adds it. */
+  /** The token that begins a text, if the checkpoint has one; `encode` never adds it. */
   readonly startToken: number | null;
   /** Every token that ends the policy's turn; the first is `endToken`. */
   readonly endTokens: readonly number[];

@@ -126,7 +126,7 @@ export function checkAdapter(adapter: LoraAdapter, config: DecoderConfig, folder
     const found = [b.shape[0]!, a.shape[1]!];
     if (expected?.join() !== found.join())
       throw checkpointError(
-        `${folder}: the adapter changes '${module}' of shape ${shapeText(found)}, and the policy has ${shapeText(expected)}: it was trained on a different model`,
+        `${folder}: the adapter changes '${module}' of shape ${shapeText(found)}, but the policy has ${shapeText(expected)}: it was trained on a different model`,
         { file: folder, tensor: module, expected, found },
       );
   }

@@ -165,7 +165,7 @@ async function readHeader(
     );
   const length = Number(new DataView(lengthBytes.buffer).getBigUint64(0, true));
   if (!(length <= HEADER_BYTES_MAX && 8 + length <= size))
-    throw no(`its header should have ${length} bytes and the file has ${size}`);
+    throw no(`its header should have ${length} bytes, but the file has ${size}`);
   const raw = new Uint8Array(8 + length);
   for (let done = 0; done < raw.length; ) {
     const read = await file.read(raw, done, raw.length - done, done);
@@ -230,7 +230,7 @@ function placeOf(path: string, tensor: string, entry: unknown, dataAt: number): 
   const bytes = shape.reduce((product, size) => product * size, 1) * WIDTHS[dtype];
   if (end - start !== bytes)
     throw no(
-      `[${shape.join(', ')}] of ${dtype} needs ${bytes} bytes and has ${end - start}: save it again`,
+      `[${shape.join(', ')}] of ${dtype} needs ${bytes} bytes but has ${end - start}: save it again`,
       bytes,
       end - start,
     );

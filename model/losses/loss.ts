@@ -53,7 +53,7 @@ export interface LossDefinition<
   variant(settings: z.output<Settings>): Variant;
   /**
    * The loss of a micro-batch (a scalar) over log-probs and entropies [M] of its targets. Inputs that it adds
-   * to the graph are what `feeds` feeds. Where the gradient is not that of the value, `Graph.derive` states
+   * to the graph are what `feeds` feeds. If the gradient is not that of the value, `Graph.derive` states
    * it.
    */
   graph(judged: Judged, variant: Variant): Value;
@@ -66,7 +66,7 @@ export interface LossDefinition<
     settings: z.output<Settings>,
   ): (rows: readonly number[]) => Feeds;
   /**
-   * Whether a sequence may have a gradient; where no row of a micro-batch has one, only log-probs are computed.
+   * Whether a sequence may have a gradient; if no row of a micro-batch has one, only log-probs are computed.
    * False promises a gradient and a loss of exactly 0. Left out = every sequence may.
    */
   learns?(sequence: TargetSequence, settings: z.output<Settings>): boolean;

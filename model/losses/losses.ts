@@ -30,7 +30,7 @@ export async function prepareLoss({ name, settings = {}, module }: Loss): Promis
     return found.prepare(settings);
   } catch (cause) {
     const text = cause instanceof z.ZodError ? z.prettifyError(cause) : messageOf(cause);
-    throw new MillraceError('NO_LOSS', `the settings of the loss ${name} are wrong: ${text}`, {
+    throw new MillraceError('NO_LOSS', `invalid settings of the loss ${name}: ${text}`, {
       cause,
     });
   }
@@ -40,7 +40,7 @@ function byName(name: string): AnyLoss {
   if (Object.hasOwn(losses, name)) return losses[name as LossName];
   throw new MillraceError(
     'NO_LOSS',
-    `there is no loss '${name}': take one of ${Object.keys(losses).join(', ')}, or name the module of your own`,
+    `unknown loss '${name}': use one of ${Object.keys(losses).join(', ')}, or name your own module`,
   );
 }
 

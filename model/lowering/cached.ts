@@ -21,7 +21,7 @@ import type { Part, WeightPlan } from './weightPlan.ts';
  * where in the cache a new row belongs (batch row, head, position). Outputs: per layer `newKeys.i` and
  * `newValues.i` [B, KV, T, headDim]; `shares` [B, V], the softmax of the logits, and `peaks` [B], the highest
  * of them. Positions are below `positionsMax`. Where T is 1 `places` is not read, and may be of other sizes;
- * where it is not, `shares` and `peaks` say nothing.
+ * if it is not, `shares` and `peaks` say nothing.
  */
 export function cachedGraph(config: DecoderConfig, plan: WeightPlan, positionsMax: number): Graph {
   const graph = new Graph('float32');
@@ -47,7 +47,7 @@ function cachedLowering(
   const positions = graph.input('positions', 'int32', ['B', 'T']);
   const cache = cachePass(graph, config, positions);
   /**
-   * From the last layer's attention on all is for the logits alone: a branch that runs where they are asked
+   * From the last layer's attention on all is for the logits alone: a branch that runs if they are asked
    * for.
    */
   let closeEnd: ((yields: readonly Value[]) => Branch) | null = null;

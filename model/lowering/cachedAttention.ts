@@ -18,7 +18,7 @@ export interface CachePass {
   readonly single: Value;
   /** 0 or -Infinity, as the place in the cache is before the position or not: [B, 1, T, 1, S]. */
   readonly mask: Value;
-  /** int64 [B, KV, T, 3], read where there are several tokens a row: where in the cache a new row belongs. */
+  /** int64 [B, KV, T, 3], read if there are several tokens a row: where in the cache a new row belongs. */
   readonly places: Value;
 }
 
@@ -145,7 +145,7 @@ function oneAndRest(graph: Graph): Value {
 }
 
 /**
- * [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]; with every row twice where it is to be
+ * [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]; with every row twice if it is to be
  * doubled.
  */
 function perHead({ graph, kvHeads }: CachePass, x: Value, doubled: boolean): Value {

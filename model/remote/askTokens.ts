@@ -12,7 +12,7 @@ const SEEDS = 2 ** 31;
 export interface TokenServers {
   readonly pool: ServerPool;
   readonly wire: ServerWire;
-  /** Ids of its replies are below it; no bound where it is left out. */
+  /** Ids of its replies are below it; no bound if it is left out. */
   readonly vocabSize?: number;
 }
 

@@ -37,7 +37,7 @@ export type Expected = (
 type Scores = Float64Array;
 
 /**
- * Numbers of what was scored twice may differ by this much (nats, mean) where the batch decides the rounding.
+ * Numbers of what was scored twice may differ by this much (nats, mean) if the batch decides the rounding.
  */
 const REPEAT_NOISE = 0.02;
 /** What the trainer's numbers have to move by before a server that did not move is found out (nats, mean). */
@@ -48,7 +48,7 @@ interface Known {
   readonly scores: ReadonlyMap<number, Scores>;
 }
 
-/** What one check found: the mean differences from the trainer, by server; null where it could not say. */
+/** What one check found: the mean differences from the trainer, by server; null if it could not say. */
 export interface CanaryReading {
   readonly gaps: readonly number[] | null;
 }

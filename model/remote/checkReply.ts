@@ -25,7 +25,7 @@ export interface Expected {
   /** Most tokens that were asked for. */
   readonly maxTokens: number;
   readonly serving: Serving;
-  /** Ids are below it; below 2 to the power of 31 where it is not known. */
+  /** Ids are below it; below 2 to the power of 31 if it is not known. */
   readonly vocabSize?: number;
 }
 

@@ -51,7 +51,7 @@ export interface HeldWeightsOptions {
   readonly publishing: Publishing | null;
   /** What they serve that nothing was loaded into. */
   readonly base: Serving;
-  /** Its version, where it is known. */
+  /** Its version, if it is known. */
   readonly version?: number;
   readonly canary?: CanaryOptions;
   /** The servers' arithmetic. */
@@ -135,7 +135,7 @@ export class HeldWeights {
     for (const tell of serving.idle.splice(0)) tell();
   }
 
-  /** A server has answered a request for these weights: where it says which it has, they must be these. */
+  /** A server has answered a request for these weights: if it says which it has, they must be these. */
   async answered(server: number, serving: HeldTarget): Promise<void> {
     if (serving.weights !== null) await this.#labels?.check(server, serving.label);
   }

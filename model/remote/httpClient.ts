@@ -79,7 +79,7 @@ export class HttpClient {
   }
 
   /**
-   * Rejects with the signal's reason, or with code `MODEL_ACCESS`, or `MODEL_REPLY` where it answers NaN;
+   * Rejects with the signal's reason, or with code `MODEL_ACCESS`, or `MODEL_REPLY` if it answers NaN;
    * everything else is an outcome.
    */
   async ask({ url, body, plain = false }: JsonRequest, signal: AbortSignal): Promise<Outcome> {

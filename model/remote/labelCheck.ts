@@ -1,5 +1,5 @@
 /**
- * Which weights a server has, where it does not say so with each answer: it is asked after each answer.
+ * Which weights a server has, if it does not say so with each answer: it is asked after each answer.
  *
  * A label that is still there afterwards was there all the time, for a server that is restarted forgets it.
  * Answers that come meanwhile share the next question.

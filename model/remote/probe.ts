@@ -17,7 +17,7 @@ import type { ServerFacts, Serving } from './serverWire.ts';
 const PROBE_TOLERANCE = 0.05;
 /** Highest log-probs that differ by less than this show no temperature. */
 const FLAT = 0.3;
-/** Tokens that have to come out alike where a seed decides them. */
+/** Tokens that have to come out alike if a seed decides them. */
 const SEEDED_TOKENS = 16;
 
 /**
@@ -34,7 +34,7 @@ export function ordinaryContexts(vocabSize = 32): readonly Int32Array[] {
   });
 }
 
-/** The longest context in tokens that all servers allow. Fails with code `USAGE` where they do not say. */
+/** The longest context in tokens that all servers allow. Fails with code `USAGE` if they do not say. */
 export async function contextMaxOf({ pool, wire }: TokenServers): Promise<number> {
   const { contextMax } = wire;
   if (contextMax === undefined) {
@@ -79,7 +79,7 @@ export async function checkModels(
   });
 }
 
-/** What each server says of itself; nulls where it does not, or hides it. */
+/** What each server says of itself; nulls if it does not, or hides it. */
 export async function factsOf({ pool, wire }: TokenServers): Promise<readonly ServerFacts[]> {
   const { facts } = wire;
   return onEach(pool.urls, async (_, server) => {
@@ -100,7 +100,7 @@ export function precisionOf(facts: readonly ServerFacts[]): Precision {
 }
 
 /**
- * Fails with code `WEIGHTS_REFUSED` where a server would not have all of the weights that replace its own.
+ * Fails with code `WEIGHTS_REFUSED` if a server would not have all of the weights that replace its own.
  */
 export function checkReplaceable(
   { pool, wire }: TokenServers,
@@ -287,7 +287,7 @@ export async function compareTokenizers(
   return lines.filter((line) => line !== '');
 }
 
-/** What a server said to a request that it need not know; null where it did not do it. */
+/** What a server said to a request that it need not know; null if it did not do it. */
 async function answered(ask: () => Promise<PoolResult<unknown>>): Promise<unknown> {
   try {
     const result = await ask();

@@ -6,7 +6,7 @@
  * bad one ends some servers.
  *
  * A server that is away while others take the weights does without them: it shows that it lacks them when it
- * is back, and is given them then. Where it would not show, publishing is all or nothing. A server that
+ * is back, and is given them then. If it would not show, publishing is all or nothing. A server that
  * answers and does not take them fails the whole with code `WEIGHTS_REFUSED`.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
@@ -45,7 +45,7 @@ export interface Publishing {
   retire(published: Published, servers: Servers, options?: AskOptions): Promise<void>;
 }
 
-/** How it is done on servers of this wire. Fails with code `USAGE` where they cannot. */
+/** How it is done on servers of this wire. Fails with code `USAGE` if they cannot. */
 export type Publisher = (wire: ServerWire) => Publishing;
 
 /**
@@ -182,7 +182,7 @@ function replacing({ requests, reported, label, needs }: Replacing): Publishing 
 
 type Work = (server: number, options?: AskOptions) => Promise<PoolResult<unknown>>;
 
-/** Does the work at the servers that are there; where none is, waits for them. */
+/** Does the work at the servers that are there; if none is, waits for them. */
 async function byThoseThere(
   weights: Checkpoint,
   { urls }: Servers,

@@ -8,7 +8,7 @@
  *
  * Guarantees:
  * - a generation is made by the weights of the version that it names (heldWeights.ts);
- * - a restarted server is given its weights again, where it shows that it has lost them;
+ * - a restarted server is given its weights again, if it shows that it has lost them;
  * - log-probs are at temperature 1, over the whole vocabulary. What servers report depends on how they were
  *   started, so it is tried out at the beginning, and sampling for which they would be wrong is refused.
  */
@@ -103,7 +103,7 @@ interface Found {
  * A `PolicyEngine` on one or more inference servers.
  *
  * `generate` fails with `MODEL_DOWN` when no server answers, `MODEL_REFUSED` or `MODEL_ACCESS` when one
- * refuses, `MODEL_UNSUPPORTED` for what servers cannot do (entropies), `MODEL_LOG_PROBS` where the log-probs
+ * refuses, `MODEL_UNSUPPORTED` for what servers cannot do (entropies), `MODEL_LOG_PROBS` if the log-probs
  * would not be the policy's, `WEIGHTS_UNKNOWN` before the first `load`; `load` with `WEIGHTS_REFUSED`,
  * `WEIGHTS_WRONG` or `DIGEST`.
  */

@@ -27,7 +27,7 @@ export type ServedAs = 'adapter' | 'full';
 /** Where folders go, as what, and what is carried into them. */
 export interface ServedFoldersOptions {
   readonly as: ServedAs;
-  /** Folder on the shared disk; made where it is not there. */
+  /** Folder on the shared disk; made if it is not there. */
   readonly share: string;
   /** The same folder as the servers see it; `share` when left out. */
   readonly seenAs?: string;

@@ -142,7 +142,7 @@ export async function serverEngine(
   });
   if (engine.contextMax < place.contextMax) {
     print(
-      `the servers allow ${engine.contextMax} tokens and the job asks for up to ${place.contextMax}: longer rollouts end there`,
+      `the servers allow ${engine.contextMax} tokens, but the job needs up to ${place.contextMax}: longer rollouts end there`,
     );
   }
   return engine;

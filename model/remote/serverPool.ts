@@ -4,7 +4,7 @@
  *
  * A request tries its session's server up to four times, waiting longer each time (and at least as long as
  * `Retry-After` says), then each other server once; the one that answers is the session's from then on. This
- * is the client pool of ET-Agent §3. Where none is there and `awayMaxMs` is set, the request goes round until
+ * is the client pool of ET-Agent §3. If none is there and `awayMaxMs` is set, the request goes round until
  * one is, or for that long: a server takes minutes to start.
  */
 import { setMaxListeners } from 'node:events';
@@ -67,7 +67,7 @@ export type PoolResult<T> =
       readonly kind: 'down';
       readonly reason: string;
       readonly away: boolean;
-      /** What it asked to be left alone for, where it did. */
+      /** What it asked to be left alone for, if it did. */
       readonly retryAfterMs: number | null;
     };
 
@@ -75,7 +75,7 @@ export type PoolResult<T> =
 export interface AskOptions {
   /** A server that is away is waited for (`awayMaxMs`). */
   readonly patient?: boolean;
-  /** Tries, where it is not waited for (default `triesMax`). */
+  /** Tries, if it is not waited for (default `triesMax`). */
   readonly triesMax?: number;
   /** The request is made although the pool is closing. */
   readonly last?: boolean;

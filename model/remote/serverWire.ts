@@ -11,7 +11,7 @@ import type { TextExtensions } from '../text/textExtensions.ts';
 
 /** The weights that a request asks for. */
 export interface Serving {
-  /** Name of the base model on the servers; empty where they need none. */
+  /** Name of the base model on the servers; empty if they need none. */
   readonly model: string;
   /** Name of the adapter over it; null = the base model itself, whatever its weights are now. */
   readonly adapter: string | null;
@@ -31,13 +31,13 @@ export interface Generated {
   /** In nats. */
   readonly logProbs: readonly number[];
   /**
-   * Per token the highest log-probs in falling order and the sampled one's where it is not among them; or
+   * Per token the highest log-probs in falling order and the sampled one's if it is not among them; or
    * empty.
    */
   readonly topLogProbs: readonly (readonly number[])[];
   /** Prompt tokens that were computed, not found in a cache. */
   readonly prefillTokens: number;
-  /** The weights that answered, where the server says so. */
+  /** The weights that answered, if the server says so. */
   readonly label: string | null;
 }
 
@@ -95,11 +95,11 @@ export interface ContextMaxWire {
   readonly path: string;
   /** The flag of the server that sets it, for messages. */
   readonly flag?: string;
-  /** Tokens; null where the reply does not say. */
+  /** Tokens; null if the reply does not say. */
   read(body: unknown): number | null;
 }
 
-/** What a server says of itself; null where it does not. */
+/** What a server says of itself; null if it does not. */
 export interface ServerFacts {
   /** Of its weights and arithmetic: `float32`, `bfloat16` …; of quantised weights anything but float32. */
   readonly dtype: string | null;
@@ -127,7 +127,7 @@ export interface ScoreWire {
 /** A request for the tokens of a text, without special ones around it, and how its reply is read. */
 export interface TokenizeWire {
   request(text: string, serving: Serving): WireRequest;
-  /** Null where the reply has none. */
+  /** Null if the reply has none. */
   read(body: unknown): readonly number[] | null;
 }
 
@@ -185,7 +185,7 @@ export interface LabelWire {
   read(body: unknown): string | null;
 }
 
-/** Log-probs that are reported for a token where a step entropy needs them. */
+/** Log-probs that are reported for a token if a step entropy needs them. */
 export const TOP_LOG_PROBS = 10;
 
 /** Every parameter, as vLLM and SGLang call them: servers fill gaps from the model's own file. */

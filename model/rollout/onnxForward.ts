@@ -45,7 +45,7 @@ class OnnxForward implements Forward {
   /** One matrix product a thread: a product that several threads share may be summed in other parts. */
   readonly rowsMin: number;
   readonly #session: Session;
-  /** What is fed as places where they are not read. */
+  /** What is fed as places if they are not read. */
   readonly #nowhere: Feed;
   /** 0, 1, ..., as many as the largest capacity so far. */
   #slots = new Int32Array(0);

@@ -11,7 +11,7 @@ export interface Sampled {
   readonly token: number;
   /** ln p(token) at temperature 1. */
   readonly logProb: number;
-  /** The highest log-probs in falling order, then the sampled one where it is not among them. */
+  /** The highest log-probs in falling order, then the sampled one if it is not among them. */
   readonly top: readonly number[];
   /** Entropy of the probabilities, in nats; 0 unless asked for. */
   readonly entropy: number;
@@ -26,7 +26,7 @@ const SHARE_MIN = 2 ** -126;
 export interface SampleOptions {
   /** At temperature 0 the most probable token is taken (the lowest id of equals). */
   readonly shaping: Shaping;
-  /** Read only where there is a repetition penalty. */
+  /** Read only if there is a repetition penalty. */
   readonly repeated: Repeated;
   /** In [0, 1); read only at a temperature above 0. */
   readonly uniform: number;

@@ -101,7 +101,7 @@ class OpenAiModel implements TextModel {
     if (++this.#failures < failuresMax) return null;
     throw new MillraceError(
       'MODEL_DOWN',
-      `${this.#failures} requests in a row got nothing from ${model}; the last: ${reason}. ` +
+      `${this.#failures} requests in a row to ${model} failed; the last: ${reason}. ` +
         'Check the server and start the run again.',
       { context: { model, urls: this.#pool.urls } },
     );

@@ -121,7 +121,7 @@ interface Choice {
 }
 
 /**
- * The text of a reply, its stop string put back where the server took it away. Throws on a reply of another
+ * The text of a reply, its stop string put back if the server took it away. Throws on a reply of another
  * shape.
  */
 export function replyText(body: unknown, request: TextRequest, wire: Wire): string {

@@ -183,7 +183,7 @@ export class Client {
   }
 
   /**
-   * Fails with code `TRAINER_REPLY` where an answer says that numbers are not finite: asking again does not
+   * Fails with code `TRAINER_REPLY` if an answer says that numbers are not finite: asking again does not
    * help.
    */
   #checkNaN(route: string, { reason, status = 0 }: Away): void {

@@ -13,7 +13,7 @@ export interface DatumValues {
   readonly places: readonly number[];
   readonly advantages: ArrayLike<number> | null;
   readonly logProbs: ArrayLike<number> | null;
-  /** 1 for all where it is left out. */
+  /** 1 for all if it is left out. */
   readonly weights: ArrayLike<number> | null;
 }
 

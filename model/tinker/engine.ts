@@ -268,7 +268,7 @@ export class TinkerEngine implements PolicyEngine {
   }
 
   /**
-   * Up to the first stop, asked for in stretches where the service does not see it. Fails with code
+   * Up to the first stop, asked for in stretches if the service does not see it. Fails with code
    * `MODEL_REPLY`.
    */
   async #generation(request: GenerateRequest, sampled: Sampled): Promise<Generation> {
@@ -346,7 +346,7 @@ function isSame(one: Checkpoint | null, other: Checkpoint): boolean {
   return one?.uri === other.uri && one.version === other.version;
 }
 
-/** The largest difference; NaN where one says less than the other. */
+/** The largest difference; NaN if one says less than the other. */
 function distance(one: Float32Array, other: ArrayLike<number>): number {
   return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? Number.NaN))));
 }

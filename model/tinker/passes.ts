@@ -2,14 +2,14 @@
  * A batch on its way through a training service: request by request, what is sent, and what is made of the
  * replies. Lives in a worker thread, since millions of numbers are written and read.
  *
- * A loss whose gradient in the log-probs is known beforehand (fine-tuning) needs one pass: where the service
- * adds losses up, `cross_entropy` with the gradient as weights; where it divides by weights, `cispo` with its
+ * A loss whose gradient in the log-probs is known beforehand (fine-tuning) needs one pass: if the service
+ * adds losses up, `cross_entropy` with the gradient as weights; if it divides by weights, `cispo` with its
  * ratio held at 1 and the gradient as advantages. All else takes two: `forward` says the log-probs, the
  * loss's own graph says c = dLoss/dlogProb, and `importance_sampling` with these very log-probs and the
  * advantage -c has the same gradient, whatever the loss: its ratio is 1, so its slope is c.
  *
  * Services add up losses in their own ways, and the gradient has to be that of *our* loss: what they divide
- * by is multiplied in (`Reduction`). Weights are 0 or 1 where a service divides by their sum.
+ * by is multiplied in (`Reduction`). Weights are 0 or 1 if a service divides by their sum.
  */
 
 import { holdsNaN } from '../../base/http/index.ts';
@@ -98,7 +98,7 @@ export class Passes {
     this.plan = { requests: this.#cut.length, once: graph.linear };
   }
 
-  /** Fails where a sequence is not one to train on, and with the codes of the loss. */
+  /** Fails if a sequence is not one to train on, and with the codes of the loss. */
   static open(
     sequences: readonly TrainSequence[],
     loss: LossAtHand,
@@ -271,7 +271,7 @@ export async function lossAtHand(loss: Loss): Promise<LossAtHand> {
   return { prepared, graph: await lossGraph(loss.name, prepared), checked: false };
 }
 
-/** Fails with code `LOSS_UNSUPPORTED` where the loss depends on entropies, on a pair of made-up sequences. */
+/** Fails with code `LOSS_UNSUPPORTED` if the loss depends on entropies, on a pair of made-up sequences. */
 export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> {
   const length = 24;
   const per = (value: (place: number) => number) =>

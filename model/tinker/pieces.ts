@@ -33,7 +33,7 @@ export function pieces(
     if (own > limits.bytes || rows.length > limits.datums) {
       throw new MillraceError(
         'TRAINER_LIMIT',
-        `sequence ${first} takes ${own} bytes of a request, and ${limits.bytes} are allowed: make responses shorter`,
+        `sequence ${first} takes ${own} bytes of a request, but only ${limits.bytes} are allowed: make responses shorter`,
       );
     }
     const open = cut.at(-1);

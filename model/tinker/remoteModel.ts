@@ -8,7 +8,7 @@ import { MillraceError } from '../../base/index.ts';
 import { type Client, type Future, Refused, type Result } from './client.ts';
 
 /**
- * AdamW as the wire has it, with the norm above which gradients are scaled down where a service does that.
+ * AdamW as the wire has it, with the norm above which gradients are scaled down if a service does that.
  */
 export interface AdamParams {
   readonly lr: number;
@@ -49,7 +49,7 @@ export class RemoteModel {
     return this.#client.result(future);
   }
 
-  /** The joint norm of the gradients before any clipping, or NaN where the service does not say. */
+  /** The joint norm of the gradients before any clipping, or NaN if the service does not say. */
   async optimise(adam: AdamParams): Promise<number> {
     const future = await this.submitOptimise(adam);
     return this.gradNorm(future);
@@ -118,7 +118,7 @@ export class RemoteModel {
     await this.#client.run({ route: 'unload_model', body }, 'once');
   }
 
-  /** A name is never used for two states, also where the reply to the first one was lost. */
+  /** A name is never used for two states, even if the reply to the first one was lost. */
   #fresh(name: string): string {
     this.#names++;
     return `${name}-${this.#names}`;

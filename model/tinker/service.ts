@@ -34,7 +34,7 @@ export interface ServiceOptions {
 
 /** Which adapter a model has. */
 export interface ModelSpec {
-  /** Of the low-rank adapter; 0 = all weights are trained, where the service does that. */
+  /** Of the low-rank adapter; 0 = all weights are trained, if the service does that. */
   readonly rank: number;
   /** Of the adapter's first values. */
   readonly seed: number;

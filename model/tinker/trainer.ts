@@ -14,7 +14,7 @@
  * Guarantees:
  * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it
  *   adds them up;
- * - a batch is never trained twice. Where a reply is lost, or the service loses the model, what the model
+ * - a batch is never trained twice. If a reply is lost, or the service loses the model, what the model
  *   holds is not known: the last saved state is loaded into a new model, the steps since are made once more,
  *   and then this one;
  * - a model that someone else has changed is given up in the same way (batchSteps.ts);
@@ -59,7 +59,7 @@ export interface TinkerTrainerOptions extends ServiceOptions {
   readonly rank?: number;
   /** Of the adapter's first values; 0 by default. */
   readonly seed?: number;
-  /** AdamW, where it differs from `adamDefaults`; a service may take the rate alone, which is said. */
+  /** AdamW, if it differs from `adamDefaults`; a service may take the rate alone, which is said. */
   readonly adam?: Partial<Omit<AdamParams, 'lr'>>;
   /** How the service adds losses up; null (default) = it is tried out. */
   readonly reduction?: Reduction | null;
@@ -250,7 +250,7 @@ export class TinkerTrainer implements TrainerEngine {
     for (const model of [trained, frozen]) await model?.unload().catch(() => undefined);
   }
 
-  /** What is trained: its origin and the steps since, made once more where that is lost. */
+  /** What is trained: its origin and the steps since, made once more if that is lost. */
   async #trained(): Promise<RemoteModel> {
     if (this.#model !== null) return this.#model;
     const model = await this.#made(this.#origin);

@@ -1,6 +1,6 @@
 /**
- * A service tried out at the start (probe.ts): on a model that is given back, once more where that is lost
- * meanwhile. What the service does not do is an error where it was asked for, and said where it is a default.
+ * A service tried out at the start (probe.ts): on a model that is given back, once more if that is lost
+ * meanwhile. What the service does not do is an error if it was asked for, and said if it is a default.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { StateLost } from './client.ts';
@@ -11,7 +11,7 @@ import type { ModelSpec, TinkerService } from './service.ts';
 /** Times that it begins once more after a loss. */
 const LOSSES_MAX = 5;
 
-/** On a model that is given back; once more where it is lost meanwhile. */
+/** On a model that is given back; once more if it is lost meanwhile. */
 export async function tryOut(
   service: TinkerService,
   spec: ModelSpec,
@@ -39,7 +39,7 @@ export async function tryOut(
   }
 }
 
-/** What a service does not do is an error where it was asked for, and said where it is a default. */
+/** What a service does not do is an error if it was asked for, and said if it is a default. */
 function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean): void {
   if (clipping && clips !== true) {
     throw new MillraceError(

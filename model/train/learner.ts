@@ -72,7 +72,7 @@ export class Learner {
   readonly #device: Device;
   readonly #sessions = new Map<string, Promise<Session>>();
   #trainee: Trainee;
-  /** What is trained: the adapter's factors where there are any, else all parameters. */
+  /** What is trained: the adapter's factors if there are any, else all parameters. */
   #trained: Tensors;
   #optimiser: OptimiserState;
   /** The policy under an adapter, which stays where the sessions compute. */

@@ -24,7 +24,7 @@ export interface MicroBatch {
   readonly rows: readonly number[];
   /** Padded length of every row. */
   readonly length: number;
-  /** The sequences of each row where it may hold several; left out = one each. */
+  /** The sequences of each row if it may hold several; left out = one each. */
   readonly packs?: readonly (readonly number[])[];
 }
 

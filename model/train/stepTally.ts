@@ -14,7 +14,7 @@ export class StepTally {
     this.#own = own;
   }
 
-  /** Feeds and results of one run of a training graph, or of a scoring graph where the loss is 0. */
+  /** Feeds and results of one run of a training graph, or of a scoring graph if the loss is 0. */
   add(feeds: Feeds, results: Feeds): void {
     const entropies = values(results, 'entropies');
     this.#loss += results.loss?.data[0] ?? 0;

@@ -43,7 +43,7 @@ export interface TrainerOptions {
   readonly provider?: Provider;
   /** Threads inside an op; 1 by default. */
   readonly threads?: number;
-  /** AdamW, clipping and micro-batch size where they differ from `trainerDefaults`. */
+  /** AdamW, clipping and micro-batch size if they differ from `trainerDefaults`. */
   readonly settings?: Partial<Omit<LearnerSettings, 'threads'>>;
   /** Milliseconds, for `StepReport.ms`; the process's monotonic clock by default. */
   readonly now?: () => number;

@@ -25,13 +25,13 @@ const LOSSES: readonly Loss[] = Object.entries(losses).map(([name, { trial }]) =
   settings: trial,
 }));
 
-/** With an adapter where one is trained: of its rank, on the same modules. */
+/** With an adapter if one is trained: of its rank, on the same modules. */
 export function trainingTrials(
   config: DecoderConfig,
   settings: LearnerSettings,
   adapter: LoraAdapter | null,
 ): readonly Trial[] {
-  // cut into chunks where the policy's own is
+  // cut into chunks if the policy's own is
   const small = miniature(config, VOCABULARY_CHUNK + 64);
   // one set for all: a step of rate 0 changes nothing
   const trainee = {

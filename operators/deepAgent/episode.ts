@@ -50,7 +50,7 @@ export interface EpisodeCall {
   readonly ok: boolean;
   /** The policy may call this function: it is one of the question's own tools, or was found by a search. */
   readonly offered: boolean;
-  /** Why it was not carried out (arguments against the schema, asked before, a limit); empty where it was. */
+  /** Why it was not carried out (arguments against the schema, asked before, a limit); empty if it was. */
   readonly fault: string;
 }
 

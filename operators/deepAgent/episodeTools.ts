@@ -30,7 +30,7 @@ export const CONDENSE = 'condense';
 export const REMEMBER = 'remember';
 
 /**
- * Asks the auxiliary model; null where it gave up. `purpose` says what for, `draws` name the request's draws.
+ * Asks the auxiliary model; null if it gave up. `purpose` says what for, `draws` name the request's draws.
  */
 export type AskAuxiliary = (
   request: {
@@ -86,7 +86,7 @@ export interface RememberRequest {
   readonly tools: string;
 }
 
-/** What `remember` answers: the auxiliary model's replies, null where it gave up. */
+/** What `remember` answers: the auxiliary model's replies, null if it gave up. */
 export type Remembering = Readonly<Record<MemoryKind, string | null>>;
 
 /** The four tools. */

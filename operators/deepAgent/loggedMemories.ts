@@ -1,5 +1,5 @@
 /**
- * Memories made from the record of the calls, where the auxiliary model gives none of the wanted form: the
+ * Memories made from the record of the calls, if the auxiliary model gives none of the wanted form: the
  * tool memory wholly, the others as far as the record goes. Deterministic, and bounded: the last calls count.
  */
 import type { Action } from '../../topics/index.ts';

@@ -60,7 +60,7 @@ export const memorySchemas = {
 export type MemoryOf<K extends MemoryKind> = z.infer<(typeof memorySchemas)[K]>;
 
 /**
- * The memory in a reply. Fails with code `MEMORY_FORM` where it has none of the form; never in the reference,
+ * The memory in a reply. Fails with code `MEMORY_FORM` if it has none of the form; never in the reference,
  * where a reply that did not come is an empty memory.
  */
 export function memoryIn(

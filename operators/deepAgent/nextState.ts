@@ -47,13 +47,13 @@ export interface EpisodeState {
   readonly last: LastAction | null;
   /** The last request was for the final answer. */
   readonly final: boolean;
-  /** It ended of itself; false where a limit cut off a world that is acted in. */
+  /** It ended of itself; false if a limit cut off a world that is acted in. */
   readonly finished: boolean;
   /** Limits that were met. */
   readonly limits: readonly ('actions' | 'context' | 'folds')[];
 }
 
-/** An action, and why it is not carried out, where it is not. */
+/** An action, and why it is not carried out, if it is not. */
 export interface LastAction {
   readonly kind: ActionKind;
   readonly body: string;

@@ -30,7 +30,7 @@ export function parseAction(
 }
 
 /**
- * What stands between the last closing of a tag and the nearest opening before it; null where there is no
+ * What stands between the last closing of a tag and the nearest opening before it; null if there is no
  * such pair.
  */
 export function actionBody(reply: string, tag: string, mode: EpisodeMode): string | null {

@@ -34,7 +34,7 @@ export interface Part {
 
 /** A call as the policy wrote it. */
 export interface DialectCall {
-  /** One of the dialect's tools; '' where the call names none. */
+  /** One of the dialect's tools; '' if the call names none. */
   readonly tool: string;
   /** What the tool is given; '' = nothing, which ends a rollout. */
   readonly input: string;
@@ -42,7 +42,7 @@ export interface DialectCall {
   readonly fault?: string;
 }
 
-/** What ended a generation: its last token, and the stop text that it completed, where it did. */
+/** What ended a generation: its last token, and the stop text that it completed, if it did. */
 export interface Stop {
   readonly token: number;
   readonly text: string | null;
@@ -60,7 +60,7 @@ export interface AskedBy {
   readonly system: string | null;
   /** null = they are not known. */
   readonly tools: readonly Declared[] | null;
-  /** What becomes of a call that cannot be made, where the dialect lets one choose. */
+  /** What becomes of a call that cannot be made, if the dialect lets one choose. */
   readonly callFaults?: CallFaults;
 }
 

@@ -64,7 +64,7 @@ export interface ConversationOptions {
 
 /**
  * `functions` = JSON list of function schemas, or ''. At least one sequence, each with a target. Throws
- * `CHAT_TEMPLATE` where the template refuses the conversation, has no place for an answer, or rewrites what
+ * `CHAT_TEMPLATE` if the template refuses the conversation, has no place for an answer, or rewrites what
  * users and tools say.
  */
 export function encodeConversation(
@@ -143,7 +143,7 @@ interface Rendered {
   readonly options: ConversationOptions;
 }
 
-/** Null where the template writes this answer otherwise now that it is past. */
+/** Null if the template writes this answer otherwise now that it is past. */
 function spanOf(
   messages: readonly ChatMessage[],
   place: number,

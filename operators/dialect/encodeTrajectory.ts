@@ -3,7 +3,7 @@
  * that it cannot pass for the policy's own text, and each result block by itself.
  *
  * Text does not say who wrote it: a tool that writes the closing tag of its own block ends it here, and what
- * follows counts as the policy's. Where a result may be hostile, take the tag out of it before it becomes
+ * follows counts as the policy's. If a result may be hostile, take the tag out of it before it becomes
  * text.
  */
 import type { Tokenizer } from '../../model/index.ts';

@@ -82,7 +82,7 @@ function firstToolFault(
 /**
  * Every call of a tool is closed and has a result after it. The cursor moves on to the closing result tag,
  * so one result may serve the calls of two tools. `resultAfterClose` looks for the result from the
- * call's close tag on, which finds a later one where the call itself contains a result tag.
+ * call's close tag on, which finds a later one if the call itself contains a result tag.
  */
 function toolFault(text: string, tool: string, resultAfterClose: boolean): FormatFault | null {
   let cursor = 0;

@@ -2,8 +2,8 @@
  * The papers' dialect: `<think>…</think>`, a call in its tool's tag, ` <result>\n…\n</result>` after it, and
  * `<answer>… \boxed{…} …</answer>` at the end. A response is its own trajectory.
  *
- * A tag may be one token or many. Where the closing tag of a tool is a token of its own (one that ordinary
- * text never makes), the call ends at that token; where it is not, at the token that completes its text. What
+ * A tag may be one token or many. If the closing tag of a tool is a token of its own (one that ordinary
+ * text never makes), the call ends at that token; if it is not, at the token that completes its text. What
  * stands behind the tag in that token is the policy's, and is kept and learnt like all that it sampled; the
  * call is what stands before.
  */

@@ -64,7 +64,7 @@ export interface ActionContext {
   readonly locate: () => Promise<number | null>;
 }
 
-/** How an action asks a model, where it differs from a plain request. */
+/** How an action asks a model, if it differs from a plain request. */
 export interface AskAs {
   /** What the request is for, in its name (default: the action's name). */
   readonly purpose?: string;

@@ -43,7 +43,7 @@ const SHIPPED = fileURLToPath(new URL('./prompts', import.meta.url));
 const PLACE = /\{\{([^{}]*)\}\}/g;
 
 /**
- * The prompts, from the package's own files and, where it has a file of that name, from `folder`.
+ * The prompts, from the package's own files and, if it has a file of that name, from `folder`.
  *
  * Throws `PROMPT`, naming file and place: a folder that cannot be read, a file that is not a prompt, a
  * missing or an unknown placeholder.

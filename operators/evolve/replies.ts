@@ -86,7 +86,7 @@ export function saysCorrectPlainly(reply: string): boolean {
   return lower.includes('correct') && !lower.includes('incorrect');
 }
 
-/** Thinking up to and with its first closing tag; all of it where it never closes. */
+/** Thinking up to and with its first closing tag; all of it if it never closes. */
 export function upToThinkEnd(text: string): string {
   const close = text.indexOf('</think>');
   return close < 0 ? text : text.slice(0, close + '</think>'.length);

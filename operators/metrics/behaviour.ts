@@ -1,6 +1,6 @@
 /**
  * What an evaluation tells beyond accuracy, by the names of the metrics topic: successful execution,
- * reasoning length and conciseness and right calls where the rewards left the parts for them (`execution`, a
+ * reasoning length and conciseness and right calls if the rewards left the parts for them (`execution`, a
  * vote, `toolPo`), pass@k where questions have several rollouts.
  */
 import type { Scored } from '../../topics/index.ts';

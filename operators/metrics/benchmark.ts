@@ -4,7 +4,7 @@
  *
  * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`,
  * `outputLength`, and `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw`
- * and `format` as in training. With a jury also `judged`, `judgeFailed`, and `concise` where it votes on
+ * and `format` as in training. With a jury also `judged`, `judgeFailed`, and `concise` if it votes on
  * that.
  */
 import type { Question, Reward } from '../../topics/index.ts';

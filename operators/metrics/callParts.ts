@@ -13,7 +13,7 @@ export function callParts(calls: Readonly<Record<string, number>>): Reward['part
   return Object.fromEntries(Object.entries(calls).map(([tag, count]) => [tag + SUFFIX, count]));
 }
 
-/** Parts → calls by tag; null where a reward did not count them. */
+/** Parts → calls by tag; null if a reward did not count them. */
 export function callsIn(parts: Reward['parts']): Readonly<Record<string, number>> | null {
   const found = Object.entries(parts).flatMap(([name, count]) =>
     name.endsWith(SUFFIX) && name !== ALL ? [[name.slice(0, -SUFFIX.length), count] as const] : [],

@@ -67,7 +67,7 @@ export function numberDifference({ before, after }: Pairs, options: Drawn): Inte
   );
 }
 
-/** Pearson's; 0 where one of the two does not vary. */
+/** Pearson's; 0 if one of the two does not vary. */
 function correlation(xs: readonly number[], ys: readonly number[]): number {
   const [x, y] = [mean(xs), mean(ys)];
   const sum = (of: (i: number) => number): number => xs.reduce((total, _, i) => total + of(i), 0);

@@ -20,7 +20,7 @@ export interface Execution {
 }
 
 /**
- * Of each response of a group. The tokens are those that the policy sampled, where the group says how many
+ * Of each response of a group. The tokens are those that the policy sampled, if the group says how many
  * (the reference tokenises the text without results again); else all of them.
  */
 export function executions({

@@ -39,7 +39,7 @@ export interface JuryOptions {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `concise` (0 or 1) where it voted. */
+/** The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `concise` (0 or 1) if it voted. */
 export type Jury = (
   question: Question,
   sample: EvaluatedSample,

@@ -52,7 +52,7 @@ export interface BenchmarkRow extends TableNumbers {
 /** The table: a row a benchmark, and the means over rows. */
 export interface BenchmarkTable {
   readonly rows: readonly BenchmarkRow[];
-  /** Means over rows; null where there is no such row. */
+  /** Means over rows; null if there is no such row. */
   readonly averages: {
     readonly math: TableNumbers | null;
     readonly qa: TableNumbers | null;

@@ -10,13 +10,13 @@ export interface Candidate {
   readonly toolCalls: number;
   /** Response tokens, tool results included. */
   readonly length: number;
-  /** Mean of its steps' entropies; 0 where none was measured. */
+  /** Mean of its steps' entropies; 0 if none was measured. */
   readonly entropy: number;
 }
 
 /** What a criterion makes of a group. */
 export interface CriterionResult {
-  /** The criterion's class of the question; '' where it has none. */
+  /** The criterion's class of the question; '' if it has none. */
   readonly difficulty: string;
   /** Best first. */
   readonly pairs: readonly PreferencePair[];

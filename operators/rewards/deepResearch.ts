@@ -22,7 +22,7 @@ export interface OutcomeVerdict {
 
 /**
  * Verdict on one response; `tools` are the tags that call a tool. `endText` is the text of the end token,
- * dropped where it ends the response; `fault` = what is wrong with its form, as the tags have it unless
+ * dropped if it ends the response; `fault` = what is wrong with its form, as the tags have it unless
  * given.
  */
 export function outcomeVerdict(

@@ -22,7 +22,7 @@ export interface EfficiencyOptions {
   /**
    * `reference` (default): as released; answers of knowledge questions match or do not, f has numerator 2.
    * `paper`: word F1 for knowledge questions, f has numerator 1, lengths without tool results
-   * (`policyLengths`; where the group does not say them, `lengths`).
+   * (`policyLengths`; if the group does not say them, `lengths`).
    */
   readonly mode?: 'reference' | 'paper';
 }

@@ -2,7 +2,7 @@
  * Tool-Star's hierarchical reward (paper; §3.5 of the method's notes): form before correctness, correctness
  * before tools.
  *
- *     -1 where the form is wrong; 0 for a wrong answer in good form; else its correctness,
+ *     -1 if the form is wrong; 0 for a wrong answer in good form; else its correctness,
  *     and `bonus` more (0.1) where several tools were used.
  *
  * The paper has two tools and asks for both; of more it takes any two.

@@ -13,7 +13,7 @@ export interface WindowEntropy {
   readonly window: number;
   /** Mean over the window's tokens of -Σ exp(l)·l (nats). */
   readonly entropy: number;
-  /** Tokens that the window has: all of the step's where it is shorter. */
+  /** Tokens that the window has: all of the step's if it is shorter. */
   readonly tokens: number;
 }
 

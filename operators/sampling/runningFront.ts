@@ -16,7 +16,7 @@ export interface RunningFront {
   /** Most groups that candidates are sorted with: the last ones judged. */
   readonly memory: number;
   /**
-   * The last verdicts of the run, at least `memory` of them where there are as many: read once, before the
+   * The last verdicts of the run, at least `memory` of them if there are as many: read once, before the
    * first is given.
    */
   readonly recent: () => Promise<readonly Selected[]>;

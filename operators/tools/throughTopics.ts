@@ -47,7 +47,7 @@ const toolReply = record('ToolReply', {
   attempts: whole,
   cached: flag,
   ms: real,
-  /** Why the tool could not be asked at all (it is down); empty where it was. */
+  /** Why the tool could not be asked at all (it is down); empty if it was. */
   failure: text,
 });
 /** How a call went. */

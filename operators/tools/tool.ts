@@ -22,7 +22,7 @@ export interface CallSituation {
    * result that depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
-  /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out where none does. */
+  /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out if none does. */
   readonly rolloutId?: string;
 }
 
@@ -47,7 +47,7 @@ export interface Tool {
   readonly about: string;
   /**
    * What it takes, as a JSON schema of an object, for policies that call functions. Left out = one text:
-   * `query` for search, `code` for python, `input` for any other. Where there is one text, `run` is given it;
+   * `query` for search, `code` for python, `input` for any other. If there is one text, `run` is given it;
    * else the arguments as JSON.
    */
   readonly parameters?: ToolParameters;

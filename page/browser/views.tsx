@@ -9,7 +9,7 @@ import { NoPage } from './parts/NoPage.tsx';
 
 interface Viewed {
   readonly run: string;
-  /** Empty where the view has none. */
+  /** Empty if the view has none. */
   readonly id: string;
 }
 

@@ -25,7 +25,7 @@ export interface RunHead {
   readonly seed: number;
   readonly status: RunStatus;
   readonly state: RunState;
-  /** A sentence, where there is something to say: how to resume it, why it failed. Else empty. */
+  /** A sentence, if there is something to say: how to resume it, why it failed. Else empty. */
   readonly stateText: string;
   readonly startedMs: number;
   /** Of its last start; null while it runs, and after a kill. */

@@ -9,7 +9,7 @@ export interface DiffData {
   /** Settings that differ, out of `settingsTotal`. */
   readonly settings: readonly { readonly name: string; readonly a: Shown; readonly b: Shown }[];
   readonly settingsTotal: number;
-  /** The last complete evaluation of each, paired by question; null where they share no questions. */
+  /** The last complete evaluation of each, paired by question; null if they share no questions. */
   readonly paired: Paired | null;
   /** Why `paired` is null. */
   readonly pairedWhy: string;

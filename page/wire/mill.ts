@@ -43,7 +43,7 @@ export interface Mill {
 export interface Health {
   readonly level: 'good' | 'note' | 'bad';
   readonly text: string;
-  /** The stage that limits the run, where one does. */
+  /** The stage that limits the run, if one does. */
   readonly stage: string | null;
 }
 
@@ -76,7 +76,7 @@ export interface MillStage {
   readonly inflightMax: number;
   /** Of those in flight, waiting in open groups. */
   readonly waiting: number;
-  /** Records of `from` that it has not settled, and how long they take at its rate; null where it stands. */
+  /** Records of `from` that it has not settled, and how long they take at its rate; null if it stands. */
   readonly lag: number;
   readonly lagMs: number | null;
   /** How long the oldest record is in work; `isOld` = unusually long. */

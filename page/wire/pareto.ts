@@ -37,7 +37,7 @@ export interface ParetoPoint {
   readonly front: number;
   readonly kept: boolean;
   readonly verdict: string;
-  /** Crowding distance; null where it was not computed, -1 for infinite. */
+  /** Crowding distance; null if it was not computed, -1 for infinite. */
   readonly distance: number | null;
   /** Means over the group. */
   readonly correct: number | null;

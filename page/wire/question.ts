@@ -15,7 +15,7 @@ export interface QuestionData extends OfRun {
   readonly groups: readonly Group[];
   readonly total: number;
   /**
-   * Records read to find them, of those that had to be: fewer where there were too many to search them all.
+   * Records read to find them, of those that had to be: fewer if there were too many to search them all.
    */
   readonly scanned: number;
   readonly of: number;

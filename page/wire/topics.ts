@@ -48,7 +48,7 @@ export interface TopicRow {
 export interface UnreadableRow {
   readonly ref: string;
   readonly reason: string;
-  /** Number of the writer's schema and its first 64 bytes; null where they are damaged. */
+  /** Number of the writer's schema and its first 64 bytes; null if they are damaged. */
   readonly schema: number | null;
   readonly hex: string | null;
 }

@@ -16,7 +16,7 @@ export interface TrajectoryData extends OfRun {
   readonly turns: readonly Turn[];
   readonly facts: TrajectoryFacts;
   /**
-   * Null where the run's tokenizer is not here: then there is one turn with the whole text, and no per-token
+   * Null if the run's tokenizer is not here: then there is one turn with the whole text, and no per-token
    * values.
    */
   readonly tokens: { readonly href: string; readonly count: number } | null;
@@ -35,7 +35,7 @@ export interface Turn {
   readonly end: number;
   readonly text: string | Cut;
   readonly version: number;
-  /** Step entropy of the turn where the job measures it, in nats; null elsewhere. */
+  /** Step entropy of the turn if the job measures it, in nats; null elsewhere. */
   readonly entropy: number | null;
   /** Mean log-prob a token; null of tool turns. */
   readonly logProb: number | null;

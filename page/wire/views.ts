@@ -46,7 +46,7 @@ const segmentOf = (page: RunPage): string => runViews[page].segment ?? page;
 export interface RunRoute {
   readonly page: RunPage;
   readonly run: string;
-  /** Empty where the view has none. */
+  /** Empty if the view has none. */
   readonly id: string;
 }
 
@@ -55,7 +55,7 @@ export type KnownRoute =
   | { readonly page: 'diff'; readonly a: string; readonly b: string }
   | RunRoute;
 
-/** The view that a path names; null where it names none. Fails as `decode` does. */
+/** The view that a path names; null if it names none. Fails as `decode` does. */
 export function routeAt(path: string, decode = decodeURIComponent): KnownRoute | null {
   if (path === '/') return { page: 'runs' };
   const [, a, b] = /^\/diff\/([^/.]+)\.\.([^/.]+)\/?$/.exec(path) ?? [];

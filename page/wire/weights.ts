@@ -18,7 +18,7 @@ export interface WeightsData extends OfRun {
    */
   readonly file: {
     readonly kind: 'intact' | 'gone' | 'changed' | 'unchecked';
-    /** A few words; empty where there is nothing to say. */
+    /** A few words; empty if there is nothing to say. */
     readonly why: string;
   };
   readonly state: string;

@@ -37,7 +37,7 @@ export interface Broker {
 const CLUSTER_ID = 'bWlsbHJhY2UtbG9jYWwtMQ';
 const START_MAX_MS = 90_000;
 
-/** Null where there is a Java that can run the broker; else why not. */
+/** Null if there is a Java that can run the broker; else why not. */
 export function javaMissing(): string | null {
   const found = spawnSync(java(), ['-version'], { encoding: 'utf8' });
   const version = Number(/version "(\d+)/.exec(found.stderr ?? '')?.[1] ?? 0);

@@ -20,7 +20,7 @@ export interface Exported {
   readonly notice: (line: string) => void;
   /** How long a server that is away is waited for. */
   readonly patienceMs: number;
-  /** Texts too, where the program takes any. */
+  /** Texts too, if the program takes any. */
   readonly content: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface OpenTelemetry {
   readonly exporter: typeof import('@opentelemetry/exporter-trace-otlp-proto');
 }
 
-/** Fails with code `MISSING_PACKAGE` where one is not installed. */
+/** Fails with code `MISSING_PACKAGE` if one is not installed. */
 export async function openTelemetry(): Promise<OpenTelemetry> {
   try {
     const [api, resources, sdk, exporter] = await Promise.all([

@@ -10,7 +10,7 @@ export interface ProgressEvent {
   /** What people call it. */
   readonly roundName: string;
   readonly step: number;
-  /** Optimiser steps in all; null where that is not known. */
+  /** Optimiser steps in all; null if that is not known. */
   readonly steps: number | null;
   /** How answers were drawn, in words; empty where nothing is drawn. */
   readonly sampling: string;

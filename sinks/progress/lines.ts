@@ -67,7 +67,7 @@ function pulseText(pulse: ProgressStatus['pulse']): string {
     : `policy ${version} · ${counted(inflight, 'group')} in flight · ${counted(generatedTokens, 'token')} generated`;
 }
 
-/** `about 3 min left`; empty where it is not known. */
+/** `about 3 min left`; empty if it is not known. */
 export function leftText(leftMs: number | null): string {
   if (leftMs === null) return '';
   const minutes = leftMs / 60_000;

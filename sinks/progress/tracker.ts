@@ -9,7 +9,7 @@ export interface TrackerOptions {
   readonly rounds: readonly string[];
   /** The last of them repeats for ever: the share done and the time left are unknown. */
   readonly endless?: boolean;
-  /** Optimiser steps in all, where that is known. */
+  /** Optimiser steps in all, if that is known. */
   readonly steps?: number;
   /** What each round weighs (its questions, say), round 0 included; left out = all the same. */
   readonly weights?: readonly number[];

@@ -15,7 +15,7 @@ const OPEN_MAX = 8;
 export interface Partitioned {
   readonly folder: string;
   readonly field: string;
-  /** Name of the value in a record; null where it has none. */
+  /** Name of the value in a record; null if it has none. */
   readonly value: (stored: Stored<unknown>) => string | null;
   /** Without a dot. */
   readonly extension: string;

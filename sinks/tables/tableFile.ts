@@ -10,7 +10,7 @@ export interface TableFile {
 
 /** Records as a format may write them. */
 export interface Rows {
-  /** Fails with code `USAGE` where the topic's columns are not known. */
+  /** Fails with code `USAGE` if the topic's columns are not known. */
   readonly columns: () => readonly Column[];
   /** A record as one line of JSON. */
   readonly line: (stored: Stored<unknown>) => string;

@@ -7,7 +7,7 @@ import type { Scorer } from '../../model/index.ts';
 import { type Batch, beginOfRound } from '../../topics/index.ts';
 import type { BatchSteps } from './prepared.ts';
 
-/** The version that a loss compares with, where it asks for one. */
+/** The version that a loss compares with, if it asks for one. */
 export function referenceVersion(batch: Batch): number {
   return batch.kind === 'dpo' ? beginOfRound(batch) : 0;
 }

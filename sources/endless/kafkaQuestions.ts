@@ -310,7 +310,7 @@ class ForeignValues {
     this.#registry = registry;
   }
 
-  /** Fails where the registry cannot be reached. */
+  /** Fails if the registry cannot be reached. */
   async row(place: number, value: Buffer): Promise<RawRow> {
     const sealed = unseal(value);
     if (sealed === null) return jsonRow(place, value);

@@ -61,7 +61,7 @@ const CONNECTIONS_MAX = 2048;
 const READING_MAX = 64;
 const SOURCE = 'posted';
 
-/** Fails with code `USAGE` where it would listen to the world without a token. */
+/** Fails with code `USAGE` if it would listen to the world without a token. */
 export function questionServer(options: QuestionServerOptions): EndlessQuestions {
   const { host, port, token } = options;
   keepSecret(token);
@@ -210,7 +210,7 @@ function full(): Refusal {
   });
 }
 
-/** A question without an id takes that of its request, where it has one. */
+/** A question without an id takes that of its request, if it has one. */
 function named(row: RawRow, key: string, index: number): RawRow {
   if (key === '' || row.kind !== 'fields' || row.fields.id !== undefined) return row;
   return { ...row, fields: { ...row.fields, id: `${SOURCE}-${key}-${index}` } };

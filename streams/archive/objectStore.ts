@@ -137,7 +137,7 @@ export class ObjectStore {
     );
   }
 
-  /** What may be the matter where a login was held back. */
+  /** What may be the matter if a login was held back. */
   #unsaid(url: string): string {
     const has = this.#signed !== null || Object.keys(this.#headers).length > 0;
     const { host } = new URL(url);

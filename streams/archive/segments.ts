@@ -49,7 +49,7 @@ export interface Archived {
 
 export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
 
-/** Most bytes of a segment's records where it does not say how many they are. */
+/** Most bytes of a segment's records if it does not say how many they are. */
 const PLAIN_MAX = 512 * 2 ** 20;
 /** Unpacked segments that a reader keeps for the next record. */
 export const HELD_MAX = 4;
@@ -67,7 +67,7 @@ export class SegmentReader {
   }
 
   /**
-   * The sealed record; undefined where it is not archived. Fails with code `ARCHIVED` where its segment
+   * The sealed record; undefined if it is not archived. Fails with code `ARCHIVED` where its segment
    * cannot be read.
    */
   record(topic: string, offset: number, { segments }: Archived): Buffer | undefined {
@@ -97,7 +97,7 @@ export class SegmentReader {
   }
 }
 
-/** The `count` records of a segment, for who may wait. Fails with code `ARCHIVED` where it cannot be read. */
+/** The `count` records of a segment, for who may wait. Fails with code `ARCHIVED` if it cannot be read. */
 export async function readSegment(
   logFolder: string,
   topic: string,

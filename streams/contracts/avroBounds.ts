@@ -1,5 +1,5 @@
 /**
- * Walks over the bytes of an Avro value without making anything of them, and fails where they leave the
+ * Walks over the bytes of an Avro value without making anything of them, and fails if they leave the
  * buffer.
  *
  * A decoder takes the counts that it finds on trust: a few changed bytes make it allocate without end, or

@@ -102,7 +102,7 @@ export function record<F extends Fields>(name: string, fields: F): Shape<RecordO
 }
 
 /**
- * The same shape by the name of an interface: where it is a part of another record, editors and messages then
+ * The same shape by the name of an interface: if it is a part of another record, editors and messages then
  * show `Order` and not its fields.
  */
 export function named<T>(shape: Shape<T>): Shape<T> {

@@ -65,7 +65,7 @@ export interface DeliveryOwner {
   /** Aborted when the run is to stop; left out = it never does. */
   readonly stopping?: AbortSignal;
   /**
-   * So many more of its records wait for what sets the pace; fewer where it is negative. Nobody counts where
+   * So many more of its records wait for what sets the pace; fewer if it is negative. Nobody counts where
    * it is left out.
    */
   paced?(records: number): void;
@@ -117,7 +117,7 @@ export class Family {
     this.#update();
   }
 
-  /** So many more parts are open; fewer where it is negative. Those that come or go are free. */
+  /** So many more parts are open; fewer if it is negative. Those that come or go are free. */
   grow(parts: number): void {
     this.open += parts;
     this.#update();

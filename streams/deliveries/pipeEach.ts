@@ -41,7 +41,7 @@ export function pipeEach<In, Out>(
   return calling(outputsOf, options, (delivery, outputs) => delivery.split(outputs));
 }
 
-/** All that it emits, at once where it completes at once. */
+/** All that it emits, at once if it completes at once. */
 function collect<Out>(
   outputs$: Observable<Out>,
   scope: Scope,

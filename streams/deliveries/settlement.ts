@@ -45,7 +45,7 @@ class TrackedDelivery<T> implements Delivery<T> {
     return this.#state === 'spent';
   }
 
-  /** Nothing where it is spent. */
+  /** Nothing if it is spent. */
   enter(state: PartState): void {
     if (this.#state === state || this.#state === 'spent') return;
     this.family.move(this.#state, state);

@@ -136,7 +136,7 @@ export class HttpRegistry implements SchemaRegistry {
     }
   }
 
-  /** What an answer holds. Fails with code `KAFKA` where it is of another form. */
+  /** What an answer holds. Fails with code `KAFKA` if it is of another form. */
   #read<T>(form: z.ZodType<T>, { status, text }: Answer): T {
     const read = form.safeParse(jsonIn(text));
     if (read.success) return read.data;

@@ -141,7 +141,7 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
 
 /**
  * The environment for an address that a file names: without credentials, unless the person at this machine
- * has named its brokers and its registry (base/namedHosts.ts). Fails with code `USAGE` where the address asks
+ * has named its brokers and its registry (base/namedHosts.ts). Fails with code `USAGE` if the address asks
  * for a login that it may not be given.
  */
 export function environmentFor(url: string, env: Environment): Environment {

@@ -52,7 +52,7 @@ export interface CopyOptions {
   readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
-  /** The cluster that the run's records are on, where that is known. */
+  /** The cluster that the run's records are on, if that is known. */
   readonly cluster?: string;
   /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
@@ -361,7 +361,7 @@ class Copy {
     return progress;
   }
 
-  /** Undefined where no commit of the run has written that record. */
+  /** Undefined if no commit of the run has written that record. */
   #offsetOf(topic: string, { partition, offset }: Position): number | undefined {
     return this.#places.get(placeOf(topic, partition))?.get(offset);
   }

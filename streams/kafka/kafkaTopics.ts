@@ -55,7 +55,7 @@ export class KafkaTopics {
     return known;
   }
 
-  /** How many partitions it has; 0 where it does not exist. */
+  /** How many partitions it has; 0 if it does not exist. */
   async partitions(topic: string): Promise<number> {
     const known = this.#known.get(topic);
     if (known !== undefined) return known;

@@ -93,7 +93,7 @@ export class Link {
     return this.#options.settings;
   }
 
-  /** The cluster's name for itself; '' before anything was asked, and where it has none. */
+  /** The cluster's name for itself; '' before anything was asked, and if it has none. */
   get clusterId(): string {
     return this.#clusterId;
   }
@@ -104,7 +104,7 @@ export class Link {
   }
 
   /**
-   * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; where the broker refuses the request
+   * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; if the broker refuses the request
    * itself, with an error that says why and whose kind `kindOf` tells.
    */
   async ask<Args extends unknown[], Answer>(
@@ -175,7 +175,7 @@ export class Link {
   /** The partitions, put together by the broker that leads them. */
   async byLeader(topic: string, partitions: readonly number[]): Promise<readonly number[][]> {
     if (partitions.length === 1) return [[...partitions]];
-    // Where it is not known now, any will do: the request itself finds out.
+    // If it is not known now, any will do: the request itself finds out.
     const leaders = await this.#leadersOf(this.#open(), topic).catch(() => null);
     const groups = new Map<string, number[]>();
     for (const partition of partitions) {
@@ -343,7 +343,7 @@ export class Link {
 
 const UNKNOWN_TOPIC = 'UNKNOWN_TOPIC_OR_PARTITION';
 
-/** How many partitions a topic has; 0 where there is no such topic. */
+/** How many partitions a topic has; 0 if there is no such topic. */
 export const partitionCount: Request<[name: string], number> = {
   async async(connection, name) {
     try {

@@ -296,7 +296,7 @@ function assignment(topic: string, partitions: readonly number[]): Buffer {
     .appendBytes(Buffer.alloc(0), false).buffer;
 }
 
-/** None where the one that leads has said nothing. */
+/** None if the one that leads has said nothing. */
 function partitionsIn(bytes: Buffer, topic: string): readonly number[] {
   if (bytes.length === 0) return [];
   const reader = Reader.from(bytes);

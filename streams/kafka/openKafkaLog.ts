@@ -74,7 +74,7 @@ export interface KafkaLogOptions {
   readonly patienceMs?: number;
   /** How long it is waited for at the start. */
   readonly openMs?: number;
-  /** The cluster that the run's records are on, where that is known. */
+  /** The cluster that the run's records are on, if that is known. */
   readonly cluster?: string;
   /** A worker that gives no sign of life for so long loses its partitions. The broker has limits for it. */
   readonly sessionMs?: number;

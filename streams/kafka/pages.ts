@@ -77,7 +77,7 @@ export async function pages(
 }
 
 /**
- * Of one leader, in one request; one by one where that is refused (it has moved, one offset is out of range).
+ * Of one leader, in one request; one by one if that is refused (it has moved, one offset is out of range).
  */
 async function pagesOfOne(
   link: Link,

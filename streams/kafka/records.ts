@@ -48,7 +48,7 @@ const PRODUCE_MS = 30_000;
 /** What the broker may take beyond the wait that was requested. */
 const NETWORK_MS = 5_000;
 
-/** One batch. The offset of its first record; -1 where the broker had it already and does not say. */
+/** One batch. The offset of its first record; -1 if the broker had it already and does not say. */
 export async function produce(
   link: Link,
   { topic, partition, messages }: Writes,

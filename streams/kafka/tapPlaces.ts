@@ -104,7 +104,7 @@ export class TapPlaces {
     let start = end;
     for (let stretch = 2 * count + 16; ; stretch *= 4) {
       const wider = Math.max(begin, end - stretch);
-      // What is archived is read only where the rest is not enough.
+      // What is archived is read only if the rest is not enough.
       start = wider < kept && start > kept ? kept : wider;
       const last: Omit<Raw, 'value'>[] = [];
       for (let next = start; next < end; ) {

@@ -74,7 +74,7 @@ class Tap<T> {
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
   readonly #places: TapPlaces;
-  /** The keys that are asked for, where a key tells: what is not asked for is then not decoded. */
+  /** The keys that are asked for, if a key tells: what is not asked for is then not decoded. */
   readonly #keys: ReadonlySet<string> | null = null;
   readonly #isAsked: (key: string, value: T) => boolean = () => true;
   #cursors: readonly Cursor[] = [];

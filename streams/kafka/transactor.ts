@@ -251,7 +251,7 @@ export class Transactor {
     return { topic, partition: 0, messages };
   }
 
-  /** Offset of its last record; -1 where the broker had it already and does not say. */
+  /** Offset of its last record; -1 if the broker had it already and does not say. */
   async #send(write: Writes, epoch: Epoch): Promise<readonly [place: string, last: number]> {
     let last = -1;
     for (const part of parts(write)) {

@@ -2,7 +2,7 @@
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 
-/** A copy with `instead` in the place of each reference; the record itself where it has none. */
+/** A copy with `instead` in the place of each reference; the record itself if it has none. */
 export function withReferences<T>(
   topic: Topic<T>,
   value: T,

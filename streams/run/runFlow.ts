@@ -39,7 +39,7 @@ export interface RunOptions {
   /** Go on waiting for input when quiescent: other processes may write it. */
   readonly forever?: boolean;
   /**
-   * Stages of the whole that other processes run, where this one has all sources and so can tell when it is
+   * Stages of the whole that other processes run, if this one has all sources and so can tell when it is
    * at its end.
    */
   readonly elsewhere?: readonly Stage[];

@@ -102,7 +102,7 @@ export class StageCounter {
     this.#idle.paced = 0;
   }
 
-  /** So many more records in flight are finished, or wait for the pace; fewer where it is negative. */
+  /** So many more records in flight are finished, or wait for the pace; fewer if it is negative. */
   idle(kind: Idle, records: number): void {
     this.#account();
     this.#idle[kind] += records;

@@ -27,7 +27,7 @@ export function hundred(share: number): string {
   return (100 * share).toFixed(1);
 }
 
-/** So many digits that count; powers of ten where a number is tiny or huge. */
+/** So many digits that count; powers of ten if a number is tiny or huge. */
 export function significant(digits: number): Show {
   return (value) => {
     const size = Math.abs(value);
@@ -41,7 +41,7 @@ export function rate(value: number): string {
   return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
-/** A difference with its sign; none where it is shown as nothing. */
+/** A difference with its sign; none if it is shown as nothing. */
 export function signed(difference: number, show: Show): string {
   const size = show(Math.abs(difference));
   if (Number.parseFloat(size) === 0) return size;

@@ -22,7 +22,7 @@ const axes: readonly { readonly key: keyof Behaviour; readonly label: string }[]
   { key: 'reasoningLength', label: 'reasoning length' },
 ];
 
-/** Null where one of the five numbers is not known. */
+/** Null if one of the five numbers is not known. */
 export function behaviourRadar(title: string, series: readonly NamedBehaviour[]): Html | null {
   const known = axes.filter(({ key }) => series.some(({ numbers }) => numbers[key] !== null));
   if (known.length < axes.length) return null;

@@ -123,7 +123,7 @@ function curve({ points, dots, exact, colour }: Drawn, place: Place): Html {
   return html`<g class="series s${colour}">${lines}${visible ? points.map((point) => dot(point, place)) : null}</g>`;
 }
 
-/** A point that counts by itself, with its interval where it has one. */
+/** A point that counts by itself, with its interval if it has one. */
 function dot(point: Point, place: Place): Html {
   const { x, y } = place(point);
   const { low, high } = point;

@@ -1,4 +1,4 @@
-/** A table as HTML, in a box that scrolls sideways where it is too wide. */
+/** A table as HTML, in a box that scrolls sideways if it is too wide. */
 import type { Table } from '../tables/table.ts';
 import { type Html, html } from './html.ts';
 

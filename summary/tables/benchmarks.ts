@@ -5,7 +5,7 @@ import { columns, type Table } from './table.ts';
 
 interface Column {
   readonly label: string;
-  /** What it means, in a few words; empty where the label says it. */
+  /** What it means, in a few words; empty if the label says it. */
   readonly about: string;
   readonly show: (row: BenchmarkRow) => string;
   /** The same of a mean over rows; empty if there is none. */

@@ -10,7 +10,7 @@ import type { Evaluation } from '../results.ts';
 export interface Figure {
   readonly key: keyof Evaluation;
   readonly label: string;
-  /** Where there is little room. */
+  /** If there is little room. */
   readonly short: string;
   readonly show: Show;
   /** An end of an interval: fewer digits. */
@@ -23,7 +23,7 @@ export interface Figure {
   readonly changeEnd: Show;
   /** Which way is better. */
   readonly better: 'more' | 'less';
-  /** What it means, in a few words; empty where the label says it. */
+  /** What it means, in a few words; empty if the label says it. */
   readonly about: string;
 }
 
@@ -88,7 +88,7 @@ export const figures: readonly Figure[] = [
   },
 ];
 
-/** The figure; null where it was not measured: without right answers there are no tool calls of theirs. */
+/** The figure; null if it was not measured: without right answers there are no tool calls of theirs. */
 export function figureOf(
   evaluation: { readonly [K in keyof Evaluation]: number | null } | null,
   { key }: Pick<Figure, 'key'>,
@@ -97,7 +97,7 @@ export function figureOf(
   return key === 'meanToolCallsCorrect' && evaluation.accuracy === 0 ? null : evaluation[key];
 }
 
-/** The difference of two evaluations in a figure; null where one of them lacks it. */
+/** The difference of two evaluations in a figure; null if one of them lacks it. */
 export function differenceOf(
   before: Evaluation | null,
   after: Evaluation | null,
@@ -121,7 +121,7 @@ export function intervalText(interval: Interval | null, { end }: Pick<Figure, 'e
   return `${end(interval.low)}–${end(interval.high)}`;
 }
 
-/** What a figure changed by with its interval; null where it has none. */
+/** What a figure changed by with its interval; null if it has none. */
 export function changeOf(
   changes: Differences | null,
   { key }: Pick<Figure, 'key'>,

@@ -9,7 +9,7 @@ export interface Column {
   readonly label: string;
   /** Numbers go right. */
   readonly align: 'left' | 'right';
-  /** Where the table is too wide, the column with the highest number goes first; left out = it stays. */
+  /** If the table is too wide, the column with the highest number goes first; left out = it stays. */
   readonly drop?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Colours of a terminal, by what they are for; nothing where the output takes none. */
+/** Colours of a terminal, by what they are for; nothing if the output takes none. */
 import { styleText } from 'node:util';
 
 type Paint = (text: string) => string;

@@ -174,7 +174,7 @@ describe('progress as lines', () => {
     expect(warnings).toEqual([
       'warning: step 1 taught the policy nothing: there were no examples (5 examples left out as too long or without anything to learn); see tokensMax',
       expect.stringMatching(
-        /^warning: steps 3 to 5 taught the policy nothing: all rollouts of a question got the same reward \(mean 1\.000\).*no answer was right: take easier/,
+        /^warning: steps 3 to 5 taught the policy nothing: all rollouts of a question got the same reward \(mean 1\.000\).*no answer was right: use easier/,
       ),
     ]);
   });

@@ -50,8 +50,8 @@ describe('the check that a run learns', () => {
   });
 
   const reasons: readonly (readonly [string, Step, RegExp])[] = [
-    ['no answer is right', uniform, /no answer was right: take easier questions/],
-    ['every answer is right', { ...uniform, 'accuracy/mean': 1 }, /take harder questions/],
+    ['no answer is right', uniform, /no answer was right: use easier questions/],
+    ['every answer is right', { ...uniform, 'accuracy/mean': 1 }, /use harder questions/],
     [
       'the reward is the same',
       { ...uniform, 'accuracy/mean': 0.5 },

@@ -162,7 +162,7 @@ export const vllm: ServerWire = {
       read: (body) => (body as { weight_version?: string } | null)?.weight_version ?? null,
     },
     needs: 'VLLM_SERVER_DEV_MODE=1',
-    // Its processor kernels keep a packed copy of the head, which reload_weights does not renew where it is
+    // Its processor kernels keep a packed copy of the head, which reload_weights does not renew if it is
     // the embeddings (0.32).
     refused: ({ tied }, { device }) =>
       tied && device === 'cpu'

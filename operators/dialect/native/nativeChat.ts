@@ -33,8 +33,8 @@ export interface NativeChatOptions {
 const PROBE = 'qvxzkj';
 
 /**
- * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` where the template
- * shows no tools or loses results, with `DIALECT` where it writes calls in a form that is not known.
+ * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` if the template
+ * shows no tools or loses results, with `DIALECT` if it writes calls in a form that is not known.
  */
 export function nativeChat(options: NativeChatOptions): { chat: NativeChat; form: NativeForm } {
   const { tools } = options;

@@ -91,7 +91,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The name of a tool's one argument where that is a text. */
+/** The name of a tool's one argument if that is a text. */
 /** The one argument of a tool that takes one text; null for any other. */
 export function onlyText({ parameters }: ToolSpec): string | null {
   const [first, ...more] = Object.entries(parameters.properties);

@@ -4,7 +4,7 @@
  *
  * 1. the call can be read, the tool was offered, the arguments fit its schema, and the tool did not answer
  *    with an error;
- * 2. where the question has gold, the call must also bring something of it that no call before it has
+ * 2. if the question has gold, the call must also bring something of it that no call before it has
  *    brought.
  */
 import { isDeepStrictEqual } from 'node:util';

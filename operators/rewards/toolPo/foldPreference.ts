@@ -2,7 +2,7 @@
  * Whether folding paid (DeepAgent §3.3): a rollout that folded its memory against those of its group that did
  * not.
  *
- *     S = (L_direct - L_fold) / (L_direct + L_fold)    between -1 and 1, above 0 where the folded one is shorter
+ *     S = (L_direct - L_fold) / (L_direct + L_fold)    between -1 and 1, above 0 if the folded one is shorter
  *
  * L is the number of tokens that the policy wrote, in all contexts together. L_direct is the mean over the
  * group's rollouts without a fold.

@@ -98,7 +98,7 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
   }
 
   /**
-   * Made once more where the server ended under it. Of several calls that it cut off, the first opens the new
+   * Made once more if the server ended under it. Of several calls that it cut off, the first opens the new
    * one for all.
    */
   async function asked<Result>(ask: (client: Client) => Promise<Result>): Promise<Result> {

@@ -37,7 +37,7 @@ export interface Wanted {
   readonly tools: readonly string[] | null;
 }
 
-/** The tools of a server that are wanted. Throws code `MCP` where one cannot be used, or is not there. */
+/** The tools of a server that are wanted. Throws code `MCP` if one cannot be used, or is not there. */
 export function specsOf(
   server: string,
   offered: readonly ServerTool[],

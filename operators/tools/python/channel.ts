@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Calls `heard` with each line as it comes, and with null, once and for all, where one is longer than
+ * Calls `heard` with each line as it comes, and with null, once and for all, if one is longer than
  * `lengthMax`.
  */
 export function readLines(

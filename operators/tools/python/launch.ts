@@ -1,9 +1,9 @@
 /**
- * How the sandbox process is started: Node's own limits always, the kernel's where it grants them.
+ * How the sandbox process is started: Node's own limits always, the kernel's if it grants them.
  *
  * Always: an empty environment; the permission model with nothing but the read of pyodide's folder, the `ws`
  * folder that pyodide imports, the packages that it is given and the sandbox's own scripts (no writes,
- * processes, workers, addons); no code from strings, no modules but files. Where the kernel allows it, a
+ * processes, workers, addons); no code from strings, no modules but files. If the kernel allows it, a
  * network namespace with no interface in it, no capabilities, no new privileges, and death together with the
  * parent.
  */

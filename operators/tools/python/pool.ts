@@ -8,7 +8,7 @@
  *
  * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process
  * that goes without an answer has given none: its program runs again in another. When that does not help, or
- * no process can be started, the tool is down; where none could ever be started, it is broken.
+ * no process can be started, the tool is down; if none could ever be started, it is broken.
  */
 import { messageOf } from '../../../base/index.ts';
 import { toolBroken, toolDown } from '../tool.ts';

@@ -21,7 +21,7 @@ export interface PythonServer {
   /** '' = none. */
   readonly key: string;
   readonly clock: SleepClock;
-  /** Tries of one program, where the server does not answer or says that it could not run it. */
+  /** Tries of one program, if the server does not answer or says that it could not run it. */
   readonly triesMax: number;
   /** Wait between them. */
   readonly retryDelayMs: number;

@@ -61,7 +61,7 @@ export interface BuiltIndex {
   readonly graphs: number;
 }
 
-/** Encoded between two marks of how far it is; fewer where they are long. */
+/** Encoded between two marks of how far it is; fewer if they are long. */
 const WINDOW = { passages: 256, characters: 4 << 20 };
 const STATE = 'building.json';
 
@@ -76,7 +76,7 @@ interface State {
 
 /**
  * Builds, or goes on building. Rejects with the signal's reason when it aborts, and with code `RETRIEVER`
- * where the folder holds something else.
+ * if the folder holds something else.
  */
 export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   const { to, encoder, signal } = options;

@@ -43,7 +43,7 @@ export function newGraph({ dimensions, normalised }: GraphForm): Index {
 
 /**
  * usearch by its CommonJS module: the other one looks for the native build from a file name in a stack trace,
- * and where that is not as it expects (under tsx) never stops looking.
+ * and if that is not as it expects (under tsx) never stops looking.
  */
 export function library(): typeof import('usearch') {
   try {

@@ -11,7 +11,7 @@ export class IdSet {
   #low = new Uint32Array(CAPACITY);
   #size = 0;
 
-  /** False where it was there. */
+  /** False if it was there. */
   add(id: string): boolean {
     const [high, low] = hash(id);
     if (!this.#put(high, low)) return false;

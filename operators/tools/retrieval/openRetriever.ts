@@ -17,7 +17,7 @@ import type { OpenSearch, SearchCall } from './searchWorker.ts';
 export interface RetrieverOptions {
   /** Opens the encoder of the queries: `openEncoder` of `model/encoder`. */
   readonly openEncoder: OpenEncoder;
-  /** The encoder's folder, where it is no longer the one that the index was built with. */
+  /** The encoder's folder, if it is no longer the one that the index was built with. */
   readonly encoder?: string;
   /** For search, and as many for encoding (default: half of what there is, at least one). */
   readonly threads?: number;
@@ -68,7 +68,7 @@ async function encoderOf(
   if (encoder.digest === digest) return encoder;
   await encoder.close();
   throw retrieverError(
-    `${path}: the index was built with another encoder than the one at ${at ?? before} (its weights or tokenizer differ): ` +
+    `${path}: the index was built with a different encoder from the one at ${at ?? before} (its weights or tokenizer differ): ` +
       'name the right folder with --encoder FOLDER, or build the index again',
     path,
   );

@@ -23,7 +23,7 @@ export interface QdrantPlace {
 }
 
 /**
- * `qdrant://host:6333/collection`, or `qdrants://…` over TLS; null where the text begins otherwise. Fails
+ * `qdrant://host:6333/collection`, or `qdrants://…` over TLS; null if the text begins otherwise. Fails
  * with `USAGE` on what is wrong in it.
  */
 export function qdrantPlace(text: string): QdrantPlace | null {
@@ -50,7 +50,7 @@ export interface QdrantOptions extends QdrantPlace {
 /** What a collection is. */
 export interface CollectionShape {
   readonly points: number;
-  /** Of its one vector a point; null where it has others. */
+  /** Of its one vector a point; null if it has others. */
   readonly dimensions: number | null;
 }
 
@@ -101,7 +101,7 @@ export class QdrantClient {
     return this.#address;
   }
 
-  /** Null where there is no such collection. */
+  /** Null if there is no such collection. */
   async shape(signal: AbortSignal): Promise<CollectionShape | null> {
     const found = await this.#ask({ path: '' }, signal, { absent: true });
     if (found === null) return null;
@@ -162,7 +162,7 @@ export class QdrantClient {
     this.#exchange.close();
   }
 
-  /** What the reply has as `result`. `absent`: null where there is nothing (404). */
+  /** What the reply has as `result`. `absent`: null if there is nothing (404). */
   async #ask(
     { method, path, body }: Request,
     signal: AbortSignal,

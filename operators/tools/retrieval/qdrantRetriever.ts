@@ -13,17 +13,17 @@ import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts'
 
 /** Points beyond those that are asked for. */
 const MORE = 16;
-/** Passages that are encoded and sent at once; fewer where they are long. */
+/** Passages that are encoded and sent at once; fewer if they are long. */
 const WINDOW = { passages: 256, characters: 2 << 20 };
 
 export interface QdrantRetrieverOptions {
   readonly client: QdrantClient;
-  /** Opens the encoder, with the settings of those vectors where the collection says which. */
+  /** Opens the encoder, with the settings of those vectors if the collection says which. */
   readonly openEncoder: (settings: Partial<EncoderSettings>) => Promise<TextEncoder>;
 }
 
 /**
- * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` where it is not there
+ * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` if it is not there
  * or of another encoder.
  */
 export async function qdrantRetriever(
@@ -74,7 +74,7 @@ function checkEncoder(
   if (dimensions !== encoder.dimensions) {
     throw wrong(
       client,
-      `has vectors of ${dimensions ?? 'other'} dimensions, and the encoder gives ${encoder.dimensions}: use the encoder that it was filled with`,
+      `has vectors of ${dimensions ?? 'other'} dimensions, but the encoder gives ${encoder.dimensions}: use the encoder that it was filled with`,
     );
   }
   if (mark === null || mark === markOf(encoder)) return;
@@ -108,7 +108,7 @@ export interface Filled {
 }
 
 /**
- * Puts passages into a collection, which is made where it is not there. Passages that are there word for word
+ * Puts passages into a collection, which is made if it is not there. Passages that are there word for word
  * are not encoded again, so a fill that was stopped goes on when it is begun again. Fails as
  * `qdrantRetriever` does.
  */

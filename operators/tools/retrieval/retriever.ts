@@ -9,7 +9,7 @@
 export interface Passage {
   /** Unique in its corpus. */
   readonly id: string;
-  /** All that is searched and shown; where there is a title, usually its first line. */
+  /** All that is searched and shown; if there is a title, usually its first line. */
   readonly contents: string;
   readonly title?: string;
 }

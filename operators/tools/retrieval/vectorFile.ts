@@ -13,7 +13,7 @@ export interface Stretch {
   readonly count: number;
 }
 
-/** Some rows, one after the other. `path` is for the message where the file ends before. */
+/** Some rows, one after the other. `path` is for the message if the file ends before. */
 export async function readRows(
   file: FileHandle,
   path: string,

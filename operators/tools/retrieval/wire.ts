@@ -10,7 +10,7 @@
  *
  * The first is Search-R1's and those that follow it, the others ET-Agent's and Tool-Star's over FlashRAG.
  * Each route takes the fields of the others in the place of its own. A passage is {"id", "contents"}, and
- * "title" where it has one.
+ * "title" if it has one.
  */
 import { Refusal } from '../../../base/http/index.ts';
 import type { Hit, Passage } from './retriever.ts';
@@ -148,7 +148,7 @@ export function requestFor(
   return { queries, topk: top, return_scores: true };
 }
 
-/** The passages in the answer to a client, a list for each query; null where it is of another shape. */
+/** The passages in the answer to a client, a list for each query; null if it is of another shape. */
 export function hitsIn(body: unknown, route: '/retrieve' | '/search'): Hit[][] | null {
   const lists = route === '/search' ? [body] : (body as { result?: unknown } | null)?.result;
   if (!Array.isArray(lists)) return null;

@@ -48,7 +48,7 @@ export function ruleWorld(
   return { version, answer: async (call) => rule(call) };
 }
 
-/** Completes a prompt; null where the model gave up. `draws` names the request's draws. */
+/** Completes a prompt; null if the model gave up. `draws` names the request's draws. */
 export type AskSimulator = (
   request: {
     readonly system: string;

@@ -19,7 +19,7 @@ export interface PagesOptions {
   readonly charactersMax: number;
 }
 
-/** `Page 1: …` a line; `NOTHING_FOUND` where no result has a snippet. */
+/** `Page 1: …` a line; `NOTHING_FOUND` if no result has a snippet. */
 export function pagesText(results: readonly WebResult[], options: PagesOptions): string {
   const { top, charactersMax } = options;
   const snippets = results.map(({ snippet }) => strip(snippet)).filter((snippet) => snippet !== '');
@@ -35,7 +35,7 @@ export interface ResultInContext extends WebResult {
   readonly context: string;
 }
 
-/** `**Web Page 1:**` and the record of each result, cut to `charactersMax` with `...` where it is longer. */
+/** `**Web Page 1:**` and the record of each result, cut to `charactersMax` with `...` if it is longer. */
 export function recordsText(results: readonly ResultInContext[], charactersMax: number): string {
   if (results.length === 0) return NOTHING_FOUND;
   const texts = results.map(({ title, url, siteName, date, snippet, context }, place) => {

@@ -1,6 +1,6 @@
 /**
  * What a page says around a search's snippet (the papers' deep search): the sentence that shares most words
- * with the snippet, with some thousand characters on both sides; the beginning of the page where no sentence
+ * with the snippet, with some thousand characters on both sides; the beginning of the page if no sentence
  * is like it. Linear in the page.
  */
 import { firstCodePoints, withoutPunctuation, words } from '../../text/characters.ts';

@@ -11,7 +11,7 @@ import { isSpace, strip } from '../../text/characters.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
 import { webText } from './webText.ts';
 
-/** Completes a prompt; null where the model gave up. `draws` names the request's draws. */
+/** Completes a prompt; null if the model gave up. `draws` names the request's draws. */
 export type AskSummary = (
   request: { readonly prompt: string; readonly draws: readonly DrawKey[] },
   signal: AbortSignal,
@@ -28,14 +28,14 @@ export interface SummariserOptions {
   readonly once: AskOnce;
 }
 
-/** Summaries; null where the model gave none. */
+/** Summaries; null if the model gave none. */
 export interface Summariser {
   /** The papers' form: `reasoning` is `priorReasoning`, `documents` is `recordsText`. */
   ofSearch(
     given: { readonly reasoning: string; readonly query: string; readonly documents: string },
     signal: AbortSignal,
   ): Promise<string | null>;
-  /** What a page says on `question`; on nothing in particular where that is ''. */
+  /** What a page says on `question`; on nothing in particular if that is ''. */
   ofPage(
     given: { readonly url: string; readonly question: string; readonly text: string },
     signal: AbortSignal,

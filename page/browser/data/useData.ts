@@ -92,7 +92,7 @@ export function useData<T>(url: string | null, revision: unknown = 0): Answer<T>
         if (abort.signal.aborted) return;
         const problem =
           error instanceof DataProblem ? error.problem : { code: 'PAGE', message: String(error) };
-        // What could be read a moment ago is still true where the server is only away.
+        // What could be read a moment ago is still true if the server is only away.
         const data = problem.code === 'UNREACHABLE' ? before : null;
         setAnswer({ url, data, problem, loading: false });
       },
@@ -112,7 +112,7 @@ export function prefetch(url: string): void {
   ask(url, new AbortController().signal).catch(() => {});
 }
 
-/** Bytes behind an address; null where they cannot be had. */
+/** Bytes behind an address; null if they cannot be had. */
 export async function bytesOf(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
   if (frozen !== null) {
     const packed = frozen.bins[url];

@@ -4,7 +4,7 @@ import type { TrajectoryData } from '../../wire/index.ts';
 import { readTokens, type Tokens } from '../logic/tokens.ts';
 import { bytesOf } from './useData.ts';
 
-/** Null until they are there, and where they are not known. */
+/** Null until they are there, and if they are not known. */
 export function useTokens(data: TrajectoryData | null): Tokens | null {
   const [tokens, setTokens] = useState<{
     readonly href: string;

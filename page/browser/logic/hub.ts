@@ -131,7 +131,7 @@ export function unionUrl(wants: readonly Want[]): string {
     for (const name of metrics) known.add(name);
     runs.set(run, known);
   }
-  // The newest tabs come last; where there are too many runs, the oldest wait for their data.
+  // The newest tabs come last; if there are too many runs, the oldest wait for their data.
   const parts = [...runs].slice(-limits.streamRunsMax).map(([run, metrics]) => {
     const names = [...metrics].slice(-limits.streamMetricsMax).sort().map(encodeURIComponent);
     return `run=${encodeURIComponent(run)}${names.length === 0 ? '' : `:${names.join(',')}`}`;

@@ -27,7 +27,7 @@ export interface Flow {
   readonly topic: string;
   readonly path: string;
   readonly back: boolean;
-  /** Where its label stands; null where there is no room for one. */
+  /** Where its label stands; null if there is no room for one. */
   readonly label: { readonly x: number; readonly y: number } | null;
 }
 

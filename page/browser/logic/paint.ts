@@ -24,7 +24,7 @@ export const steps: Readonly<Record<'logprob' | 'entropy', readonly number[]>> =
   entropy: [0.1, 0.25, 0.5, 0.9, 1.4, 2, 3],
 };
 
-/** How much a token stands out in that way; NaN where it is not known. */
+/** How much a token stands out in that way; NaN if it is not known. */
 export function amountOf(tokens: Tokens, paint: 'logprob' | 'entropy', token: number): number {
   if (tokens.isTool(token)) return Number.NaN;
   return paint === 'logprob'
@@ -88,7 +88,7 @@ function joined(count: number, nameOf: (token: number) => string): Run[] {
   return runs;
 }
 
-/** The 95th percentile of those that have any colour at all; infinite where none has. */
+/** The 95th percentile of those that have any colour at all; infinite if none has. */
 export function highest(tokens: Tokens, paint: 'logprob' | 'entropy'): number {
   const known: number[] = [];
   for (let token = 0; token < tokens.count; token++) {

@@ -51,7 +51,7 @@ export function dataUrl(path: string, query: Query = {}): string {
   return dataPath(path) + searchOf(query);
 }
 
-/** The step that `at=step:120` names; null where the view is live or stands at something else. */
+/** The step that `at=step:120` names; null if the view is live or stands at something else. */
 export function stepOf(query: Query): number | null {
   const match = /^step:(\d+)$/.exec(query.at ?? '');
   return match === null ? null : Number(match[1]);

@@ -44,7 +44,7 @@ export function shownText(original: string): ShownText {
   };
 }
 
-/** The last for which `holds`, where it holds for the first ones and not for the others. */
+/** The last for which `holds`, if it holds for the first ones and not for the others. */
 function lastAt<T>(items: readonly T[], holds: (item: T) => boolean): T | undefined {
   let [low, high] = [0, items.length];
   while (low < high) {

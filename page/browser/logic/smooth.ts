@@ -4,7 +4,7 @@
 export const smoothMin = 20;
 
 /**
- * `weight` 0..1: how much of the past a point keeps. The values themselves where there are few, or nothing to
+ * `weight` 0..1: how much of the past a point keeps. The values themselves if there are few, or nothing to
  * smooth.
  */
 export function smoothed(

@@ -19,7 +19,7 @@ import { TopicTable } from '../parts/TopicTable.tsx';
 const none: OverviewData['curves'] = [];
 
 /**
- * What changes a run is a command; the server takes pause and resume where it was started with `--control`.
+ * What changes a run is a command; the server takes pause and resume if it was started with `--control`.
  */
 const steering = [
   ['change a setting', 'set RUN temperature=0.8'],

@@ -17,7 +17,7 @@ export interface ChartProps {
   /** Beside the title: what the numbers are. */
   readonly about?: string | undefined;
   readonly lines: readonly Line[];
-  /** Number of the colour of each line; their places where it is left out. */
+  /** Number of the colour of each line; their places if it is left out. */
   readonly colours?: readonly number[];
   /** 0..1; the values themselves stay as a pale line. */
   readonly smoothing?: number;
@@ -205,7 +205,7 @@ export function xText(x: number, unit: 'steps' | 'time' | 'tokens'): string {
 }
 
 /**
- * Columns: x, then for each line its lows, highs and values where it has a band, its raw values where it is
+ * Columns: x, then for each line its lows, highs and values if it has a band, its raw values if it is
  * smoothed, its values.
  */
 function dataOf({ lines, smoothing = 0 }: ChartProps): uPlot.AlignedData {

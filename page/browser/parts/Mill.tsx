@@ -237,7 +237,7 @@ function StageBox({
   );
 }
 
-/** The first of them that fits; where none does, the last is cut. Letters take about 6 px at this size. */
+/** The first of them that fits; if none does, the last is cut. Letters take about 6 px at this size. */
 function fitted(width: number, ...texts: readonly string[]): string {
   const most = Math.floor((width - 22) / 6.1);
   const last = texts.at(-1)!;

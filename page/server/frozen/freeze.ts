@@ -138,7 +138,7 @@ class Answers {
     return goesIn;
   }
 
-  /** The tokens of a rollout, where there is room for them. */
+  /** The tokens of a rollout, if there is room for them. */
   async addTokens(ref: string, href: string): Promise<void> {
     const bytes = await tokensOf(this.#view, now, ref);
     const text = Buffer.from(bytes).toString('base64');

@@ -12,7 +12,7 @@ import type { Assets } from '../http/assets.ts';
 /** Of the whole file. */
 export const FILE_MAX = 20_000_000;
 
-/** Null where the page was not built. */
+/** Null if the page was not built. */
 export function frozenPage(assets: Assets, frozen: Frozen, report: Page): string | null {
   const index = assets.index === null ? null : textOf(assets.index.body);
   const style = index === null ? null : inlined(assets, index, /href="([^"]+\.css)"/);

@@ -1,5 +1,5 @@
 /**
- * The file of a report: the run's live page as it is now with the static report in it. Where there can be no
+ * The file of a report: the run's live page as it is now with the static report in it. If there can be no
  * such page, the static report alone, and why: no report is lost because its page cannot be made.
  */
 import { MillraceError } from '../../../base/index.ts';

@@ -27,7 +27,7 @@ export function pageFolder(): string {
 }
 
 export interface Assets {
-  /** `index.html`; null where the page was not built. */
+  /** `index.html`; null if the page was not built. */
   readonly index: Answer | null;
   /** By path (`/assets/x-1a2b.js`); null if there is none. */
   file(path: string): Answer | null;

@@ -4,7 +4,7 @@
  * - only GET and HEAD exist, and POST where control was asked for (`--control`);
  * - `Host` must be a loopback name or the trusted origin's: a hostname that was rebound to this machine is
  *   refused;
- * - `Origin`, where it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that
+ * - `Origin`, if it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that
  *   the request comes from this server or from the address bar. A link on another page may open a page here
  *   (it gets no data that way);
  * - the token comes as a cookie (`HttpOnly`, `SameSite=Strict`) or as `Authorization: Bearer`. The link with
@@ -84,7 +84,7 @@ export function judge(asking: Asking, options: GuardOptions): Verdict {
   return hasToken(headers, options) ? { kind: 'pass' } : refused(401, 'TOKEN', noToken);
 }
 
-/** Its `Host` and its `Origin`, where there is one, are ours. */
+/** Its `Host` and its `Origin`, if there is one, are ours. */
 function judgePost({ headers, query }: Asking, options: GuardOptions): Verdict {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin') {

@@ -1,5 +1,5 @@
 /**
- * Pages without the client: what a browser without the token sees, and links to the data where the page was
+ * Pages without the client: what a browser without the token sees, and links to the data if the page was
  * not built.
  */
 
@@ -27,7 +27,7 @@ export function againPage(path: string): string {
 /** Those that need no more than a run. */
 const plainViews = ['overview', 'metrics', 'topics', 'pareto', 'replay'] as const;
 
-/** Where the client was not built. */
+/** If the client was not built. */
 export function dataPage(runs: readonly string[]): string {
   const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
   const rows = runs.map((run) => {

@@ -71,7 +71,7 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
 }
 
 /**
- * Throws a `Refusal` where it is not JSON, fails with code `USAGE` where it is not what the address takes.
+ * Throws a `Refusal` if it is not JSON, fails with code `USAGE` if it is not what the address takes.
  */
 function bodyOf<T>(schema: z.ZodType<T>, text: string): T {
   let value: unknown;

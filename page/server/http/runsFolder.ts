@@ -28,7 +28,7 @@ interface Known {
 
 interface Looked {
   readonly seen: Glance | null;
-  /** Why its log could not be read; empty where it was, or was not asked. */
+  /** Why its log could not be read; empty if it was, or was not asked. */
   readonly problem: string;
 }
 
@@ -82,7 +82,7 @@ export class RunsFolder {
     };
   }
 
-  /** What was read of it, where that is not old. */
+  /** What was read of it, if that is not old. */
   #fresh(run: KnownRun): RunRow | null {
     const known = this.#known.get(run.name);
     if (known?.sign !== signOf(run)) return null;

@@ -12,7 +12,7 @@ import type { RunView } from './runView.ts';
 /** Records that are read for one look. */
 const READ_MAX = 50_000;
 /**
- * Null where the book is as fine, the part is all there is, or it holds too many records to be read for one
+ * Null if the book is as fine, the part is all there is, or it holds too many records to be read for one
  * look.
  */
 export async function closeUp(

@@ -47,7 +47,7 @@ async function differs(
 ): Promise<Differs> {
   const { topic, id, field, kind, recorded, made, offset } = difference;
   const own = offset === null ? null : { partition: 0, offset };
-  // The place is of the first run where it has the record, else of the second.
+  // The place is of the first run if it has the record, else of the second.
   const inA = kind === 'notRecorded' ? null : own;
   const inB = kind === 'notRecorded' ? own : null;
   const show = (value: unknown): Shown => shown(value, { textMax: VALUE_MAX }).value;

@@ -11,7 +11,7 @@ import { refOf } from './refs.ts';
 import { groupOf } from './rollouts.ts';
 
 const GROUPS_MAX = 64;
-/** Records that are looked through, of each topic, where a log has no index. */
+/** Records that are looked through, of each topic, if a log has no index. */
 const SEARCH_MAX = 100_000;
 
 export interface FoundGroups {

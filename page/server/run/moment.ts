@@ -15,7 +15,7 @@ export interface Moment {
   readonly at: At | null;
   /** Where a tap of a topic ends; undefined = at its end. */
   endOf(topic: string): From | undefined;
-  /** Records that the topic had, where that is known. */
+  /** Records that the topic had, if that is known. */
   recordsOf(topic: string): number | null;
 }
 

@@ -14,7 +14,7 @@ export interface Pieces {
   readonly lengths: Uint16Array;
 }
 
-/** By the bytes of each token where they make up the text; else by decoding each with those before it. */
+/** By the bytes of each token if they make up the text; else by decoding each with those before it. */
 export function piecesOf(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
   const whole = tokenizer.decode(tokens);
   const bytes = byBytes(tokens, tokenizer);

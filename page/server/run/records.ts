@@ -18,7 +18,7 @@ export interface Between {
   readonly from: From;
   readonly to?: From | undefined;
   readonly partitions?: readonly number[];
-  /** Only these, by the log's index where it has one. */
+  /** Only these, by the log's index if it has one. */
   readonly only?: Only | undefined;
 }
 
@@ -94,7 +94,7 @@ export class Search {
     return found ?? [];
   }
 
-  /** Null where it would read more than the budget. */
+  /** Null if it would read more than the budget. */
   async #read<T>(
     topic: Topic<T>,
     only: Only,

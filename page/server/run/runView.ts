@@ -44,7 +44,7 @@ export interface Viewed {
   readonly resume: string;
   /** What `run.json` says now. */
   facts(): Promise<RunFacts>;
-  /** Of its policy; null where it is not here. Loaded when it is first asked for. */
+  /** Of its policy; null if it is not here. Loaded when it is first asked for. */
   tokenizer(): Promise<Tokenizer | null>;
   /** Whether the file that a manifest names is there, and is what was written. */
   checkpoint(manifest: Weights): Promise<WeightsData['file']>;

@@ -51,7 +51,7 @@ function padded(bytes: number): number {
   return 4 * Math.ceil(bytes / 4);
 }
 
-/** NaN where it is not known: the entropy of a turn stands at each of its tokens. */
+/** NaN if it is not known: the entropy of a turn stands at each of its tokens. */
 function entropyOf({ tokens, segments }: Rollout): Float64Array {
   const values = new Float64Array(tokens.length).fill(Number.NaN);
   for (const { start, end, entropy } of segments) {

@@ -1,4 +1,4 @@
-/** What a view of a run is asked, and what it gives: its data, and where it has them its bytes. */
+/** What a view of a run is asked, and what it gives: its data, and if it has them its bytes. */
 import { MillraceError } from '../../../base/index.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';

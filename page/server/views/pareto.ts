@@ -52,7 +52,7 @@ export async function data({ view, moment, query }: Asked): Promise<ParetoData> 
   return paretoData(view, moment, { round, x, y });
 }
 
-/** The round of a step; undefined where no batch says so. */
+/** The round of a step; undefined if no batch says so. */
 async function roundOf(log: Log, moment: Moment, step: number): Promise<number | undefined> {
   let round: number | undefined;
   const to = moment.endOf(topics.batches.name);

@@ -48,7 +48,7 @@ export interface RowParts {
   readonly facts: RunFacts;
   /** Null where its log was not opened. */
   readonly seen: Glance | null;
-  /** Why it could not be; empty where it was, or was not tried. */
+  /** Why it could not be; empty if it was, or was not tried. */
   readonly problem: string;
   readonly nowMs: number;
 }

@@ -108,7 +108,7 @@ const emptyGroup = {
   batch: null,
 } as const;
 
-/** Its tokens. Fails with code `NOT_FOUND` where the tokenizer is not here. */
+/** Its tokens. Fails with code `NOT_FOUND` if the tokenizer is not here. */
 export async function tokensOf(view: RunView, moment: Moment, ref: string): Promise<Uint8Array> {
   const { value } = await rolloutAt(view.viewed.log, moment, ref);
   const pieces = await piecesFor(view, value);

@@ -2,7 +2,7 @@
  * Makes the index by key of a log again, from its records: for a log that an older millrace wrote, one whose
  * index was changed, and a fork.
  *
- * The way of the append is gone once more, so that what comes out goes on as it would have. Where it is
+ * The way of the append is gone once more, so that what comes out goes on as it would have. If it is
  * interrupted, and for a record that cannot be read, the index lacks something, and who looks for a key reads
  * those records.
  */
@@ -22,7 +22,7 @@ export interface IndexOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Fails with code `LOCKED` where a process writes the log. Resolves with the number of records. */
+/** Fails with code `LOCKED` if a process writes the log. Resolves with the number of records. */
 export async function indexLog(
   folder: string,
   topics: readonly Topic<unknown>[],
@@ -74,7 +74,7 @@ export async function indexStore(
   return done;
 }
 
-/** Null where the record cannot be read. */
+/** Null if the record cannot be read. */
 function hashesAt(
   store: Store,
   schemas: Schemas,

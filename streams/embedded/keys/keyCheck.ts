@@ -97,7 +97,7 @@ export class KeyCheck {
   }
 }
 
-/** What the index says of these records now; null where a page was changed. */
+/** What the index says of these records now; null if a page was changed. */
 function entriesBetween(store: Store, topic: string, { from, to }: Run): readonly Entry[] | null {
   const said: Entry[] = [];
   for (const run of runsOf(store, topic) ?? []) {

@@ -1,5 +1,5 @@
 /**
- * Leads a tap to the records that may be asked for. Where the index says nothing it leads to every record,
+ * Leads a tap to the records that may be asked for. If the index says nothing it leads to every record,
  * one by one, and tells: nothing is left out because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';

@@ -35,7 +35,7 @@ export function removeRun(writes: Writes, topic: string, { from, pages }: Run): 
   for (let page = 0; page < pages; page++) writes.removeKeys(topic, from, page);
 }
 
-/** The entries of a run, page by page; null where one is not as it was written. */
+/** The entries of a run, page by page; null if one is not as it was written. */
 export function entriesOf(store: Store, topic: string, run: Run): readonly Float64Array[] | null {
   const pages: Float64Array[] = [];
   for (let page = 0; page < run.pages; page++) {

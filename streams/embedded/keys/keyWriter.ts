@@ -32,7 +32,7 @@ interface Growing {
   entries: number[];
 }
 
-/** A record with the hashes of its names; null where they are not known, and the index is to lack it. */
+/** A record with the hashes of its names; null if they are not known, and the index is to lack it. */
 export interface Named {
   readonly topic: string;
   readonly offset: number;
@@ -130,7 +130,7 @@ function joined(parts: readonly Float64Array[]): Float64Array {
   return all;
 }
 
-/** Null where one of the records cannot be read. */
+/** Null if one of the records cannot be read. */
 function entriesFrom(
   from: number,
   end: number,

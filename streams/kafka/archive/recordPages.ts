@@ -37,7 +37,7 @@ export class RecordPages {
     this.#folder = folder;
   }
 
-  /** As `pageOf` of a topic by our name. Fails with `ARCHIVED` where a segment cannot be read. */
+  /** As `pageOf` of a topic by our name. Fails with `ARCHIVED` if a segment cannot be read. */
   async page(
     link: Link,
     topic: string,

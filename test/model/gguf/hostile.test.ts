@@ -43,7 +43,7 @@ describe('a GGUF file', () => {
     ['version 1', opening(0, 0, 1), /GGUF version 1; versions 2 and 3/],
     ['the other order of bytes', opening(0, 0, 0x03000000), /big-endian/],
     ['endless tensors', opening(HUGE, 0), /says that it has 1152921504606847000 tensors/],
-    ['endless keys', opening(0, HUGE), /keys; 65536 are the most/],
+    ['endless keys', opening(0, HUGE), /keys; the maximum is 65536/],
     ['an endless name', Buffer.concat([opening(0, 1), u64(HUGE)]), /bytes in a text/],
     ['a name beyond its end', Buffer.concat([opening(0, 1), u64(1000)]), /cut short/],
     [
@@ -61,7 +61,7 @@ describe('a GGUF file', () => {
       Buffer.concat([opening(0, 1), text('k'), u32(9), u32(9), u64(1), u32(9)]),
       /lists of lists/,
     ],
-    ['an unknown kind', Buffer.concat([opening(0, 1), text('k'), u32(77)]), /unknown kind 77/],
+    ['an unknown kind', Buffer.concat([opening(0, 1), text('k'), u32(77)]), /unknown type 77/],
     [
       'a text that is not UTF-8',
       Buffer.concat([opening(0, 1), u64(1), Buffer.from([0xff])]),

@@ -86,7 +86,7 @@ describe('a policy in a GGUF file', () => {
     ['a sliding window', { 'llama.attention.sliding_window': { u32: 64 } }, /sliding window/],
     ['rotation over part of a head', { 'llama.rope.dimension_count': { u32: 4 } }, /4 of 8/],
     ['another scaling', { 'llama.rope.scaling.type': 'yarn' }, /scaled \(yarn\)/],
-    ['no layers', { 'llama.block_count': { u32: 0 } }, /block_count must be there and above 0/],
+    ['no layers', { 'llama.block_count': { u32: 0 } }, /block_count must be set and above 0/],
     ['a list as a size', { 'llama.embedding_length': ['32'] }, /must be one number/],
     ['endless layers', { 'llama.block_count': { u32: 4e9 } }, /layers \(4000000000\) must be/],
     ['other sizes', { 'llama.feed_forward_length': { u32: 65 } }, /gate_proj.weight' should be/],

@@ -151,7 +151,7 @@ test('an adapter of another model is refused with both shapes', () => {
   const other = { ...config, hiddenSize: 16 };
   expect(() => checkAdapter(adapter(), config, 'f')).not.toThrow();
   expect(() => checkAdapter(adapter(), other, 'f')).toThrow(
-    "f: the adapter changes 'model.layers.0.self_attn.q_proj' of shape [8, 8], and the policy has [16, 16]",
+    "f: the adapter changes 'model.layers.0.self_attn.q_proj' of shape [8, 8], but the policy has [16, 16]",
   );
 });
 

@@ -124,7 +124,7 @@ test.each<[string, unknown, number, string, string | undefined]>([
     'a shape of another size',
     { x: F32([3], 0, 8) },
     8,
-    "tensor 'x' [3] of F32 needs 12 bytes and has 8",
+    "tensor 'x' [3] of F32 needs 12 bytes but has 8",
     'x',
   ],
   ['a shape that is none', { x: F32([-2, -1], 0, 8) }, 8, "tensor 'x' has the shape [-2,-1]", 'x'],

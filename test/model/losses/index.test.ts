@@ -12,7 +12,7 @@ test.each(Object.entries(losses))(
 
 test('an unknown loss, and unknown settings of a loss, are refused by name', async () => {
   await expect(prepareLoss({ name: 'ppo' })).rejects.toThrow(
-    "there is no loss 'ppo': take one of cispo, clipped, dpo, gspo, sft",
+    "unknown loss 'ppo': use one of cispo, clipped, dpo, gspo, sft",
   );
   await expect(prepareLoss({ name: 'toString' })).rejects.toMatchObject({ code: 'NO_LOSS' });
   await expect(prepareLoss({ name: 'gspo', settings: { clipC: 3 } })).rejects.toThrow('clipC');

@@ -5,7 +5,7 @@
 import type { DialectCall } from '../../dialect.ts';
 import type { ToolSpec } from '../toolCalls.ts';
 
-/** A stretch of a turn; a call where it is one. */
+/** A stretch of a turn; a call if it is one. */
 export interface Piece {
   readonly text: string;
   readonly call: DialectCall | null;

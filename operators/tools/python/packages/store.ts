@@ -87,7 +87,7 @@ async function writeList(folder: string, all: readonly AddedPackage[]): Promise<
   await replaceFile(join(folder, LIST), `${JSON.stringify(all, null, 1)}\n`);
 }
 
-/** Throws `DAMAGED` where a file was changed after it was added. */
+/** Throws `DAMAGED` if a file was changed after it was added. */
 export async function checkPackages(folder: string, all: readonly AddedPackage[]): Promise<void> {
   for (const { file, sha256 } of all) {
     const path = join(folder, file);

@@ -30,7 +30,7 @@ export interface ProviderOptions {
   readonly url: string;
   /** Country, two letters; '' = the provider's choice. */
   readonly region: string;
-  /** Language, such as `en` or `zh-CN`; '' = Chinese where the query has Chinese characters, else English. */
+  /** Language, such as `en` or `zh-CN`; '' = Chinese if the query has Chinese characters, else English. */
   readonly language: string;
   /** Results to ask for. */
   readonly top: number;
@@ -50,7 +50,7 @@ export interface ProviderKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly settings: Shape;
   /** Environment variable with its API key, unless a setting names another; left out = it needs none. */
   readonly keyEnv?: string;
-  /** What to check where it refuses requests without a key. */
+  /** What to check if it refuses requests without a key. */
   readonly check?: string;
   /**
    * The address that is set, as `open` takes it; fails with code `USAGE`. Left out = the address of a server,

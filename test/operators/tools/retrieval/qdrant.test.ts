@@ -100,7 +100,7 @@ describe('a collection', () => {
   test('of another encoder is refused, to read and to fill', async () => {
     await fill(millPassages);
     const fewer = wordEncoder(WORDS.slice(1));
-    await expect(opened(fewer)).rejects.toThrow(/6 dimensions, and the encoder gives 5/);
+    await expect(opened(fewer)).rejects.toThrow(/6 dimensions, but the encoder gives 5/);
     const other = wordEncoder(WORDS, 'x'.repeat(64));
     await expect(opened(other)).rejects.toMatchObject({
       code: 'RETRIEVER',
