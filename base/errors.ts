@@ -7,12 +7,12 @@
  * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries
  * behaviour.
  *
- * No secret that the process was given stands in a message (secrets.ts).
+ * No secret that the process was given is in a message (secrets.ts).
  */
 import { withoutSecrets } from './secrets.ts';
 import { nativeMessage, systemMessage } from './system/systemError.ts';
 
-/** What a `MillraceError` carries beside its code and message. */
+/** What a `MillraceError` carries besides its code and message. */
 export interface ErrorDetails {
   /** Plain data: names, numbers, paths. */
   readonly context?: Readonly<Record<string, unknown>>;

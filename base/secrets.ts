@@ -94,7 +94,7 @@ function hex(value: number, digits: number): string {
 }
 
 /**
- * How base64 of any text with the secret in it reads, whatever stands before it: one of three rows of
+ * How base64 of any text with the secret in it reads, whatever precedes it: one of three rows of
  * characters, and at both ends one more that holds a part of it.
  */
 function asBase64(secret: string): string[] {

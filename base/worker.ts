@@ -62,7 +62,7 @@ export interface WorkerHandle {
   close(): Promise<void>;
 }
 
-/** The module `name` beside the caller's, as source or built, whichever the caller is. */
+/** The module `name` next to the caller's, as source or built, whichever the caller is. */
 export function workerEntry(name: string, caller: string): URL {
   return new URL(`./${name}${caller.endsWith('.ts') ? '.ts' : '.js'}`, caller);
 }

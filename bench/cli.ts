@@ -1,8 +1,8 @@
 /**
  * What a command costs: `npm run bench:cli`.
  *
- * Processor time (user and system) of `millrace …` and of `node -e 0`, alternately, so that others on the machine
- * change their ratio little. The run that is looked at is a round of the quickstart. Needs a build.
+ * Processor time (user and system) of `millrace …` and of `node -e 0`, alternately, so that others on the
+ * machine change their ratio little. The run that is looked at is a round of the quickstart. Needs a build.
  */
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';

@@ -13,7 +13,7 @@ export interface ReadyJob {
   readonly about: string;
   /** Its source in the package. */
   readonly source: string;
-  /** Files beside it that it needs and `millrace init` copies too; null = it cannot be copied. */
+  /** Other files that it needs and `millrace init` copies too; null = it cannot be copied. */
   readonly beside: readonly string[] | null;
   /** The job itself; null = it is loaded from its source. */
   readonly job: Job | null;

@@ -6,7 +6,7 @@ import type { Job } from '../jobs/index.ts';
 import { readyJob } from './readyJobs.ts';
 import { knownSettings } from './settingFields.ts';
 
-/** For a command line that asks for help; empty when it names no ready job. */
+/** For a command line with --help; empty when it names no ready job. */
 export function jobHelp(args: readonly string[]): string {
   const named = args.map((arg) => readyJob(arg)).find((ready) => ready !== null);
   if (named === undefined) return '';

@@ -1,5 +1,5 @@
 /**
- * The log of a run on this machine, open to read. For a run on Kafka it is a copy, made beside the run and
+ * The log of a run on this machine, open to read. For a run on Kafka it is a copy, made next to the run and
  * removed when no longer needed: unlike a broker, a copy shows the run at one moment.
  */
 

@@ -30,7 +30,7 @@ export function nearest(given: string, names: readonly string[]): string | null 
   return nearestNames(given, names, 1)[0] ?? null;
 }
 
-/** ` did you mean a, b or c?`, to stand behind a sentence; empty if there is nothing to say. */
+/** ` did you mean a, b or c?`, to end a sentence; empty if there is nothing to say. */
 export function didYouMean(names: readonly string[]): string {
   if (names.length === 0) return '';
   const last = names.at(-1)!;

@@ -4,7 +4,7 @@ import type { Io } from './io.ts';
 const PARTS = 10;
 const SPOKEN_OF_MIN = 50_000;
 
-/** `what` stands before the numbers. */
+/** `what` precedes the numbers. */
 export function tenths(what: string, io: Io): (done: number, all: number) => void {
   let announced = 0;
   return (done, all) => {

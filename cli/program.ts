@@ -1,6 +1,6 @@
 /**
- * The command line. It knows what each command is for and takes; the options of the one that was typed, and what
- * it does, are loaded then.
+ * The command line. It knows what each command is for and takes; the options of the one that was typed, and
+ * what it does, are loaded then.
  */
 import { Command } from 'commander';
 import type { Place } from './command.ts';

@@ -98,7 +98,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   return inFreeFolder(root, job.name, (name) => runAs(name, start, options, io));
 }
 
-/** What a start is made of, but for its name. */
+/** What a start is made of, except for its name. */
 interface Start {
   readonly job: Job;
   readonly file: string;
@@ -187,7 +187,7 @@ async function runAs(
 /** How long a resumed run waits for its broker when it starts. */
 const BROKER_BACK_MS = 5 * 60_000;
 
-/** Runs it to its end, with its numbers for Prometheus and its page if they are asked for. */
+/** Runs it to its end, with its numbers for Prometheus and its page if requested. */
 async function executed(
   run: Run,
   job: Job,

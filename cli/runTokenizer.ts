@@ -43,7 +43,7 @@ async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Pro
   return found === null ? [] : [found.folder];
 }
 
-/** Loads the run's tokenizer when it is first asked for; null if it is not here. */
+/** Loads the run's tokenizer on first use; null if it is not here. */
 export function runTokenizer(
   run: Pick<Run, 'folder' | 'record'>,
   io: Pick<Io, 'cwd'>,

@@ -1,4 +1,4 @@
-/** Folders that a command works in: they are gone when it ends, also when it fails or is stopped at once. */
+/** Folders that a command works in: they are gone when it ends, even when it fails or is stopped at once. */
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ import { leftoversIn, removeLeftovers } from '../base/index.ts';
 export type Scratch = Set<string>;
 
 /**
- * For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left beside
+ * For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left next to
  * it goes.
  */
 export async function inScratch<T>(

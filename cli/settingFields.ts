@@ -50,7 +50,7 @@ export function groupsOf(schema: z.ZodType, prefix = ''): readonly SettingField[
 /**
  * The settings over the defaults that a job gives its groups (`finetuneSettings.prefault({ lr: 5e-6 })`), key
  * by key: zod takes those only where nothing of a group is given, so that one setting would undo the defaults
- * of all beside it.
+ * of all next to it.
  */
 export function overDefaults(schema: z.ZodType, settings: unknown): unknown {
   if (!isGroup(settings)) return settings;

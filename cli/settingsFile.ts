@@ -69,7 +69,7 @@ function tooMuch(file: string, what: string): Error {
 }
 
 /**
- * Whether collections stand within collections deeper than `nestingMax`, as far as brackets and the marks of
+ * Whether collections are nested deeper than `nestingMax`, as far as brackets and the marks of
  * a line tell (indentation cannot nest deep in so short a file). Asked before anything that recurses: V8 ends
  * the whole process where a regular expression is compiled on a stack that is nearly full, so an overflow
  * cannot be caught with certainty.
@@ -115,7 +115,7 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
 }
 
-/** Where an alias stands within the collection that its anchor names; null if none does. */
+/** Where an alias is within the collection that its anchor names; null if none does. */
 function loopIn(root: Node): number | null {
   const open: string[] = [];
   let found: number | null = null;

@@ -128,9 +128,9 @@ function yaml(
   return laidOut(rows, look);
 }
 
-/** Most characters before the comments; a longer setting has its comment behind it all the same. */
+/** Most characters before the comments; a longer setting still has its comment after it. */
 const SETTING_MAX = 44;
-/** A comment has at least so much room, however narrow the screen is. */
+/** Least width of a comment, however narrow the screen is. */
 const COMMENT_MIN = 28;
 
 /** Settings to the left, comments to the right of them, over as many lines as they need. */

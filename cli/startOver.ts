@@ -41,7 +41,7 @@ export async function beginAnew({ name, folder, log, startOver }: Beginning): Pr
   );
 }
 
-/** Moves all that is in the folder to `before-N` in it. */
+/** Moves everything in the folder to `before-N` in it. */
 async function setAside(folder: string): Promise<void> {
   const entries = await readdir(folder).catch(() => []);
   const old = entries.filter((entry) => !/^before-\d+$/.test(entry));

@@ -33,7 +33,7 @@ import {
   type Value,
 } from './values.ts';
 
-/** Names and what they stand for; those of the scopes around are read but never written. */
+/** Names and their values; those of the scopes around are read but never written. */
 class Scope {
   readonly #names: Map<string, Value>;
   readonly #around: Scope | null;

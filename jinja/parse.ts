@@ -552,7 +552,7 @@ class Parser {
     return { positional, named, spread, namedSpread };
   }
 
-  /** `|` and a filter, as often as it stands there; the first without `|` when it is `inline`. */
+  /** `|` and a filter, as often as it occurs; the first without `|` when it is `inline`. */
   #filters(of: Expression | null, inline = false): Filter | null {
     let value: Filter | null = null;
     for (let bare = inline; bare || this.#is('|'); bare = false) {

@@ -77,7 +77,7 @@ export function characterAt(value: Str, index: number): Str | null {
   return at < 0 || at >= length ? null : sliceStr(value, at, at + 1, 1);
 }
 
-/** `value.strip(chars)` on the sides asked for. */
+/** `value.strip(chars)` on the given sides. */
 export function strip(value: Str, chars: string | null, left = true, right = true): Str {
   const text = plain(value);
   if (chars === null) {

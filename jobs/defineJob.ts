@@ -44,7 +44,7 @@ export interface JobContext<Settings> {
 }
 
 /**
- * What a replay puts in the place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its
+ * What a replay puts in place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its
  * own calls it.
  */
 export interface Replay {
@@ -52,7 +52,7 @@ export interface Replay {
   engine(live: PolicyEngine): PolicyEngine;
   /** The tools, answering from the record. */
   tools(live: CallTool): CallTool;
-  /** Keep the weights of all versions: an old one may be asked for when newer ones are there. */
+  /** Keep the weights of all versions: an old one may be needed when newer ones are there. */
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */
   readonly controls?: (version: number) => number;

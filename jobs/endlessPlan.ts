@@ -6,11 +6,11 @@
  * order of their coming. A question is in the topic in the commit that moves its source on and says how many
  * places of the plan are taken: a resumed run goes on with the next place and the next question. Rows that
  * are asked again (the held-out ones, after every round) are kept in memory, and read back from the topic by
- * a resumed run. A question whose id was asked before is passed over.
+ * a resumed run. A question whose id was asked before is skipped.
  *
  * The rounds are walked as places are taken: there may be no last one. A round that is cut by time takes what
- * comes until its time is over; the places that it leaves are passed over, and the record that says how many
- * it took is written with the place behind it. When it began is part of the cursor: a resumed run cuts it
+ * comes until its time is over; the places that it leaves are skipped, and the record that says how many
+ * it took is written with the place after it. When it began is part of the cursor: a resumed run cuts it
  * when the one before it would have, or at once.
  */
 
@@ -48,7 +48,7 @@ export interface EndlessPlan {
   /** Rows that the file of held-out questions could not give. */
   readonly deadLetters: readonly SourceItem<never>[];
   /**
-   * The rounds after the first. They may ask a question of an earlier round again, but for those without an
+   * The rounds after the first. They may ask a question of an earlier round again, except those without an
    * end.
    */
   readonly rounds: readonly RoundPlan[];
@@ -245,7 +245,7 @@ class Planner {
     return { [WINDOW]: JSON.stringify({ open: this.#open, left: this.#left }) };
   }
 
-  /** The record of the open window, and the place behind it. */
+  /** The record of the open window, and the place after it. */
   #cut(why: Window['why'], place: Place['at']): Place {
     const cut: Window = { ...this.#open!, cutMs: this.#clock.now(), why };
     this.#open = null;
@@ -334,7 +334,7 @@ class Planner {
     }
   }
 
-  /** What comes next, unless the time is over before; then it is given the next time. */
+  /** What comes next, unless the time is up before; then it is given the next time. */
   async #next(
     arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     leftMs: () => number,

@@ -9,7 +9,8 @@ import type { Method } from './method.ts';
 import { positiveInt, roundsSetting } from './policySettings.ts';
 
 /**
- * The settings of `everyQuestion` as a zod schema: those of `calibrate` but for what chooses among questions.
+ * The settings of `everyQuestion` as a zod schema: those of `calibrate` except for what chooses among
+ * questions.
  */
 export const everyQuestionSettings = calibrateSettings
   .omit({

@@ -68,7 +68,7 @@ export const flywheelSettings = z.object({
 /** The settings of `flywheel`, with all defaults filled in. */
 export type FlywheelSettings = z.infer<typeof flywheelSettings>;
 
-/** Evolves the first questions to train on; `finetune` behind it trains on what comes of them. */
+/** Evolves the first questions to train on; `finetune` after it trains on the results. */
 export function flywheel(settings: FlywheelSettings, parts: FlywheelParts): Method {
   return ({ train }) => ({
     rounds: [

@@ -15,7 +15,7 @@ const FILE = 'inputs.json';
 /** By path, relative to the run's folder if the file is in it. A file that was not there has ''. */
 const digests = z.record(z.string(), z.string());
 
-/** What a checkpoint's folder may hold beside its weights, which have digests of their own. */
+/** What a checkpoint's folder may have besides its weights, which have digests of their own. */
 const TOKENIZER_FILES = [
   ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'],
   ...['chat_template.jinja', 'chat_template.json', 'generation_config.json'],
@@ -28,7 +28,7 @@ export function tokenizerFiles(folder: string): readonly string[] {
 }
 
 /**
- * Notes the digests of `files` when the run begins, and compares them when it goes on. '' among them stands
+ * Notes the digests of `files` when the run begins, and compares them when it goes on. '' among them is
  * for no file.
  *
  * @param folder Of the run.

@@ -2,7 +2,7 @@
  * Settings of what RL learns from a batch: advantages, loss, correction for lag; and the loss that they say.
  * docs/losses.md has the formula of each and why one would choose it.
  *
- * A loss brings its own settings (model/losses). Those of `clipped`, the default, stand by themselves, and
+ * A loss brings its own settings (model/losses). Those of `clipped`, the default, are top-level, and
  * the ones that others share with it (`kl`, say) are set for all at once; what else a loss has stands under
  * its name: `gspo.clipHigh`.
  */

@@ -40,7 +40,7 @@ export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
 
 /** A method that knows how many questions there are and which rounds come before its own. */
 export interface PlannedMethod {
-  /** Its rounds, behind those `before`. */
+  /** Its rounds, after those `before`. */
   readonly rounds: readonly RoundPlan[];
   readonly loop: LoopShare;
   /** Its parts of the flow, those of the loop that it turns in among them. */
@@ -79,7 +79,7 @@ export async function trainPolicy(
   return flow(...ready.map((method) => method.wire(loop)));
 }
 
-/** The methods in their order, each behind the rounds of those before it. */
+/** The methods in their order, each after the rounds of those before it. */
 export function planMethods(
   methods: readonly Method[],
   place: Omit<MethodPlace, 'before'>,

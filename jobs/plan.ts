@@ -8,7 +8,7 @@
  * questions, so it is in flight before any of them. Deterministic in rows and seed: a resumed run plans the
  * same.
  *
- * A job may have no last round (`rounds=forever`): its questions are then made as they are asked for, and
+ * A job may have no last round (`rounds=forever`): its questions are then made on demand, and
  * those to train on come again from the first one on, pass after pass.
  */
 

@@ -125,7 +125,7 @@ export interface LoopOptions extends StepSizes {
   /**
    * Phases of the `questions` topic that the loop's own stage rolls out (default: all but `evolve` and
    * `practice`). A method has stages of its own for the others: questions that wait for weights must not
-   * stand before those that make them.
+   * come before those that make them.
    */
   readonly phases?: readonly Phase[];
   /** Settings that change while the run goes on; a handle of its own if it is left out. */

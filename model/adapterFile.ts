@@ -191,7 +191,7 @@ function warnOnStderr(message: string): void {
 export interface OpenWeights {
   readonly config: DecoderConfig;
   readonly file: MappedFile | null;
-  /** Resolves when the digest is the one that was asked for; rejects when it is another. */
+  /** Resolves if the digest is the expected one; rejects when it is another. */
   readonly checked: Promise<void>;
   read(name: string): Promise<Tensor> | Tensor;
   close(): Promise<void>;

@@ -46,7 +46,7 @@ export interface Lowering<Result> {
   attend(layer: number, queries: Value, keys: Value, values: Value): Value;
   /** silu(gate) * up. */
   gated(gate: Value, up: Value): Value;
-  /** The stream at the places that are asked for. */
+  /** The stream at the given places. */
   pick(input: Residual): Residual;
   /** The end: from the last norm and the head's weight [vocabSize, hiddenSize]. */
   head(x: Value, weight: string): Result;

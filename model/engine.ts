@@ -53,7 +53,7 @@ export interface Generation {
   readonly logProbs: Float32Array;
   /** `stop` = a stop token was made (it is the last of `tokens`), or a stop text completed. */
   readonly finish: 'stop' | 'length';
-  /** Per token asked for: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
+  /** Per requested token: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
   readonly topLogProbs: readonly (readonly number[])[];
   /** Policy version that made the tokens: the first one if there were several. */
   readonly version: number;
@@ -62,7 +62,7 @@ export interface Generation {
   /** The stop text that was completed, if one was. */
   readonly stopText?: string;
   /**
-   * Where asked for: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats).
+   * If requested: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats).
    */
   readonly entropies?: Float32Array;
 }
@@ -103,7 +103,7 @@ export interface PolicyEngine {
   stats(): EngineStats;
   close(): Promise<void>;
   /**
-   * For engines that may be given weights and answer with others: the trainer to use in the place of this
+   * For engines that may be given weights and answer with others: the trainer to use in place of this
    * one. What it holds is remembered, and compared with what the engine says of it.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
@@ -179,7 +179,7 @@ export interface TrainerCheckpoint {
   /** What engines generate with. */
   readonly weights: Checkpoint;
   /**
-   * What training goes on from, beside the weights or instead of them, as the trainer's kind has it; null =
+   * What training goes on from, besides the weights or instead of them, as the trainer's kind has it; null =
    * the version was never trained, so the optimiser begins from zero.
    */
   readonly state: Checkpoint | null;
@@ -246,10 +246,10 @@ export interface Tokenizer {
   encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
   /**
-   * The bytes that a token adds to a text, whatever stands before it; none for an id without text. Left out =
+   * The bytes that a token adds to a text, whatever precedes it; none for an id without text. Left out =
    * those of `decode([token])`, which are wrong if a character is cut over tokens.
    */
   bytes?(token: number): Uint8Array;
-  /** The id of a token that stands for exactly this text (a tag, say); throws if there is none. */
+  /** The id of a token that represents exactly this text (a tag, say); throws if there is none. */
   id(token: string): number;
 }

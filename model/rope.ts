@@ -12,7 +12,7 @@ import { type DecoderConfig, headDim, type RopeScaling } from './config.ts';
 export interface Rotation {
   /** Radians per position, one a pair: [headDim / 2]. */
   readonly frequencies: readonly number[];
-  /** Factor on cosines and sines; 1 but for YaRN. */
+  /** Factor on cosines and sines; 1 except for YaRN. */
   readonly factor: number;
 }
 

@@ -69,7 +69,7 @@ export function shapedBy(sampling: Sampling): string[] {
   return Object.entries(shaping).flatMap(([name, shapes]) => (shapes ? [name] : []));
 }
 
-/** In words, as it stands beside an accuracy: `greedy`, `temperature 0.6, top-p 0.95`. */
+/** In words, as shown with an accuracy: `greedy`, `temperature 0.6, top-p 0.95`. */
 export function describeSampling(sampling: Sampling): string {
   const { temperature, topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
   return [

@@ -3,7 +3,7 @@
  *
  * For policies that are trained from nothing (the quickstart's). Any text round-trips: `decode(encode(t)) ===
  * t`. A space between two words, or a word and a digit, is implied and costs nothing; every other space is a
- * token, and a joiner stands where the implied space is absent. Words outside the vocabulary are spelled in
+ * token, and a joiner marks where the implied space is absent. Words outside the vocabulary are spelled in
  * UTF-8 bytes. With `{ tags: false }` no tag token is made, so that text from outside (a question, a tool's
  * result) cannot pass for the policy's own text.
  */

@@ -41,7 +41,7 @@ interface ScheduleOptions {
   readonly openMax: number;
   /**
    * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is
-   * written behind the one before it. Left out: a step is written as soon as it is complete.
+   * written after the one before it. Left out: a step is written as soon as it is complete.
    */
   readonly scheduled$?: Observable<Batch>;
 }

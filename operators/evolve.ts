@@ -4,7 +4,7 @@
  * The pool begins with what the policy does by itself and grows round by round: a correct trajectory is
  * enhanced, a wrong one reflected upon (evolve/flywheel.ts), by the actions of evolve/actions.ts or by
  * others. Guarantees:
- * - every accepted question gives its whole pool in one commit, its tool calls beside it; where all failed,
+ * - every accepted question gives its whole pool in one commit, its tool calls with it; where all failed,
  *   the pool is one record with action `failed` whose text says why, and what failed on the way is in the
  *   dead letters;
  * - every request and every hint is keyed by (seed, question, phase, round, name), so timing changes nothing;
@@ -83,7 +83,7 @@ type Ready = EvolveOptions &
 
 const RESERVED = ['initial', 'failed'];
 
-/** questions → evolved (the whole pool of each), with their tool calls beside them. */
+/** questions → evolved (the whole pool of each), with their tool calls with them. */
 export function evolve(
   options: EvolveOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Evolved>> {

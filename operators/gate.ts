@@ -60,14 +60,14 @@ export interface GateOptions extends StepSizes {
   /** While true no question is admitted; never unless given. */
   readonly paused$?: Observable<boolean>;
   /**
-   * How many an admission that was asked for `asked` lets in at once, from this version on; `asked` unless
+   * How many an admission that was set to `asked` lets in at once, from this version on; `asked` unless
    * given.
    */
   readonly places?: (asked: number, version: Weights) => number;
 }
 
 /**
- * Places of an admission: as many as were asked for when it was made, as many as there are now, and those
+ * Places of an admission: as many as were requested when it was made, as many as there are now, and those
  * that are free.
  */
 interface Slots {

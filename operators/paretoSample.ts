@@ -104,7 +104,7 @@ function verdicts(
   const [first, second] = objectivesOf(options);
   const points = candidates.map(({ value }) => [first(value), second(value)] as const);
   const keep = keepOf(options, candidates[0]!.value.question);
-  // Of all that are compared the same share is kept as of a window: more of a good window, fewer of a poor
+  // Of all those compared the same share is kept as of a window: more of a good window, fewer of a poor
   // one.
   const all = [...points, ...earlier];
   const most = options.earlier ? Math.ceil((all.length * keep) / options.window) : keep;

@@ -38,7 +38,7 @@ async function optionsOf(
   return { ...options, ...Object.fromEntries(own.map((name) => [name, changed[name]])) };
 }
 
-/** questions → rollouts (n each), with their tool calls beside them. */
+/** questions → rollouts (n each), with their tool calls. */
 export function rollout(
   options: RolloutOptions,
 ): OperatorFunction<Delivery<Question>, Delivery<Rollout>> {

@@ -67,7 +67,7 @@ export interface ScoreOptions {
    */
   readonly actionAdvantage?: GroupAdvantage | undefined;
   /**
-   * Parts that every reward must have, because something behind reads them (default: none); else code
+   * Parts that every reward must have, because a later stage reads them (default: none); else code
    * `REWARD_PART`.
    */
   readonly partsNeeded?: readonly string[];

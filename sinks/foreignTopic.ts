@@ -26,7 +26,7 @@ export interface ForeignSinkOptions<T> {
 /** Messages on their way at once, and so in one request at most. */
 const SENT_MAX = 256;
 const PAUSE_MS = 5000;
-/** kafkajs's own tries; ours go on behind them. */
+/** kafkajs's own tries; ours follow them. */
 const RETRY = { retries: 2 };
 
 interface Message {

@@ -159,7 +159,7 @@ async function extend(file: MetricFile, end: number, row: Row): Promise<number> 
 }
 
 /**
- * Cuts a file behind the part, from its beginning, that lacks nothing and has nothing else. Resolves with the
+ * Cuts a file after the part, from its beginning, that lacks nothing and has nothing else. Resolves with the
  * last offset of that part, -1 for none.
  */
 async function wholePart(
@@ -207,7 +207,7 @@ async function* wholeLines(file: Awaited<ReturnType<typeof open>>): AsyncGenerat
   }
 }
 
-/** The offsets of a topic, read forwards as far as they are asked for. */
+/** The offsets of a topic, read forwards as far as they are needed. */
 class Following {
   readonly #recorded: FilesOptions['recorded'];
   #reading: AsyncIterator<RecordedMetric> | null = null;

@@ -122,7 +122,7 @@ export interface TrainerOptions {
   readonly clock: Clock;
 }
 
-/** batches → weights, with the step's metrics beside the manifest. */
+/** batches → weights, with the step's metrics and the manifest. */
 export function trainer(
   options: TrainerOptions,
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {

@@ -69,7 +69,7 @@ export function checkpointsOf(manifest: Weights): TrainerCheckpoint {
   };
 }
 
-/** Where a manifest is looked for first: most are asked for soon after they are written. */
+/** Where a manifest is looked for first: most are needed soon after they are written. */
 const LATELY: From = { kind: 'last', count: 64 };
 const EARLIEST: From = { kind: 'earliest' };
 

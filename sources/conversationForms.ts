@@ -103,7 +103,7 @@ export const defaultColumns: Readonly<Record<Exclude<ConversationForm, 'auto'>, 
 /**
  * The form of a row, by its fields; null when it has none.
  *
- * A list of messages is of the form `openai` where its messages have a `role`, whatever the list is called.
+ * A list of messages is of the form `openai` if its messages have a `role`, whatever the list is called.
  */
 export function formOf(
   fields: Fields,

@@ -116,7 +116,7 @@ interface Place {
   readonly round: number;
 }
 
-/** One answer to one question stands as such; all else as turns. */
+/** One answer to one question stays as such; everything else becomes turns. */
 export function demonstrationOf(
   { turns, functions }: Conversation,
   { id, source, round }: Place,

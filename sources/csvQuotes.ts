@@ -13,7 +13,7 @@ export function quotesIn(text: string): number {
 }
 
 /**
- * Whether the text is not one record: a cell begins with a quote and goes on behind the one that closes it,
+ * Whether the text is not one record: a cell begins with a quote and goes on after the one that closes it,
  * or a line ends outside quotes.
  */
 export function isMalformed(text: string): boolean {

@@ -133,7 +133,7 @@ export interface NamedFormat {
 }
 
 /**
- * The format that a file's or folder's name (without extension) stands for, or null. The name may go on after
+ * The format that a file's or folder's name (without extension) means, or null. The name may go on after
  * a separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is one wherever it is named.
  */
 export function formatNamed(name: string): NamedFormat | null {

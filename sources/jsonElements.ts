@@ -2,7 +2,7 @@
  * The elements of a JSON array in a file, as texts, found by counting brackets outside of strings: nothing is
  * parsed, and no more than one element is held.
  *
- * Brackets, quotes and backslashes are single bytes in UTF-8 that stand for nothing else, so the file is
+ * Brackets, quotes and backslashes are single bytes in UTF-8 that mean nothing else, so the file is
  * looked through byte by byte and only whole elements are decoded.
  */
 import { createReadStream } from 'node:fs';
@@ -122,7 +122,7 @@ class Elements {
     this.#length += bytes.length;
   }
 
-  /** What has been kept since the last comma. Nothing stands between the brackets of an empty array. */
+  /** What has been kept since the last comma. Nothing is between the brackets of an empty array. */
   *#element(last: boolean): Generator<JsonElement> {
     const bytes = Buffer.concat(this.#parts);
     const tooLong = this.#length > this.#bytesMax;

@@ -2,7 +2,7 @@
  * A file as lines, one at a time, with their numbers.
  *
  * Splits on "\n" alone (a trailing "\r" is dropped): `node:readline` also splits on U+2028, which may
- * stand inside a JSON string. Memory is bounded by `lineBytesMax`: a longer line is skipped and
+ * be inside a JSON string. Memory is bounded by `lineBytesMax`: a longer line is skipped and
  * reported, as is one that is not UTF-8, and reading goes on.
  */
 import { createReadStream } from 'node:fs';
@@ -73,7 +73,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#take(chunk.subarray(start));
   }
 
-  /** What came behind the last end, as a line; null when there is nothing. */
+  /** What came after the last end, as a line; null when there is nothing. */
   rest(): Split | null {
     return this.#length === 0 ? null : this.#finish(0);
   }

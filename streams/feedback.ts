@@ -4,7 +4,7 @@
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what
  * is committed in the topic: at first the last record there (or, with `history: 'all'`, every
- * one), then each new one. A record that does not decode is passed over.
+ * one), then each new one. A record that does not decode is skipped.
  */
 import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
 import type { MillraceError } from '../base/index.ts';

@@ -3,7 +3,7 @@
  *
  * Both logs (embedded folder, Kafka) keep this contract and pass the same suite:
  * - `read` takes from the log on demand: never more than `inflightMax` deliveries of a partition are
- *   unsettled. Partitions are read side by side, and one that stands still does not keep the others from
+ *   unsettled. Partitions are read in parallel, and one that stands still does not keep the others from
  *   going on.
  * - `commit` writes appends and settlements together, all or nothing; settlements may come out of order.
  * - After a crash a group reads again exactly the deliveries that no commit settled.
@@ -24,7 +24,7 @@ export interface Stored<T> {
   readonly value: T;
   /** When it was appended, by the log's clock. */
   readonly atMs: number;
-  /** Encoded, with what the log keeps beside it. */
+  /** Encoded, with what the log keeps with it. */
   readonly bytes: number;
   /** Only of taps that ask for it. */
   readonly encoded?: Encoded;
@@ -67,7 +67,7 @@ export interface Unindexed {
   readonly from: number;
   /** The one after the last. */
   readonly to: number;
-  /** The index was changed behind our back; else it was never made. */
+  /** The index was changed by something else; else it was never made. */
   readonly damaged: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface TapOptions {
   readonly ahead?: (records: number) => void;
   /**
    * Called for a record that cannot be read, which is then skipped; without it the tap fails there. `encoded`
-   * is null where its bytes are damaged.
+   * is null if its bytes are damaged.
    */
   readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;
 }

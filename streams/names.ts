@@ -10,7 +10,7 @@ export function namesOf<T>(topic: Topic<T>, value: T): readonly string[] {
   return [...new Set([key, ...subjects(value)])];
 }
 
-/** Those that are asked for. */
+/** Those that are wanted. */
 export function namesIn(only: Only): readonly string[] {
   return 'keys' in only ? only.keys : only.subjects;
 }
@@ -20,7 +20,7 @@ export function keyTells(topic: Topic<unknown>, only: Only): boolean {
   return 'keys' in only || topic.subjects === undefined || topic.subjects === 'key';
 }
 
-/** Whether a record is one of those asked for. */
+/** Whether a record is one of those wanted. */
 export function belongs<T>(topic: Topic<T>, only: Only): (key: string, value: T) => boolean {
   const names = new Set(namesIn(only));
   if ('keys' in only) return (key) => names.has(key);

@@ -44,7 +44,7 @@ export class RecentKeys {
   }
 }
 
-/** Zero stands for an empty place in the table, so it is not a key. */
+/** Zero marks an empty place in the table, so it is not a key. */
 function bitsOf(key: string): bigint {
   return createHash('sha256').update(key).digest().readBigUInt64LE() || 1n;
 }

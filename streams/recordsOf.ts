@@ -18,7 +18,7 @@ export interface RecordsOptions {
 }
 
 /**
- * The records of `topic` in log order, read as they are asked for. Throws what a tap would, `DECODE` for
+ * The records of `topic` in log order, read on demand. Throws what a tap would, `DECODE` for
  * instance.
  */
 export async function* recordsOf<T>(

@@ -14,10 +14,10 @@ import { isObservable, map, type Observable } from 'rxjs';
 import type { SourceItem } from './sourceItem.ts';
 import type { Topic } from './topic.ts';
 
-/** The places behind an item, of the parts that it moves on. */
+/** The places after an item, of the parts that it moves on. */
 export type Cursors = Readonly<Record<string, string>>;
 
-/** A record beside the source's own. */
+/** A record besides the source's own. */
 export interface Beside {
   readonly topic: Topic<unknown>;
   readonly value: unknown;
@@ -37,14 +37,14 @@ export interface Place {
   readonly committed?: () => void;
 }
 
-/** What a resumable source yields: an item and the place behind it, or just a place. */
+/** What a resumable source yields: an item and the place after it, or just a place. */
 export type ResumableItem<T> = Place | (Place & SourceItem<T>);
 
 /** How a resumable source is opened. */
 export interface Opening {
   /** The last cursor of a part that is in the log; null: begin at its beginning. */
   readonly cursor: (part: string) => Promise<string | null>;
-  /** Aborts when nothing more is wanted: let go of files, sockets and timers, and end. */
+  /** Aborts when nothing more is wanted: close files, sockets and timers, and end. */
   readonly signal: AbortSignal;
 }
 

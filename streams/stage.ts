@@ -40,7 +40,7 @@ export interface Stage {
 }
 
 /**
- * Items that come in the same order whenever they are asked for: a list, a generator, an asynchronous one, an
+ * Items that come in the same order whenever they are read: a list, a generator, an asynchronous one, an
  * Observable.
  */
 export type PlainItems<T> =
@@ -68,9 +68,9 @@ export interface SourceOptions {
    */
   readonly overflow?: Overflow;
   /**
-   * When the run is started again: `skip` passes over as many items as are in the log (`items` begins where
+   * When the run is started again: `skip` skips as many items as are in the log (`items` begins where
    * it always begins; the default), `continue` takes what comes (live items, which do not come twice; the
-   * default where items may be dropped). A resumable source goes on behind its cursor instead.
+   * default if items may be dropped). A resumable source continues after its cursor instead.
    */
   readonly onResume?: 'skip' | 'continue';
 }

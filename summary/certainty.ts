@@ -17,7 +17,7 @@ import type { Scored } from '../topics/index.ts';
 
 /**
  * Of each figure that is a mean over rollouts: Wilson's or the bootstrap over questions (`shareInterval`). Of
- * the mean over right rollouts: the bootstrap over questions, null where nothing was right.
+ * the mean over right rollouts: the bootstrap over questions, null if nothing was right.
  */
 export type Intervals = Readonly<Record<MeanFigure, Interval>> & {
   readonly meanToolCallsCorrect: Interval | null;
@@ -30,7 +30,7 @@ export interface Difference {
 }
 
 export type Differences = Readonly<Record<MeanFigure, Difference>> & {
-  /** Null where nothing was right in one of the two. */
+  /** Null if nothing was right in one of the two. */
   readonly meanToolCallsCorrect: Difference | null;
 };
 

@@ -48,8 +48,8 @@ export interface StageRow {
   readonly full: number;
   readonly commits: number;
   /**
-   * Shares of the time: all that is in flight is finished and waits for the log; all that is not waits for
-   * its policy version.
+   * Shares of the time: everything in flight is finished and waits for the log; everything unfinished waits
+   * for its policy version.
    */
   readonly blocked: number;
   readonly paced: number;

@@ -1,6 +1,6 @@
 /**
- * One reading of a run: one pass over each of four topics of its log, kept in bounded room but for the groups
- * of its evaluations (held-out questions times rounds).
+ * One reading of a run: one pass over each of four topics of its log, kept in bounded room except for the
+ * groups of its evaluations (held-out questions times rounds).
  */
 import type { Log, Topic } from '../streams/index.ts';
 import { type BatchKind, Learning, type Metric, type Scored, topics } from '../topics/index.ts';

@@ -6,7 +6,7 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
 
-/** A clock that stands at `startMs` (milliseconds since 1970). */
+/** A clock that starts at `startMs` (milliseconds since 1970). */
 export function manualClock(startMs = 1_000_000): ManualClock {
   let now = startMs;
   return {

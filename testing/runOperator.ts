@@ -1,5 +1,5 @@
 /**
- * Deliveries without a log: a fake owner that writes down what each would-be commit holds.
+ * Deliveries without a log: a fake owner that records what each would-be commit has.
  *
  * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
  * records ride along, what was settled, what was lost.

@@ -102,7 +102,7 @@ function isNotable(idle: IdleSteps): boolean {
   return idle.why === 'examples' || idle.why === 'refused' || lengthOf(idle) >= NOTABLE;
 }
 
-/** Which steps taught nothing, why, and what to do. `all` = they are all that the run has made. */
+/** Which steps taught nothing, why, and what to do. `all` = they are all of the run's steps. */
 export function noteOf(
   idle: IdleSteps,
   { run = 'RUN', all = false }: { readonly run?: string | undefined; readonly all?: boolean } = {},

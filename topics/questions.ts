@@ -14,7 +14,7 @@ import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 
 const ability = choice('Ability', ['math', 'qa']);
-/** What a question asks for: `math` = reasoning to a number or formula, `qa` = knowledge to look up. */
+/** What a question requires: `math` = reasoning to a number or formula, `qa` = knowledge to look up. */
 export type Ability = ValueOf<typeof ability>;
 
 const phase = choice('Phase', ['explore', 'practice', 'evaluate', 'evolve', 'prefer']);

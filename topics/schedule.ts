@@ -85,7 +85,7 @@ export function windowWith(open: OpenWindow | null, round: number, nowMs: number
   return { round, size: 1, beganMs: nowMs };
 }
 
-/** How long it still takes candidates; 0 or less = it is over. */
+/** How long it still takes candidates; 0 or less = it has ended. */
 export function windowLeftMs({ beganMs }: OpenWindow, lengthMs: number, nowMs: number): number {
   return beganMs + lengthMs - nowMs;
 }
@@ -214,7 +214,7 @@ export function firstStepOf(version: number, lagMax: number): number {
   return version === 0 ? 1 : version + lagMax + 1;
 }
 
-/** Steps that may be incomplete at once where rollouts may be `lagMax` versions behind. */
+/** Steps that may be incomplete at once if rollouts may be `lagMax` versions behind. */
 export const stepsOpen = (lagMax: number): number => lagMax + 2;
-/** Windows of candidates that may be incomplete at once where rollouts may be `lagMax` versions behind. */
+/** Windows of candidates that may be incomplete at once if rollouts may be `lagMax` versions behind. */
 export const windowsOpen = (lagMax: number): number => lagMax + 1;

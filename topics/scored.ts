@@ -75,7 +75,7 @@ function withoutFormat(made: Reward, recorded: Reward | undefined): Reward {
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 
 /**
- * Whether a response has the form that the policy's dialect asks for (`Dialect.formatFault`: thoughts and
+ * Whether a response has the form that the policy's dialect requires (`Dialect.formatFault`: thoughts and
  * calls in pairs, one answer with one box), as `score` found it. Text without an answer has not.
  */
 export function hasValidFormat(parts: Reward['parts']): boolean {

@@ -1,6 +1,6 @@
 /** Replies with non-finite numbers. JSON has no NaN, so servers write a bare word, null, or an error. */
 
-/** A bare `NaN` or `Infinity` where JSON has a value. */
+/** A bare `NaN` or `Infinity` in place of a JSON value. */
 const BARE = /[:[,]\s*-?(?:NaN|Infinity)\s*[,\]}]/;
 /** How Python's JSON complains, in whatever error; other servers word it themselves. */
 const NOT_JSON = /not JSON compliant/i;

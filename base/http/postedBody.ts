@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
 
 /**
- * As text. Rejects with a `Refusal` where it is packed, longer than `bytesMax` or not UTF-8; then the
+ * As text. Rejects with a `Refusal` if it is packed, longer than `bytesMax` or not UTF-8; then the
  * connection is still open, so that the refusal arrives, and the caller discards the rest (`from.resume()`).
  */
 export async function postedBody(from: IncomingMessage, bytesMax: number): Promise<string> {

@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Sends it, and lets go of what has not been read of the request. */
+/** Sends it, and drops the unread part of the request. */
 export function refuse(from: IncomingMessage, to: ServerResponse, refusal: Refusal): void {
   const { status, message, details } = refusal;
   const { field, retrySeconds, allow } = details;

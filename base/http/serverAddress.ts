@@ -24,7 +24,7 @@ export const TRAINING_SERVICE: AddressWords = { what: 'a training service', suff
 export function serverAddress(given: string, { what, suffix }: AddressWords): string {
   const url = URL.canParse(given) ? new URL(given) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    // A password may stand before an @, and a key after a ?, however badly the rest is written.
+    // A password may come before an @, and a key after a ?, however badly the rest is written.
     const maySpeak = /[@?]/.test(given);
     if (maySpeak) keepSecret(given);
     const shown = maySpeak ? 'the address given' : `'${given}'`;

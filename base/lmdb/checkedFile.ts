@@ -14,7 +14,7 @@ import { lmdbDamage, mappedFile } from './lmdbFile.ts';
 
 /** Texts by key. Keys have at most some hundred bytes. */
 export interface CheckedFile {
-  /** Undefined where nothing is kept. Fails with code `DAMAGED`. */
+  /** Undefined if nothing is kept. Fails with code `DAMAGED`. */
   get(key: string): string | undefined;
   /** The raw entry, for texts written before there were checksums. */
   plain(key: string): string | undefined;

@@ -40,7 +40,7 @@ export function unwrap(text: string, prefix: string): string {
 
 /**
  * The content of a box as the reward reads it: `\boxed` and one more character are cut in front, one
- * behind, whenever the text begins with `\boxed` and ends with a brace.
+ * after it, whenever the text begins with `\boxed` and ends with a brace.
  */
 export function boxContent(box: string): string {
   return box.startsWith('\\boxed') && box.endsWith('}') ? box.slice('\\boxed{'.length, -1) : box;

@@ -1,4 +1,6 @@
-/** `child.ts SETTINGS`: trains two steps, saves, and prints the most memory that this process had, in bytes. */
+/**
+ * `child.ts SETTINGS`: trains two steps, saves, and prints the most memory that this process had, in bytes.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';

@@ -1,4 +1,4 @@
-/** What each command is for and takes, loaded when it is asked for. */
+/** What each command is for and takes, loaded on demand. */
 import type { Subcommand } from '../command.ts';
 import type { CommandName } from './names.ts';
 

@@ -58,7 +58,7 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
   return exitCodes.done;
 }
 
-/** Exit code 1 when a letter asked for could not be put back. */
+/** Exit code 1 when a requested letter could not be put back. */
 export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   await mustBeIdle(run);

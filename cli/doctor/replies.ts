@@ -1,5 +1,5 @@
 /**
- * The replies of text models that a run keeps beside its log (`replies.mdb`, `judge.mdb`): files of lmdb,
+ * The replies of text models that a run keeps next to its log (`replies.mdb`, `judge.mdb`): files of lmdb,
  * which must be whole.
  */
 import { readdir } from 'node:fs/promises';

@@ -154,7 +154,7 @@ function toolsFor(context: JobContext<EvalSettings>): Promise<readonly Tool[]> {
  */
 const VOTE_SAMPLING: TextSampling = { maxTokens: 128, temperature: 0.6, topP: 0.95 };
 
-/** The judge and, where asked for, the critic: one model, whose replies are kept in the run folder. */
+/** The judge and, if requested, the critic: one model, whose replies are kept in the run folder. */
 function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
   const { settings, folder, clock, own, print } = context;
   if (settings.judge.url === '') return null;

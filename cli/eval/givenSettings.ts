@@ -18,7 +18,7 @@ import { type PolicyFiles, policyFiles } from './policyFiles.ts';
 export interface EvalFlags {
   readonly runs: string;
   readonly policy?: string;
-  /** Of a policy on servers: their kind, its name there, where their key stands. */
+  /** Of a policy on servers: their kind, its name there, where their key is. */
   readonly server?: ServerName;
   readonly model?: string;
   readonly keyEnv?: string;

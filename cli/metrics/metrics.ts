@@ -63,7 +63,7 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
   return exitCodes.done;
 }
 
-/** How long to wait for a server that is away once the run is over. */
+/** How long to wait for a server that is away once the run has ended. */
 const ONCE_MS = 120_000;
 
 interface Means {

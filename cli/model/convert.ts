@@ -1,7 +1,8 @@
 /**
  * `millrace model convert`: a policy in another layout (single file, Hugging Face folder; from a GGUF file
- * too), another number format, or with a LoRA adapter merged. What a run trained is a policy too; its adapters are merged into
- * their base, or written alone (`--peft`). It works tensor by tensor, so a policy may be larger than memory.
+ * too), another number format, or with a LoRA adapter merged. What a run trained is a policy too; its
+ * adapters are merged into their base, or written alone (`--peft`). It works tensor by tensor, so a policy
+ * may be larger than memory.
  */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -83,7 +84,7 @@ export async function convertCommand(options: ConvertOptions, io: Io): Promise<n
   }
 }
 
-/** The adapter that a run trained, as a folder that PEFT, vLLM and SGLang load beside its base model. */
+/** The adapter that a run trained, as a folder that PEFT, vLLM and SGLang load with its base model. */
 async function writePeft(
   { given, own }: { readonly given: string; readonly own: LoraAdapter | null },
   { to, dtype, base, json }: ConvertOptions,

@@ -1,5 +1,5 @@
 /**
- * A GGUF file as a policy to convert: its network and weights, and beside them, in a folder that is removed
+ * A GGUF file as a policy to convert: its network and weights, and, in a folder that is removed
  * afterwards, the files that its metadata gives a Hugging Face folder.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +16,9 @@ export interface GgufPolicy {
   remove(): Promise<void>;
 }
 
-/** Its own tokenizer is tried before any weights are written. Rejects as `openGguf` and `loadTokenizer` do. */
+/**
+ * Its own tokenizer is tried before any weights are written. Rejects as `openGguf` and `loadTokenizer` do.
+ */
 export async function ggufPolicy(path: string, withTokenizer: boolean): Promise<GgufPolicy> {
   const policy = await openGguf(path);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-gguf-'));

@@ -2,7 +2,7 @@
  * `millrace replay RUN --verify`: recomputes a run from its records and compares every record with the
  * recorded one.
  *
- * It opens the run read-only and works in a scratch folder beside it (in the system's temporary folder if
+ * It opens the run read-only and works in a scratch folder next to it (in the system's temporary folder if
  * runs cannot be written), which is removed at the end. Exit code 1 at the first difference.
  */
 

@@ -7,7 +7,7 @@
  */
 import type { Stored } from '../../streams/index.ts';
 
-/** Null stands for a part that is not there. */
+/** Null for a missing part. */
 export class Change {
   readonly before: unknown;
   readonly after: unknown;

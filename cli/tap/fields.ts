@@ -6,7 +6,7 @@
 import type { Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';
 
-/** Picks the fields, by the names that were asked for; null if a record has no such part. */
+/** Picks the fields, by the requested names; null if a record has no such part. */
 export type Pick = (stored: Stored<unknown>) => Readonly<Record<string, unknown>>;
 
 export function pickFields(list: string): Pick {

@@ -45,7 +45,7 @@ function runAndTopic(name: string): { run: string | undefined; topic: string } {
 }
 
 /**
- * The topics that are meant, in the order in which a run works, and behind them those that its job defines
+ * The topics that are meant, in the order in which a run works, and after them those that its job defines
  * itself: `there` are the names in its log. Fails with code `NO_TOPIC`, naming those that there are.
  */
 export function topicsLike(
@@ -61,7 +61,7 @@ export function topicsLike(
   ];
 }
 
-/** Whether it may stand for several topics. */
+/** Whether it may match several topics. */
 export function isPattern(topic: string): boolean {
   return /[*?]/.test(topic);
 }

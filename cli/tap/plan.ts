@@ -11,7 +11,7 @@ import { TRUNCATE } from './pretty.ts';
 import { parseFrom, parsePartitions, parseTo } from './range.ts';
 
 export interface TapOptions {
-  /** Each `<run>.<topic>` or a topic; `*` and `?` stand for others. */
+  /** Each `<run>.<topic>` or a topic; `*` and `?` are wildcards. */
   readonly topics: readonly string[];
   readonly run?: string;
   readonly runs: string;
@@ -101,7 +101,7 @@ export function rangeOf(options: RangeOptions, { clock }: Io): Plan['range'] {
   };
 }
 
-/** What a log has an index of. Keys beside prefixes are looked for among all records. */
+/** What a log has an index of. Keys together with prefixes are looked for among all records. */
 function onlyOf({ question = [], key = [], keyPrefix = [] }: RangeOptions): Only | null {
   if (question.length > 0) return { subjects: question };
   return key.length > 0 && keyPrefix.length === 0 ? { keys: key } : null;

@@ -10,7 +10,7 @@ import { Change } from './diff.ts';
 /** How many characters of a text are shown by default. */
 export const TRUNCATE = 2000;
 const itemsMax = 12;
-/** Of texts that differ, so much before the difference is shown. */
+/** How much of differing texts is shown before the difference. */
 const BEFORE_DIFFERENCE = 20;
 
 /** One record: a head line, then its fields, indented. Ends with a newline. */

@@ -162,7 +162,7 @@ class Tapping {
   }
 
   /**
-   * Topics of a pattern without the partitions that are asked for are left out, where another one has them.
+   * Topics of a pattern without the requested partitions are left out if another one has them.
    */
   #passOver(): void {
     const lacking = this.#queues.filter(({ lacks }) => lacks !== null);
@@ -209,7 +209,7 @@ class Tapping {
     this.#io.err(this.#tally.lines(this.#io.clock.now()));
   }
 
-  /** An empty screen does not say whether there was nothing, or nothing that was asked for. */
+  /** An empty screen does not say whether there was nothing, or nothing that matched. */
   #printNone(read: number): void {
     const { follow, to } = this.#plan.range;
     if (follow || this.#signal.aborted) return;

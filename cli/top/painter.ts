@@ -1,5 +1,5 @@
 /**
- * Frames on their way out: on a terminal each in the place of the one before, elsewhere below it, or as JSON.
+ * Frames on their way out: on a terminal each in place of the one before, elsewhere below it, or as JSON.
  * What has to be said meanwhile appears in the frame that is on the terminal until the next one, else on
  * stderr.
  *

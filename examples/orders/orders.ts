@@ -1,7 +1,7 @@
 /**
  * The streams of Millrace by themselves, outside machine learning: orders meet their payments, each day is
- * added up, the process is killed and started again, and the records are replayed. README.md beside this file
- * says how to run it.
+ * added up, the process is killed and started again, and the records are replayed. README.md next to this
+ * file says how to run it.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

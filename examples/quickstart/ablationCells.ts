@@ -17,7 +17,7 @@ export interface Cell {
   readonly run: string;
   /** What its run is given besides that. */
   readonly args: readonly string[];
-  /** The settings file among the arguments, as it stands now. */
+  /** The settings file among the arguments, as it is now. */
   readonly settings: string;
 }
 

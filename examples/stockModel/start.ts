@@ -21,7 +21,7 @@ const POSITIONS = 1024;
 /** Servers like sizes that their kernels divide. */
 const ROWS_MULTIPLE = 64;
 
-/** What messages and tags are made of, beside the words of the world. */
+/** What messages and tags are made of, besides the words of the world. */
 const MORE_WORDS = [...'system user assistant think search python result answer'.split(' ')];
 /** Pieces that a tag shares with its neighbours, as in the vocabularies of large models. */
 const PIECES = [

@@ -6,7 +6,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Qwen's: words with what stands before them, single digits, runs of punctuation, white space. */
+/** Qwen's: words with what precedes them, single digits, runs of punctuation, white space. */
 const SPLIT =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
@@ -109,7 +109,7 @@ function joined(pieces: readonly string[], [left, right]: Pair): readonly string
   return out;
 }
 
-/** The characters that stand for bytes in byte-level tokenizers. */
+/** The characters that represent bytes in byte-level tokenizers. */
 function byteCharacters(): readonly string[] {
   let next = 256;
   return Array.from({ length: 256 }, (_, byte) => {

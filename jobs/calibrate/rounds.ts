@@ -39,7 +39,7 @@ export function sizesOf(
   return { explore, window, keep: batchGroups, lengthMs };
 }
 
-/** Which settings ask for more than there is, and what comes of it. */
+/** Which settings exceed what there is, and with what effect. */
 export function unmet(
   { explore, keep, epochs, batchGroups }: CalibrateSettings,
   sizes: RoundSizes,
@@ -97,7 +97,7 @@ function stepsEach(
 }
 
 /**
- * Whether a round, from 0, is the first to end at or behind another `evaluateEvery` steps, or the last of
+ * Whether a round, from 0, is the first to end at or after another `evaluateEvery` steps, or the last of
  * all.
  */
 function isEvaluated(

@@ -73,7 +73,7 @@ function runningFront(
     },
     async recent() {
       const last: Selected[] = [];
-      // Of a window that is read in part, only what is judged behind all others may be missing.
+      // Of a window that is read in part, only what is judged after all others may be missing.
       const from = { kind: 'last', count: 2 * epochs * (memory + window) } as const;
       for await (const { value } of recordsOf(log, topics.selected, { from })) last.push(value);
       return last;

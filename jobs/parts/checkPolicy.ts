@@ -17,7 +17,7 @@ export interface PolicyUse extends LocalUse {
 }
 
 /**
- * The size of its vocabulary; undefined where nothing is done with it here. Fails with code `USAGE` or
+ * The size of its vocabulary; undefined if it is not used here. Fails with code `USAGE` or
  * `MEMORY`; prints a line where memory will be close.
  */
 export async function checkPolicy(

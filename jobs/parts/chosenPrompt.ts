@@ -1,6 +1,6 @@
 /**
  * How a job asks its policy: as the run did that the policy is from, unless the settings say otherwise; what
- * is different then is said when the job starts, both texts beside each other.
+ * is different then is said when the job starts, with both texts.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -130,7 +130,7 @@ export function sayPrompt(
   for (const line of promptLines(before, now)) print(line);
 }
 
-/** A prompt beside that of before, for people; nothing to say of a run that goes on as it was. */
+/** Compares a prompt with the one before, for people; empty for a run that continues unchanged. */
 export function promptLines({ prompt, from }: AskedBefore, now: PromptRecord): readonly string[] {
   const differences = [
     ...(prompt.dialect === now.dialect
@@ -174,7 +174,7 @@ function systemLines(
   return now === null ? [] : bothLines('system prompt', was, now);
 }
 
-/** Where all that has a name is the same. */
+/** If everything that has a name is the same. */
 function wholeLines(
   { prompt: was }: PromptRecord,
   { prompt: now }: PromptRecord,

@@ -13,7 +13,7 @@ export interface PartPlace {
   /** The policy as the user named it: `Qwen/Qwen2.5-3B-Instruct`, or the path. */
   readonly policyName: string;
   readonly tokenizer: Tokenizer;
-  /** Longest context that the job asks for and trains on, prompt and response, in tokens. */
+  /** Longest context that the job generates and trains on, prompt and response, in tokens. */
   readonly contextMax: number;
   /** As the job's own settings of these names say; for what computes in this process. */
   readonly threads: number;

@@ -1,6 +1,6 @@
 /**
  * How a policy is asked, as a run writes it down (`millrace-prompt.json` in its folder): whatever starts from
- * the run asks its policy the same way. `millrace model convert` puts the file beside the weights that it
+ * the run asks its policy the same way. `millrace model convert` puts the file with the weights that it
  * writes.
  *
  * Runs of versions that had no such file are read by their settings.
@@ -108,7 +108,7 @@ function known(record: PromptRecord): KnownPrompt {
 }
 
 const oldSettings = z.looseObject({
-  /** Ready jobs have it, but for those that bring a dialect. */
+  /** Ready jobs have it, except for those that bring a dialect. */
   dialect: z.string().optional(),
   callFaults: z.enum(callFaults).optional(),
   system: z.string().default(''),

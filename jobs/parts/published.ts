@@ -4,7 +4,7 @@ import type { EngineSettings } from './engines.ts';
 import type { TrainerSettings } from './trainers.ts';
 
 /**
- * Fails with code `USAGE` where servers are to get adapters, and the trainer in this process writes whole
+ * Fails with code `USAGE` if servers should get adapters but the trainer in this process writes whole
  * policies.
  */
 export function checkPublished(trainer: TrainerSettings, engine: EngineSettings): void {

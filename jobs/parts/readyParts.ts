@@ -114,7 +114,7 @@ export const readySettings = {
 /** A role's model: the policy itself unless a server is named. */
 export const roleSettings = textModelSettings;
 
-/** `readySettings` with all defaults filled in, beside those of the loop. */
+/** `readySettings` with all defaults filled in, as well as those of the loop. */
 export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSettings {
   readonly policy: string;
   readonly questions: string;
@@ -156,16 +156,16 @@ export interface ReadyParts<D extends Dialect = Dialect> {
   readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
 }
 
-/** What a job of one's own gives in the place of what settings choose. */
+/** What a job of your own gives in place of what settings choose. */
 export interface OwnParts<D extends Dialect = Dialect> {
-  /** The tools, in the place of the setting `tools`. */
+  /** The tools, in place of the setting `tools`. */
   readonly tools?: readonly Tool[];
-  /** The dialect over the tokenizer in a policy's folder, in the place of the setting `dialect`. */
+  /** The dialect over the tokenizer in a policy's folder, in place of the setting `dialect`. */
   readonly dialectIn?: (folder: string) => Promise<D>;
 }
 
 /**
- * The parts that the settings of a ready job choose, but for those that are given; the job's context owns
+ * The parts that the settings of a ready job choose, except for those that are given; the job's context owns
  * them. Fails with `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
 export function readyParts<D extends Dialect = Dialect>(

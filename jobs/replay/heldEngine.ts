@@ -45,7 +45,7 @@ export class HeldEngine implements PolicyEngine {
   #current = -1;
   #active = 0;
   #loading = false;
-  /** What the gate asked for last. */
+  /** The gate's last request. */
   #due = 0;
 
   constructor(live: PolicyEngine, options: HeldEngineOptions) {

@@ -40,7 +40,7 @@ const callOwners = defineTopic<Pick<ToolCall, 'rolloutId'>>({
 
 export class RecordedGroups {
   readonly #log: Log;
-  /** Places of rollouts and of their calls; records are read when they are asked for. */
+  /** Places of rollouts and of their calls; records are read on demand. */
   readonly #rollouts = new Map<string, Position[]>();
   readonly #calls = new Map<string, Position[]>();
   /** Every recorded manifest, oldest first. */

@@ -40,12 +40,12 @@ function inputKey(tool: string, input: string): string {
   return `${tool}\0${input}`;
 }
 
-/** A call as it is made now, beside what is recorded in its place. */
+/** A call as it is made now, next to what is recorded for it. */
 export interface Strayed {
   readonly origin: CallOrigin | null;
   readonly tool: string;
   readonly input: string;
-  /** Null where nothing is. */
+  /** Null if there is none. */
   readonly recorded: ToolCall | null;
   readonly offset: number | null;
 }

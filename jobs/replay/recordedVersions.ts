@@ -70,7 +70,7 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
 
 /**
  * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name
- * before its index, and those behind a fold by the number of the round after it.
+ * before its index, and those after a fold by the number of the round after it.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
   const [, id, phase, round, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];

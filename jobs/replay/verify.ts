@@ -63,7 +63,7 @@ export interface VerifyOptions {
 }
 
 export interface Verified {
-  /** Null when all that was made again is equal. */
+  /** Null if everything recomputed is equal. */
   readonly difference: Difference | null;
   /** Records that were made again, equal, by topic. */
   readonly equal: Readonly<Record<string, number>>;

@@ -52,7 +52,7 @@ export interface SftData {
   /** Whether they are learnt as they are; else in the policy's own prompt. */
   readonly asTheyAre: boolean;
   /**
-   * The first `heldOutMax` usable rows of the held-out file, read when they are asked for; none without one.
+   * The first `heldOutMax` usable rows of the held-out file, read on demand; none without one.
    */
   heldOut(encode: EncodeExample): Promise<readonly TrainSequence[]>;
 }

@@ -1,6 +1,6 @@
 /**
- * How conversations of a file ask, beside how the policy is asked: learnt in one prompt and asked in another,
- * it has learnt for nothing.
+ * How conversations of a file ask, compared with how the policy is asked: learnt in one prompt and asked in
+ * another, it has learnt for nothing.
  */
 import { bothLines } from '../parts/chosenPrompt.ts';
 import type { PromptRecord } from '../parts/promptRecord.ts';

@@ -5,7 +5,7 @@ import { positiveInt } from '../policySettings.ts';
 import { rateSettings } from '../rateSettings.ts';
 
 /**
- * With the defaults of LLaMA-Factory's supervised stage, but for results, which are masked, and long rows,
+ * With the defaults of LLaMA-Factory's supervised stage, except for results, which are masked, and long rows,
  * which are dropped.
  */
 export const sftSettings = z.object({

@@ -28,7 +28,7 @@ import { corpusPassages } from './corpusRows.ts';
 export interface RetrieverPlace {
   /** A folder that `millrace retriever build` made, `qdrant://host:6333/collection`, or a corpus file. */
   readonly index: string;
-  /** How words beside the index count; `none` = they are not searched (default). */
+  /** How words count besides the index; `none` = they are not searched (default). */
   readonly fusion?: FusionMethod | 'none';
   /** The corpus file of these words; '' = the index's own passages (default). */
   readonly corpus?: string;
@@ -51,7 +51,7 @@ export function indexFile(index: string): string {
 }
 
 /**
- * Opens it. Fails with `USAGE` where nothing is there, as what is there cannot be opened, or with the
+ * Opens it. Fails with `USAGE` if nothing is there, as what is there cannot be opened, or with the
  * signal's reason.
  */
 export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): Promise<Retriever> {

@@ -66,7 +66,7 @@ function neverAsked(): never {
   throw new Error('the summariser needs a url');
 }
 
-/** Makes it when it is first asked for. */
+/** Makes it on first use. */
 function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | null = null;
   return () => {

@@ -25,7 +25,7 @@ export type ToolContext = Pick<
 /** What several tools use, opened when the first of them asks. */
 export interface Shared {
   readonly clock: SleepClock;
-  /** Null where nothing is kept. */
+  /** Null if nothing is kept. */
   readonly cache: () => ToolCache | null;
   readonly once: () => AskOnce;
   readonly read: () => ReadPage;

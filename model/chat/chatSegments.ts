@@ -45,7 +45,7 @@ export function chatSegments(
   return segmented(tokenizer, runs, cuts, options.addGenerationPrompt === true);
 }
 
-/** Behind the longest beginning of `opening` that stands before a turn. */
+/** After the longest beginning of `opening` that precedes a turn. */
 function openingBefore(text: string, opening: string, from: number, to: number): number {
   for (let length = opening.length; length > 0; length--) {
     const at = text.slice(from, to).lastIndexOf(opening.slice(0, length));

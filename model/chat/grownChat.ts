@@ -1,5 +1,5 @@
 /**
- * A conversation that grows call by call, token by token: what is put behind the policy's own tokens when a
+ * A conversation that grows call by call, token by token: what follows the policy's own tokens when a
  * tool has answered, and whether what has grown is what the template makes of the whole.
  *
  * The policy's tokens are never made a second time. If a template would write an earlier turn otherwise
@@ -59,7 +59,7 @@ function endOfTurn(
   const turn = next < 0 ? runs : runs.slice(0, next);
   const first = turn.findIndex(({ origin }) => origin?.message === message);
   const last = turn.findLastIndex(({ origin }) => origin?.message === message);
-  // a template may name the call once more where the tool answers, behind the end of the turn
+  // a template may name the call once more where the tool answers, after the end of the turn
   const found =
     first < 0
       ? undefined
@@ -109,7 +109,7 @@ function after(runs: readonly Run[], position: number): readonly Run[] {
 export interface ChatDifference {
   /** The first token that differs, counted from 0. */
   readonly token: number;
-  /** The message that is written there, or the next one; null behind the last. */
+  /** The message that is written there, or the next one; null after the last. */
   readonly message: number | null;
   /**
    * `tokens`: the same text in other tokens. `thinking`: the template leaves out what was thought. `left out`
@@ -153,7 +153,7 @@ function firstDifference(a: ArrayLike<number>, b: ArrayLike<number>): number | n
   return a.length === b.length ? null : length;
 }
 
-/** The message that the text at a position was taken from, or the next one behind it. */
+/** The message that the text at a position was taken from, or the next one after it. */
 function messageAt(runs: readonly Run[], position: number): number | null {
   let at = 0;
   for (const { text, origin } of runs) {
@@ -167,7 +167,7 @@ const SHOWN = 80;
 /** How much text must be the same again for a difference to be over. */
 const SAME = 24;
 
-/** What differs behind `at`, up to where two texts are the same. */
+/** What differs after `at`, up to where two texts are the same. */
 function described(
   grown: string,
   whole: string,

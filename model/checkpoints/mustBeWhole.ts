@@ -6,9 +6,9 @@ import type { CheckpointStore } from './checkpointStore.ts';
 export interface Of {
   /** The run's name. */
   readonly run: string;
-  /** What else is known of the version, behind its number: `, made by step 3`. */
+  /** What else is known of the version, after its number: `, made by step 3`. */
   readonly about?: string;
-  /** What can be done beside a backup, as the end of a sentence. */
+  /** What can be done besides a backup, as the end of a sentence. */
   readonly advice: string;
 }
 

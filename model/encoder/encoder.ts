@@ -10,8 +10,8 @@
 export type Pooling = 'mean' | 'cls';
 
 /**
- * All that decides which vector a text gets, beside the weights. An index keeps them: queries must be encoded
- * by the same.
+ * Everything besides the weights that decides which vector a text gets. An index keeps them: queries must be
+ * encoded by the same.
  */
 export interface EncoderSettings {
   readonly pooling: Pooling;

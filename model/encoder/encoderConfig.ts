@@ -39,7 +39,7 @@ const file = z.looseObject({
   is_decoder: z.boolean().nullish(),
 });
 
-/** Whether positions begin behind the padding token's. */
+/** Whether positions begin after the padding token's. */
 const FAMILIES: Readonly<Record<string, boolean>> = {
   bert: false,
   roberta: true,

@@ -61,7 +61,7 @@ async function isThere(path: string): Promise<boolean> {
 
 async function ownNetwork(path: string, config: EncoderConfig, threads: number): Promise<Network> {
   const model = encoderGraph(config);
-  // Whole numbers that old versions wrote beside the weights.
+  // Whole numbers that old versions wrote with the weights.
   const file = await openTensorFile(path, (name) => name.endsWith('position_ids'));
   const data = await readBlock(file, config).finally(() => file.close());
   const session = await openSession(model, { threads, external: [{ location: BLOCK, data }] });

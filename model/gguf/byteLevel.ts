@@ -2,8 +2,8 @@
  * The parts of a byte-level tokenizer (`gpt2`), with the cut of the models that its pre-tokenizer is named
  * after.
  *
- * `tokenizer.ggml.pre` says how text is cut before merging. A name that we do not know is refused, because any
- * other cut gives other tokens.
+ * `tokenizer.ggml.pre` says how text is cut before merging. A name that we do not know is refused, because
+ * any other cut gives other tokens.
  */
 import { outsideText } from '../../base/index.ts';
 import { byteCharacters } from '../hf/bpeTokenizer.ts';

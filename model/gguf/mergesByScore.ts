@@ -1,6 +1,6 @@
 /**
- * The merges of a SentencePiece vocabulary, which has scores instead: every way to make a token of two others,
- * best scores first, as transformers derives them.
+ * The merges of a SentencePiece vocabulary, which has scores instead: every way to make a token of two
+ * others, best scores first, as transformers derives them.
  */
 type Merge = readonly [left: string, right: string];
 

@@ -1,5 +1,5 @@
 /**
- * What a Hugging Face folder has beside the network and its weights, from a GGUF file's metadata: tokenizer,
+ * What a Hugging Face folder has besides the network and its weights, from a GGUF file's metadata: tokenizer,
  * chat template, generation settings, ids of special tokens.
  */
 import type { Metadata } from './ggufFile.ts';

@@ -156,7 +156,7 @@ export class Graph {
 
   /**
    * What `make` builds, once per `key`. It must not depend on anything that `key` does not name. It is
-   * computed at every run, whichever branch asked for it first.
+   * computed at every run, whichever branch needed it first.
    */
   share(key: string, make: (name: string) => Value): Value {
     const known = this.#shared.get(key);

@@ -29,7 +29,7 @@ export interface OnnxNode {
   readonly name?: string;
   /** Empty for standard ops. */
   readonly domain: string;
-  /** An empty name stands for an input left out. */
+  /** An empty name is an omitted input. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: Readonly<Record<string, Attribute>>;

@@ -1,5 +1,5 @@
 /**
- * Differentiable arithmetic: each op is a few nodes with its gradient beside it.
+ * Differentiable arithmetic: each op is a few nodes with its gradient.
  *
  * Element-wise ops broadcast as ONNX does; their gradients are summed back to the operand's shape. Two named
  * dimensions are the same size exactly when they have the same name.
@@ -74,7 +74,7 @@ export function sum(x: Value): Value {
   ]);
 }
 
-/** Same elements in another shape. One name that no input has may stand for whatever is left. */
+/** Same elements in another shape. One name that no input has takes whatever is left. */
 export function reshape(x: Value, shape: Shape): Value {
   const { graph } = x;
   const named = shape.filter((dim) => typeof dim === 'string');

@@ -52,8 +52,8 @@ export function weightGradient(g: Value, x: Value): Value {
 }
 
 /**
- * Whether there are so few rows that their columns may be shared out. A single row is summed in a way of its
- * own, which no share changes: where turning would, it stays as it is.
+ * Whether there are so few rows that their columns may be divided among threads. A single row is summed in a
+ * way of its own, which no share changes: where turning would, it stays as it is.
  */
 function fewRows(a: Value, columns: number): Value {
   const { graph } = a;

@@ -1,6 +1,6 @@
 /**
  * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, Mistral, Gemma, SmolLM)
- * behind our interface. A tokenizer of another kind, or with a part that would be run otherwise than the
+ * with our interface. A tokenizer of another kind, or with a part that would be run otherwise than the
  * `tokenizers` package does, is refused when it is loaded.
  *
  * A tag is an added token that is not white space alone (`<|im_start|>`, `<think>`). Tags come from texts
@@ -183,7 +183,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
     },
     encodeParts: (parts) => guarded(() => encodeParts(parts)),
     decode(tokens) {
-      // a policy's head is often wider than the vocabulary: such ids stand for no text
+      // a policy's head is often wider than the vocabulary: such ids have no text
       const list = Array.from(tokens).filter((id) => known.has(id));
       if (list.length === 0) return '';
       const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };

@@ -18,7 +18,7 @@ export type GivenTemplates =
   | null
   | undefined;
 
-/** A template's text, and where it stands, for messages. */
+/** A template's text, and its place, for messages. */
 interface Source {
   readonly path: string;
   readonly text: string;

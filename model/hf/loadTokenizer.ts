@@ -31,7 +31,7 @@ export interface LoadedTokenizer extends Tokenizer {
   /** Whether there is a chat template. */
   readonly chat: boolean;
   /**
-   * Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, also when there is no
+   * Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, even when there is no
    * template.
    */
   applyChatTemplate(messages: readonly ChatMessage[], options?: ChatOptions): string;

@@ -1,5 +1,5 @@
 /**
- * A folder that is there whole or not at all: filled beside its place, synced, and renamed in one step.
+ * A folder that is there whole or not at all: filled next to its place, synced, and renamed in one step.
  *
  * A folder that exists is never written over, because a reader may hold it open: a version is a new folder.
  */

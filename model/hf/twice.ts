@@ -1,12 +1,12 @@
 /**
- * A name that stands twice in one object of a JSON text. `JSON.parse` keeps the last of them and other
+ * Finds a name that occurs twice in one object of a JSON text. `JSON.parse` keeps the last of them and other
  * readers the first, so that two readers of one file would see two files.
  */
 
 /** A string, or what opens, closes or parts objects and lists. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/gs;
 
-/** The first such name in `json`, which has to be JSON; null where each stands once. */
+/** The first such name in `json`, which has to be JSON; null if each occurs once. */
 export function nameTwice(json: string): string | null {
   /** Of the objects around, from the outside; null for a list. */
   const around: (Set<string> | null)[] = [];

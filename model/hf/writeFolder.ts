@@ -21,7 +21,7 @@ import {
   writeTensorFile,
 } from './writeTensorFile.ts';
 
-/** What is carried from another folder, unchanged, beside the fields of its `config.json`. */
+/** What is carried from another folder, unchanged, besides the fields of its `config.json`. */
 export const CARRIED: readonly string[] = [
   'added_tokens.json',
   'additional_chat_templates',
@@ -73,8 +73,8 @@ export async function writeFolder(
 }
 
 /**
- * The digest of a folder: sha256 over `<sha256>  <name>\n` of `config.json` and the weight files in the order of
- * their names, as `sha256sum config.json *.safetensors | sha256sum` prints it.
+ * The digest of a folder: sha256 over `<sha256> <name>\n` of `config.json` and the weight files in the order
+ * of their names, as `sha256sum config.json *.safetensors | sha256sum` prints it.
  */
 export function digestOf(files: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');

@@ -2,7 +2,7 @@
  * Writes a safetensors file a tensor at a time, in any of the three formats.
  *
  * The file is there whole or not at all: it is written under a temporary name, synced and renamed. The same
- * tensors give the same bytes. Beyond the tensor in hand, one chunk is held.
+ * tensors give the same bytes. Beyond the current tensor, one chunk is held.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';

@@ -55,7 +55,7 @@ export const gspo = defineLoss({
 });
 
 /**
- * sum(weight * L) over the targets [M] of S responses. Inputs beside the rollouts': `means` [S, M] (1 / |y|
+ * sum(weight * L) over the targets [M] of S responses. Inputs besides the rollouts': `means` [S, M] (1 / |y|
  * where the token belongs to the response), `responses` [M] (whose token it is), `ratioMin` and `ratioMax`
  * (scalars).
  */

@@ -70,7 +70,7 @@ export interface LossDefinition<
    * False promises a gradient and a loss of exactly 0. Left out = every sequence may.
    */
   learns?(sequence: TargetSequence, settings: z.output<Settings>): boolean;
-  /** What it reports beside loss and entropy, by names of docs/metrics.md. */
+  /** What it reports besides loss and entropy, by names of docs/metrics.md. */
   readonly metrics: Readonly<Record<string, OverSteps>>;
   /** Left out = it reports nothing of its own. */
   tally?(): Tally;

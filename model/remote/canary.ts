@@ -91,7 +91,7 @@ export class Canary {
   }
 
   /**
-   * Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers beside newer ones give other
+   * Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers next to newer ones give other
    * numbers than before.
    */
   async unmoved(serving: Serving): Promise<void> {

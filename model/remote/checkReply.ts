@@ -22,7 +22,7 @@ const ANY_VOCABULARY = 2 ** 31;
 const ROUNDING = 1e-3;
 
 export interface Expected {
-  /** Most tokens that were asked for. */
+  /** The requested maximum of tokens. */
   readonly maxTokens: number;
   readonly serving: Serving;
   /** Ids are below it; below 2 to the power of 31 if it is not known. */
@@ -31,7 +31,7 @@ export interface Expected {
 
 /**
  * What was generated, its log-probs at most 0. Throws when tokens are not ids of the vocabulary or more than
- * were asked for, and when log-probs are missing, not finite or positive; the server is then asked another
+ * were requested, and when log-probs are missing, not finite or positive; the server is then asked another
  * time. Fails with `WEIGHTS_LOST` (the weights of its start answered) and `WEIGHTS_UNKNOWN` (others did).
  */
 export function checked(made: Generated, expected: Expected): Generated {
@@ -93,7 +93,7 @@ function checkLabel({ label: said }: Generated, { label, reported }: Serving): v
   );
 }
 
-/** What a generation is made of beside the reply. */
+/** What a generation is made of besides the reply. */
 export interface MadeBy {
   readonly version: number;
   /** To find stop texts by. */
@@ -102,7 +102,7 @@ export interface MadeBy {
 
 /**
  * The reply as a generation. Where it ends is decided here, by the tokens: a server that looks for stop texts
- * in what it has decoded may go on a few tokens behind one, and what comes after is dropped. Fails with code
+ * in what it has decoded may go on a few tokens after one, and what comes after is dropped. Fails with code
  * `MODEL_REPLY` when the server ended, or went on, where the request does not say so.
  */
 export function generationOf(

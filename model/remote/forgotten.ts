@@ -1,4 +1,4 @@
-/** Whether a server answers that it does not have the weights that it was asked for. */
+/** Whether a server answers that it does not have the requested weights. */
 import { hasCode } from '../../base/index.ts';
 
 /** A name that a server does not know any more, or the label of its start. */

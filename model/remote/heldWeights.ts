@@ -3,7 +3,7 @@
  * when a server has lost them.
  *
  * Guarantees:
- * - a request that has entered is answered by the weights that it was given: they are asked for by name, or
+ * - a request that has entered is answered by the weights that it was given: they are requested by name, or
  *   nothing is under way while weights are replaced; a server that says it answered with others is an error,
  *   and what was published is compared with the trainer (canary.ts);
  * - loads are made one after the other;
@@ -27,7 +27,7 @@ import type { Published, Publishing, Servers } from './publish.ts';
 import type { Serving } from './serverWire.ts';
 import { checkDigest } from './weightsDigest.ts';
 
-/** Weights that are asked for, and by how many requests now. */
+/** Weights in use, and by how many requests now. */
 export interface HeldTarget extends Serving {
   readonly version: number;
   /** Null for those that the servers had at the beginning. */
@@ -95,7 +95,7 @@ export class HeldWeights {
     if (this.#canary !== null) this.#canary.expected = expected;
   }
 
-  /** Publishes weights and asks for them from then on. Rejects as `RemoteEngine.load` does. */
+  /** Publishes weights and uses them from then on. Rejects as `RemoteEngine.load` does. */
   load(weights: Checkpoint): Promise<void> {
     const loaded = this.#loading.then(() => this.#loadNow(weights));
     this.#loading = loaded.catch(() => undefined);

@@ -56,7 +56,7 @@ export async function contextMaxOf({ pool, wire }: TokenServers): Promise<number
 
 /**
  * Fails with code `MODEL_OTHER` when a server does not serve the model. Gives, by server, the adapters that
- * runs left behind on it (by their names).
+ * runs left on it (by their names).
  */
 export async function checkModels(
   servers: TokenServers,

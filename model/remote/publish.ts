@@ -31,7 +31,7 @@ export type Published = Omit<Serving, 'model'>;
 export interface Publishing {
   /**
    * True = weights are replaced in place: nothing may be under way meanwhile, and a failure half way leaves
-   * servers with different weights. False = the new weights stand beside the old ones.
+   * servers with different weights. False = the new weights are next to the old ones.
    */
   readonly replaces: boolean;
   /** Where servers say which weights they have, if not with each answer. */
@@ -41,7 +41,7 @@ export interface Publishing {
    * that are there.
    */
   publish(weights: Checkpoint, servers: Servers): Promise<Published>;
-  /** Nobody asks for these any more. */
+  /** These are no longer needed. */
   retire(published: Published, servers: Servers, options?: AskOptions): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export function publishAdapter(folder: FolderOf): Publisher {
         const request = adapters.load(label, path);
         const load = async (at: number, options?: AskOptions) => {
           const result = await servers.ask(at, request, options);
-          // A name that carries the digest stands for these very weights: an earlier try, or an earlier
+          // A name that carries the digest means these very weights: an earlier try, or an earlier
           // start, loaded them.
           const isThere =
             result.kind === 'refused' &&

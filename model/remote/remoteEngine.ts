@@ -142,7 +142,7 @@ export class RemoteEngine implements PolicyEngine {
   /**
    * Asks every server what it serves, and tries it out. Rejects when one of them does not answer, with code
    * `MODEL_OTHER` when it has another model, `WEIGHTS_REFUSED` when it could not take all of a new version's
-   * weights, and with `USAGE` where servers of this wire cannot be published to as asked.
+   * weights, and with `USAGE` if servers of this wire cannot be published to as asked.
    */
   static async create(options: RemoteEngineOptions): Promise<RemoteEngine> {
     const { wire, vocabSize, report = () => undefined } = options;
@@ -192,14 +192,14 @@ export class RemoteEngine implements PolicyEngine {
 
   /**
    * All servers serve these weights when it resolves; those that are away take them when they are back.
-   * Refuses (and goes on with what it has, where weights stand beside each other) when a server does not take
+   * Refuses (and goes on with what it has, if weights can coexist) when a server does not take
    * them or does not answer as they would, or when the file here has another digest.
    */
   load(weights: Checkpoint): Promise<void> {
     return this.#held.load(weights);
   }
 
-  /** The trainer to use in the place of this one, which remembers what it says of the canary's sequences. */
+  /** The trainer to use in place of this one, which remembers what it says of the canary's sequences. */
   compareWith(trainer: TrainerEngine): TrainerEngine {
     if (this.#options.canary === undefined) return trainer;
     const scores = new VersionScores(trainer);
@@ -220,7 +220,7 @@ export class RemoteEngine implements PolicyEngine {
     };
   }
 
-  /** Pending requests reject; adapters are unloaded, all else on the servers stays as it is. */
+  /** Pending requests reject; adapters are unloaded, everything else on the servers stays as it is. */
   async close(): Promise<void> {
     const { pool } = this.#servers;
     pool.abort();

@@ -44,7 +44,7 @@ export interface ServedFoldersOptions {
   readonly keep?: number;
 }
 
-/** Folders of versions, written when they are asked for. */
+/** Folders of versions, written on demand. */
 export interface ServedFolders {
   /**
    * The folder of these weights as the servers see it, written if it is not there; null if a whole policy is

@@ -92,7 +92,7 @@ export interface ServerPlace {
   /** Its name as the user gave it. */
   readonly policyName: string;
   readonly tokenizer: Tokenizer;
-  /** Longest context that the job asks for, in tokens. */
+  /** Longest context that the job needs, in tokens. */
   readonly contextMax: number;
   /** Of the run, absolute. */
   readonly folder: string;

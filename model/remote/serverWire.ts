@@ -54,7 +54,7 @@ export interface WireRequest {
 export interface ServerWire {
   /** As people call the server, for messages. */
   readonly name: string;
-  /** Why servers of this kind would not do what the request asks for, as a sentence; null = they do. */
+  /** Why servers of this kind would not do what the request needs, as a sentence; null = they do. */
   refused(request: GenerateRequest): string | null;
   /** `seed` is below 2^31. */
   generate(request: GenerateRequest, serving: Serving, seed: number): WireRequest;

@@ -49,7 +49,7 @@ const PREFILL_PLACES_MAX = 2048;
 /** A request waits for another one's prefill if that saves at least this many tokens. */
 const SHARE_TOKENS_MIN = 16;
 
-/** Highest position that a batcher asks for, padding included, plus one. */
+/** Highest position that a batcher needs, padding included, plus one. */
 export function positionsMax({ contextMax }: BatcherOptions): number {
   return contextMax + WIDTHS[WIDTHS.length - 1]!;
 }
@@ -110,7 +110,7 @@ export class Batcher {
   }
 
   /**
-   * Put a request in line, behind those of its priority. Throws when a token is not in the vocabulary: it
+   * Put a request in line, after those of its priority. Throws when a token is not in the vocabulary: it
    * would fail its whole batch.
    */
   submit(id: number, request: GenerateRequest): void {

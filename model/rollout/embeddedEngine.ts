@@ -60,7 +60,7 @@ const NO_COUNTS: Counts = { generatedTokens: 0, prefillTokens: 0, reusedTokens: 
 
 /**
  * A `PolicyEngine` on ONNX Runtime in a worker thread. On the CPU the same request gives the same bits,
- * whatever else is generated beside it.
+ * whatever else is generated with it.
  */
 export class EmbeddedEngine implements PolicyEngine {
   readonly contextMax: number;

@@ -112,7 +112,7 @@ function move(array: Float32Array, from: number, to: number, length: number): vo
   array.copyWithin(to, from, from + length);
 }
 
-/** Short runs by hand: making a view costs more than copying a few dozen numbers. */
+/** Short runs in a loop: making a view costs more than copying a few dozen numbers. */
 function copy(
   source: Float32Array,
   from: number,

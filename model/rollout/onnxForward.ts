@@ -2,7 +2,7 @@
  * The forward pass of the decode loop as an ONNX Runtime session.
  *
  * The weights are fixed when a session is made (packed once, and with packed weights a row's result does not
- * depend on how many rows are beside it); new weights mean a new session.
+ * depend on how many rows are with it); new weights mean a new session.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
 import { cachedGraph } from '../lowering/cached.ts';

@@ -13,7 +13,7 @@ export interface Sampled {
   readonly logProb: number;
   /** The highest log-probs in falling order, then the sampled one if it is not among them. */
   readonly top: readonly number[];
-  /** Entropy of the probabilities, in nats; 0 unless asked for. */
+  /** Entropy of the probabilities, in nats; 0 unless requested. */
   readonly entropy: number;
 }
 

@@ -5,7 +5,7 @@
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 
-/** The execution providers of ONNX Runtime that can be asked for (docs/gpu.md says what each needs). */
+/** The execution providers of ONNX Runtime that can be chosen (docs/gpu.md says what each needs). */
 export const providers = ['cpu', 'webgpu', 'cuda', 'tensorrt', 'dml', 'coreml'] as const;
 /** One of `providers`. */
 export type Provider = (typeof providers)[number];

@@ -1,7 +1,7 @@
 /**
  * A text model over a policy engine: text in, token ids to the engine, text out.
  *
- * The continuation is encoded by itself and stands behind the prompt's tokens. Text does not always give back
+ * The continuation is encoded by itself and follows the prompt's tokens. Text does not always give back
  * the tokens that it came from, so this is for text that is trained on as text (demonstrations, judgements),
  * not for on-policy rollouts, which keep their tokens.
  */
@@ -64,7 +64,7 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
   };
 }
 
-/** The token that stands for exactly this text, if there is one; else the text is cut off afterwards. */
+/** The token that represents exactly this text, if there is one; else the text is cut off afterwards. */
 function tokenOf(tokenizer: Tokenizer, text: string): number[] {
   try {
     return [tokenizer.id(text)];

@@ -1,5 +1,5 @@
 /**
- * A text model behind OpenAI-compatible servers: vLLM, SGLang, and others with the same protocol.
+ * A text model on OpenAI-compatible servers: vLLM, SGLang, and others with the same protocol.
  *
  * Several servers of the same model form a pool (`model/remote/serverPool.ts`). A request that no server
  * answers, or that is refused, gives null and a line in `report`; many of those in a row are an error, since

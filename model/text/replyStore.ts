@@ -5,7 +5,7 @@
  */
 import { openCheckedFile } from '../../base/lmdb/index.ts';
 
-/** Replies by key. `get` gives undefined where nothing is kept; `put` resolves when the reply is on disk. */
+/** Replies by key. `get` gives undefined if nothing is kept; `put` resolves when the reply is on disk. */
 export interface ReplyStore {
   get(key: string): string | undefined;
   put(key: string, reply: string): Promise<void>;

@@ -5,9 +5,9 @@
  * (`scripted`). All of them guarantee:
  * - the text ends at `maxTokens`, at the model's own end, or right after the first of the `stop` strings,
  *   which is kept;
- * - null means that there is no text for this request and that the caller may go on without: a server gave up
- *   after its tries or refused the request, or the context leaves no room. What would fail every request is an
- *   error;
+ * - null means that there is no text for this request and that the caller may go on without: a server gave
+ *   up after its tries or refused the request, or the context leaves no room. What would fail every request
+ *   is an error;
  * - the same request draws the same, even in a resumed run.
  *
  * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of
@@ -38,7 +38,7 @@ export interface TextRequest extends TextSampling {
   readonly session?: string;
   readonly system?: string;
   readonly prompt: string;
-  /** What stands after the generation prompt already; nothing when left out. */
+  /** What follows the generation prompt already; nothing when left out. */
   readonly continuation?: string;
   /** Generation ends right after the first of these. */
   readonly stop?: readonly string[];

@@ -2,7 +2,7 @@
  * The archive of a snapshot, read: a tar.gz with an adapter in PEFT's layout.
  *
  * Its `target_modules` may be null, which PEFT takes for "the query and value projections" and drops the rest
- * of the adapter in silence. So the archive is never handed on as it is: the factors are read, and what needs
+ * of the adapter in silence. So the archive is never passed on as it is: the factors are read, and what needs
  * a folder for PEFT, vLLM or SGLang writes one of them with `writeAdapter`, which names the modules.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -133,7 +133,7 @@ export class BatchSteps {
     return (await Promise.all(read ?? [])).every(Boolean);
   }
 
-  /** Log-probs of the whole batch are asked for ahead of the gradients of its beginning. */
+  /** Log-probs of the whole batch are requested ahead of the gradients of its beginning. */
   async #twoPasses(model: RemoteModel, requests: number, same: Promise<void>): Promise<boolean> {
     const known = await this.#send(model, 'forward', requests, {
       write: (piece) => this.#passes.forward(this.#asked(model, piece)),

@@ -7,7 +7,7 @@
  * as many.
  */
 
-/** A number for each target of a datum: token places, and what stands there. */
+/** A number for each target of a datum: token places, and their values. */
 export interface DatumValues {
   /** Places of the targets in the sequence, ascending, none 0. */
   readonly places: readonly number[];

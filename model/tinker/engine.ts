@@ -47,13 +47,13 @@ interface Sampled {
   readonly model: RemoteModel;
   readonly uri: string;
   active: number;
-  /** Nobody asks for it any more. */
+  /** It is no longer needed. */
   retired: boolean;
 }
 
 const SEEDS = 2 ** 31;
 /**
- * Tokens of the first request for a text that the service does not stop at; each further one asks for twice
+ * Tokens of the first request for a text that the service does not stop at; each further one requests twice
  * as many. Little is thrown away, and a service that compiles for every length (SkyRL's JAX backend) meets
  * few.
  */
@@ -268,7 +268,7 @@ export class TinkerEngine implements PolicyEngine {
   }
 
   /**
-   * Up to the first stop, asked for in stretches if the service does not see it. Fails with code
+   * Up to the first stop, requested in stretches if the service does not see it. Fails with code
    * `MODEL_REPLY`.
    */
   async #generation(request: GenerateRequest, sampled: Sampled): Promise<Generation> {

@@ -81,7 +81,7 @@ serve({
     open = null;
     return report;
   },
-  /** Places of every token but the first are asked for. */
+  /** Places of every token but the first are requested. */
   scoreBody({ sequences, modelId, number }: WriteScore) {
     const data = sequences.map((tokens) => {
       const places = Array.from({ length: tokens.length - 1 }, (_, index) => index + 1);

@@ -112,7 +112,7 @@ export class Passes {
     return new Passes(batch, loss, reduction, limits);
   }
 
-  /** The body of the first pass of two: it asks for log-probs. */
+  /** The body of the first pass of two: it requests log-probs. */
   forwardBody(piece: number, modelId: string, number: number): Uint8Array {
     const data = this.#rows(piece).map((row) => {
       const { tokens, places } = this.#batch[row] as TargetSequence;
@@ -320,7 +320,7 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
 const FIELD = /"logprobs"\s*:\s*\{\s*"data"\s*:\s*\[/g;
 
 /**
- * The list of each output's log-probs. The lists beside them are as long and are not read, where log-probs
+ * The list of each output's log-probs. The lists next to them are as long and are not read, where log-probs
  * are written as all known services write them; any other form is read whole.
  */
 function listsIn(reply: Uint8Array): readonly unknown[] {

@@ -15,7 +15,7 @@ export const requestLimits: RequestLimits = { datums: 1024, bytes: 5_000_000 };
 
 /**
  * `lengths` = places of each row's datum; rows of length 0 are left out. `unit` rows in a row (2 for pairs)
- * share a request. Fails with code `TRAINER_LIMIT` where such a unit is too large for any.
+ * share a request. Fails with code `TRAINER_LIMIT` if such a unit is too large for any.
  */
 export function pieces(
   lengths: readonly number[],

@@ -146,7 +146,7 @@ export class RemoteModel {
 }
 
 /**
- * Services name it in their own ways (`skyrl.ai/grad_norm`). It may stand there as NaN or Infinity, which is
+ * Services name it in their own ways (`skyrl.ai/grad_norm`). It may be NaN or Infinity, which is
  * no JSON.
  */
 function gradNormIn(text: string): number {

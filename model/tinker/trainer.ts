@@ -117,7 +117,7 @@ export class TinkerTrainer implements TrainerEngine {
   #origin: Origin = { version: 0, state: null };
   /** Steps since the origin. */
   #since: TrainBatch[] = [];
-  /** A version to score with, beside what is trained. */
+  /** A version to score with, besides what is trained. */
   #frozen: { readonly origin: Origin; model: RemoteModel | null } | null = null;
   #scoresFrozen = false;
   #turn: Promise<unknown> = Promise.resolve();

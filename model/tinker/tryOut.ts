@@ -1,6 +1,6 @@
 /**
  * A service tried out at the start (probe.ts): on a model that is given back, once more if that is lost
- * meanwhile. What the service does not do is an error if it was asked for, and said if it is a default.
+ * meanwhile. What the service does not do is an error if it was requested, and reported if it is a default.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { StateLost } from './client.ts';
@@ -39,7 +39,7 @@ export async function tryOut(
   }
 }
 
-/** What a service does not do is an error if it was asked for, and said if it is a default. */
+/** What a service does not do is an error if it was requested, and reported if it is a default. */
 function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean): void {
   if (clipping && clips !== true) {
     throw new MillraceError(

@@ -3,8 +3,8 @@
  *
  * One step = micro-batches of forward and backward, gradients added up in float32 arrays in a fixed order,
  * one joint-norm clip, one AdamW update in place. A micro-batch without a gradient goes forward only: the
- * scoring graph gives the same bits of log-probs, and the sum would gain zeros. Nothing depends on threads or time, so a step is
- * reproducible.
+ * scoring graph gives the same bits of log-probs, and the sum would gain zeros. Nothing depends on threads or
+ * time, so a step is reproducible.
  */
 
 import type { DecoderConfig, Tensor, Tensors } from '../config.ts';

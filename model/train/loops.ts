@@ -106,7 +106,7 @@ export interface Loops {
   update(count: number, ...factors: number[]): void;
 }
 
-/** Variables by number; a loop has as many as it asks for. */
+/** Variables by number; a loop has as many as it needs. */
 type Variables = readonly [number, number, number, ...number[]];
 
 interface Loop {

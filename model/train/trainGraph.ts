@@ -40,7 +40,7 @@ export interface TrainGraphOptions {
   readonly adapters?: AdapterShapes;
 }
 
-/** A matrix of logits wider than this is not made unless asked for. */
+/** A matrix of logits wider than this is not made unless requested. */
 export const VOCABULARY_CHUNK = 8192;
 
 /** Shapes of the adapters' factors by name. */

@@ -104,7 +104,7 @@ export class TraineeFiles {
   }
 
   /**
-   * Read what `save` wrote, or any policy of the same network; without `state` no optimiser state comes of
+   * Read what `save` wrote, or any policy of the same network; without `state` no optimiser state comes with
    * it.
    */
   async restore({

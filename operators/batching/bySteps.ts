@@ -1,6 +1,6 @@
 /**
  * A number that follows the optimiser steps of a run: straight lines between points, level before the first
- * and behind the last.
+ * and after the last.
  */
 
 /** A step of the run, from 1, and the number at it. Steps rise from point to point. */

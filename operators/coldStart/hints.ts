@@ -1,6 +1,6 @@
 /**
  * The hints of Tool-Star's cold start (§4.1) and where they are put: a chain in plain language is cut there
- * and goes on with tools. Pure: text in, text out; null where a chain has no such place.
+ * and goes on with tools. Pure: text in, text out; null if a chain has no such place.
  */
 import type { Hints } from '../evolve/hints.ts';
 import { reopenedWithHint } from '../evolve/replies.ts';
@@ -8,9 +8,9 @@ import { stripEnd } from '../text/characters.ts';
 
 /** The sentences that make a chain without tools go on with them (Tool-Star §4.1, hint-based sampling). */
 export interface ColdStartHints {
-  /** Logical verification: behind the sentence in which the chain is unsure. */
+  /** Logical verification: after the sentence in which the chain is unsure. */
   readonly verify: Hints;
-  /** Answer reflection: right behind the answer. */
+  /** Answer reflection: right after the answer. */
   readonly reflect: Hints;
   /** What makes a sentence unsure; upper and lower case are the same. */
   readonly uncertain: readonly string[];

@@ -111,7 +111,7 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
 }
 
 /**
- * Right in mathematics: an equivalent form; in knowledge: the same text but for case, articles and
+ * Right in mathematics: an equivalent form; in knowledge: the same text except for case, articles and
  * punctuation. Results do not answer.
  */
 export function rightByRule(question: Question, text: string): boolean {

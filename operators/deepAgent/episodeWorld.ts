@@ -43,7 +43,7 @@ export type Outcome = Pick<Action, 'response' | 'ok'> & Partial<Action>;
 /** Steps of the thought that the auxiliary model sees when it condenses. */
 const STEPS_SEEN = 10;
 
-/** `output` = all that was written so far. */
+/** `output` = everything written so far. */
 export class EpisodeWorld {
   readonly toolCalls: ToolCall[] = [];
   readonly #thinking: Thinking & { readonly options: WorldOptions };
@@ -162,7 +162,7 @@ export class EpisodeWorld {
     for (const doc of docs) this.#available.set(doc.name, doc);
   }
 
-  /** A description is from outside, like all that a library says. */
+  /** A description is from outside, like everything in a library. */
   #fenced(docs: readonly ToolDoc[]): ToolDoc[] {
     const { dialect } = this.#thinking.options;
     return docs.map((doc) => JSON.parse(dialect.fence(JSON.stringify(doc))) as ToolDoc);

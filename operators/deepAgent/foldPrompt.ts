@@ -2,8 +2,8 @@
  * The message that a policy begins again with after a fold: the first one with its memories before the line
  * that the task's instructions end in (DeepAgent §2.4). Memories replace each other; they never add up.
  *
- * `reference` puts them before every place where the anchor phrase stands, in the question too. Repaired,
- * they stand where the template has its own anchor.
+ * `reference` puts them before every place where the anchor phrase occurs, in the question too. Repaired,
+ * they are where the template has its own anchor.
  */
 import type { EpisodeMode } from './episode.ts';
 import type { Memories } from './memories.ts';
@@ -11,7 +11,7 @@ import type { Memories } from './memories.ts';
 /** The first message, and where in it memories belong. */
 export interface FirstMessage {
   readonly text: string;
-  /** Begins the line before which memories stand. */
+  /** Begins the line that memories precede. */
   readonly anchor: string;
   /** Where the template's own anchor begins. */
   readonly at: number;

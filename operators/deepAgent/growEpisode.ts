@@ -188,7 +188,7 @@ class Growth {
     return step;
   }
 
-  /** An action is known by now; what comes of it is filled in when it is carried out. */
+  /** An action is known by now; its outcome is filled in when it is carried out. */
   #act({ kind, body, refused }: NonNullable<EpisodeState['last']>): void {
     const span = this.thought.spanOf(kind);
     // A mark of an earlier turn that the release acts on again has no tokens of its own.

@@ -32,7 +32,7 @@ export interface EpisodeLimits {
   readonly environment: boolean;
 }
 
-/** Where an episode stands. */
+/** The state of an episode. */
 export interface EpisodeState {
   /** All that was ever written, by whomever; folds do not shorten it. */
   readonly output: string;

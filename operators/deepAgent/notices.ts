@@ -40,7 +40,7 @@ const texts: Readonly<Record<NoticeKind, readonly [notice: string, clause: strin
   ],
 };
 
-/** The notice in its block, and the clause behind it. */
+/** The notice in its block, and the clause after it. */
 export function noticeText(kind: NoticeKind): string {
   const [notice, clause] = texts[kind];
   return `${renderObservation('notice', notice)}${clause}`;

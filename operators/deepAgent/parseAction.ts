@@ -3,7 +3,7 @@
  *
  * `reference` looks at the end of everything that was ever written, so an empty reply repeats the action
  * before it, and takes the line breaks out of a body, within the strings of a program too. Repaired, a reply
- * stands for itself and a body keeps its lines.
+ * is literal and a body keeps its lines.
  */
 import type { ActionKind } from '../../topics/index.ts';
 import { strip, stripEnd } from '../text/characters.ts';
@@ -30,7 +30,7 @@ export function parseAction(
 }
 
 /**
- * What stands between the last closing of a tag and the nearest opening before it; null if there is no
+ * The text between the last closing of a tag and the nearest opening before it; null if there is no
  * such pair.
  */
 export function actionBody(reply: string, tag: string, mode: EpisodeMode): string | null {

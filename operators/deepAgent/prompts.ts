@@ -1,6 +1,6 @@
 /**
  * How a policy of one continued thought is asked: the first message of each kind of task, with a line that
- * opens with the anchor, before which memories stand after a fold (DeepAgent §1.7, §2.4).
+ * opens with the anchor, before which memories are put after a fold (DeepAgent §1.7, §2.4).
  */
 import type { FirstMessage } from './foldPrompt.ts';
 import { pythonJson } from './pythonJson.ts';

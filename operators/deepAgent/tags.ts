@@ -13,7 +13,7 @@ export const FOLD = '<fold_thought>';
 /** What the harness itself says. */
 const NOTICE = 'system_message';
 
-/** What ends a reply, and the action that it stands for. */
+/** What ends a reply, and the action that it means. */
 export const stops: readonly (readonly [text: string, kind: ActionKind])[] = [
   [`</${SEARCH}>`, 'search'],
   [`</${CALL}>`, 'call'],
@@ -39,13 +39,13 @@ const blocks: Readonly<Record<Observed, string>> = {
   notice: NOTICE,
 };
 
-/** A text in its block: two line breaks before and behind it, none within. */
+/** A text in its block: two line breaks before and after it, none within. */
 export function renderObservation(kind: Observed, text: string): string {
   const [open, close] = frameOf(kind);
   return `${open}${text}${close}`;
 }
 
-/** What stands before and behind an observation. */
+/** What is before and after an observation. */
 export function frameOf(kind: Observed): readonly [open: string, close: string] {
   return [`\n\n<${blocks[kind]}>`, `</${blocks[kind]}>\n\n`];
 }

@@ -30,7 +30,7 @@ export interface Thinking {
   readonly options: { readonly dialect: DeepDialect; readonly mode: EpisodeMode };
 }
 
-/** What the world answered, to be put behind the call. */
+/** What the world answered, to be put after the call. */
 export interface Answer {
   readonly kind: Observed;
   readonly text: string;
@@ -59,7 +59,7 @@ export class Thought {
     this.branch = root(index);
   }
 
-  /** A new context, behind what was written so far; gives its place in the response. */
+  /** A new context, after what was written so far; gives its place in the response. */
   begin(prompt: Int32Array): number {
     this.#round += 1;
     if (this.#round === 0) this.firstPrompt = prompt;
@@ -74,7 +74,7 @@ export class Thought {
     return this.#prompt.length + this.branch.tokens.length - this.#roundStart;
   }
 
-  /** Puts what stands between two turns of the policy into the context. */
+  /** Puts what is between two turns of the policy into the context. */
   inject(text: string, observed: Answer | null): void {
     if (text === '') return;
     const { dialect } = this.#thinking.options;

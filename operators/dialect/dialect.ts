@@ -54,7 +54,7 @@ export type Turn = { readonly calls: readonly DialectCall[] } | 'answer' | 'stop
 /** A tool as it is described to a policy. */
 export type Declared = Pick<Tool, 'name' | 'about' | 'parameters'>;
 
-/** What a prompt says beside the question. */
+/** What a prompt says besides the question. */
 export interface AskedBy {
   /** The system prompt; '' = none, null = it is not one text, or not known. */
   readonly system: string | null;
@@ -72,7 +72,7 @@ export interface Dialect {
   /** What a person who starts a run should know, a line each; left out = nothing. */
   readonly notes?: readonly string[];
   /**
-   * What a run writes down of its prompt, so that whatever starts from the run asks the same way; left out =
+   * What a run records of its prompt, so that whatever starts from the run asks the same way; left out =
    * what `prompt` gives.
    */
   readonly asked?: AskedBy;
@@ -93,7 +93,7 @@ export interface Dialect {
    */
   turn(turns: readonly string[], stop: Stop): Turn;
   /**
-   * The tokens that stand for the results of a turn's calls, one output a call, up to where the policy goes
+   * The tokens of the results of a turn's calls, one output a call, up to where the policy goes
    * on.
    */
   results(outputs: readonly string[]): Int32Array;

@@ -6,7 +6,7 @@
  * answer comes the end token; a text that was cut off gets none, for it did not end there. An unclosed result
  * block at the end, and what follows it, is left out: nothing of the policy's comes after it.
  *
- * A text does not say who wrote it: whatever stands between result tags counts as a result, and a result that
+ * A text does not say who wrote it: whatever is between result tags counts as a result, and a result that
  * holds a closing tag ends there.
  */
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';

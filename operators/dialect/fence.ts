@@ -61,7 +61,7 @@ export function fence(text: string, marks: FenceMarks): string {
   return fenceFor(marks)(text);
 }
 
-/** Breaks chat markers alone: for prompts that show a trajectory with its tags to a model behind a server. */
+/** Breaks chat markers alone: for prompts that show a trajectory with its tags to a model on a server. */
 export const chatFence: Fence = breaking(CHAT);
 
 /** Breaks chat markers, and the tag that a judge gives its verdict in: for what a judge is shown. */
@@ -89,7 +89,7 @@ function breaking(patterns: readonly string[], flags = ''): Fence {
     do {
       before = broken;
       broken = before.replace(mark, '$1 ');
-      // A marker with a space in it may come of that.
+      // A marker with a space in it may result.
     } while (broken !== before);
     return broken;
   };

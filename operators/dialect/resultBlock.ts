@@ -6,7 +6,7 @@ import type { Tokenizer } from '../../model/index.ts';
 
 /** What a rollout puts before a tool's output. */
 export const RESULT_OPEN = ' <result>\n';
-/** What it puts behind it. */
+/** What it puts after it. */
 export const RESULT_CLOSE = '\n</result>';
 
 /** How a tool's output appears in a trajectory. */

@@ -4,8 +4,8 @@
  *
  * A tag may be one token or many. If the closing tag of a tool is a token of its own (one that ordinary
  * text never makes), the call ends at that token; if it is not, at the token that completes its text. What
- * stands behind the tag in that token is the policy's, and is kept and learnt like all that it sampled; the
- * call is what stands before.
+ * follows the tag in that token is the policy's, and is kept and learnt like all that it sampled; the
+ * call is what precedes it.
  */
 import type { Tokenizer } from '../../model/index.ts';
 import { lastCallInput } from './calls.ts';
@@ -68,7 +68,7 @@ function closeTag(tool: string): string {
 }
 
 /**
- * The tags of a result block are ours, what stands between them is not, and the policy can write none. The
+ * The tags of a result block are ours, what is between them is not, and the policy can write none. The
  * block may be cut off.
  */
 function readPart({ author, text }: Part, fence: Fence): string {

@@ -43,7 +43,7 @@ export interface ActionContext {
   /** Draws of this action on this parent. */
   readonly draws: Draws;
   /**
-   * Asks a model. The reply is stripped and cut behind the first call or answer in it; result tags in it,
+   * Asks a model. The reply is stripped and cut after the first call or answer in it; result tags in it,
    * which are a tool's, and chat markers are broken. '' when the model gave up.
    */
   readonly ask: (role: Role, prompt: string, as?: AskAs) => Promise<string>;

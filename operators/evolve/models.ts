@@ -28,7 +28,7 @@ export interface CompletionRequest {
   readonly draws: readonly DrawKey[];
   /** What the model is asked: the question itself for the policy, an instruction for the others. */
   readonly prompt: string;
-  /** What stands after the generation prompt already: the reply goes on from here. */
+  /** What follows the generation prompt already: the reply goes on from here. */
   readonly continuation: string;
   /**
    * The reply may end after the first of these, which is kept; empty = at the model's own end. A model may
@@ -66,7 +66,7 @@ export async function withRetry(ask: Ask): Promise<string | null> {
   return null;
 }
 
-/** A reply as a piece of a trajectory: stripped, and cut behind the first of the closing tags. */
+/** A reply as a piece of a trajectory: stripped, and cut after the first of the closing tags. */
 export function asPiece(reply: string, closeTags: readonly string[]): string {
   const text = strip(reply);
   const ends = closeTags

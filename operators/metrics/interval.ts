@@ -44,7 +44,7 @@ export interface PartOfMean {
 
 /**
  * The interval of a mean over what only some questions have (`Σ sum / Σ count`): resamples of the questions
- * in which it can be said. Null where fewer than `HAVING_MIN` questions have it: two or three always seem to
+ * in which it can be said. Null if fewer than `HAVING_MIN` questions have it: two or three always seem to
  * agree.
  */
 export function ratioInterval(parts: readonly PartOfMean[], options: Bootstrap): Interval | null {

@@ -25,7 +25,7 @@ export function redundancyVote(reply: string): 'yes' | 'no' | null {
   return bare.startsWith('no') ? 'no' : null;
 }
 
-/** What may stand before a vote. Dashes, stars and other quotes may not, as released. */
+/** What may precede a vote. Dashes, stars and other quotes may not, as released. */
 function isQuoteOrSpace(character: string): boolean {
   return isSpace(character) || '.,;:!?"\'()[]{}'.includes(character);
 }

@@ -1,7 +1,7 @@
 /**
  * Models as judges of responses (ET-Agent §9.4, §10): is the answer right, and were its tool calls needed?
  *
- * Any model can sit on it: the jury only asks for text. A verdict is that of LaTeX equality with any
+ * Any model can be a judge: the jury only needs text. A verdict is that of LaTeX equality with any
  * reference, or the judge's; what equality has settled is not asked. A response without a tool call is
  * concise unasked. A model that gives nothing is asked again, twice, after waits; what it then still leaves
  * open counts as not right, and as a failure. Draws are keyed by question and request, so a resumed run asks

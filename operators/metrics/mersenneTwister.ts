@@ -1,5 +1,5 @@
 /**
- * MT19937 (Matsumoto and Nishimura, 1998) seeded with one integer: the generator behind numpy's legacy draws,
+ * MT19937 (Matsumoto and Nishimura, 1998) seeded with one integer: the generator of numpy's legacy draws,
  * for numbers that must be those of a published resampling. Everything else draws from `base/draws.ts`.
  */
 

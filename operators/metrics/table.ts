@@ -39,7 +39,7 @@ export interface BenchmarkRow extends TableNumbers {
   readonly responses: number;
   /** 95 % of the correctness (`shareInterval`). */
   readonly interval: Interval;
-  /** Name `pass@k` to its value; empty where each question has one response. */
+  /** Name `pass@k` to its value; empty if each question has one response. */
   readonly passAtK: Readonly<Record<string, number>>;
   /** Share of the responses that keep the grammar. */
   readonly formatValid: number;
@@ -64,7 +64,7 @@ export interface BenchmarkTable {
 export interface TableOptions {
   /** Of the interval's draws. */
   readonly seed: number;
-  /** Order of the rows by source; others come behind, in the order of the groups. */
+  /** Order of the rows by source; others come after, in the order of the groups. */
   readonly order?: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 /**
  * Accuracy: whether the final answer of a response is right, nothing else (ET-Agent §8.5, "raw").
  *
- * Mathematics compares normal forms of the last box in the whole text, and asks for an answer block
+ * Mathematics compares normal forms of the last box in the whole text, and requires an answer block
  * somewhere. Knowledge compares the last box in the answer block with every reference. Rewards give it what
  * the policy wrote itself (`ownTexts`); the references give it all, results too, and then a tool that says a
  * box answers for the policy.

@@ -1,6 +1,6 @@
 /**
  * The outcome reward of ARPO's deep search (§3.2): -1 for a fault of format, otherwise the word F1 of the
- * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and asks for
+ * boxed answer, and 0.1 on top of a right answer that used several tools (the paper has two and requires
  * both).
  */
 

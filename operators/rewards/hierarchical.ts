@@ -5,7 +5,7 @@
  *     -1 if the form is wrong; 0 for a wrong answer in good form; else its correctness,
  *     and `bonus` more (0.1) where several tools were used.
  *
- * The paper has two tools and asks for both; of more it takes any two.
+ * The paper has two tools and requires both; of more it takes any two.
  */
 import { countToolsUsed } from '../dialect/tags.ts';
 import { correctness, type KnowledgeScore } from './accuracy.ts';

@@ -14,7 +14,7 @@
  * In a training job every reward must leave the part `raw`, how right the response is: accuracy and Pareto
  * sampling read it. `accuracy()` leaves it, with weight 0 too.
  *
- * It may answer with a promise (a reward model behind a server, a judge). The same group must give the same
+ * It may answer with a promise (a reward model on a server, a judge). The same group must give the same
  * rewards whenever it is asked, or a resumed run differs from one that never stopped: cache what draws at
  * random.
  */
@@ -75,7 +75,7 @@ export type RewardFunction = (
 /** A reward that needs nothing from outside. */
 export type PureReward = (group: GroupForReward) => readonly Reward[];
 
-/** One rollout, as `perRollout` hands it over. */
+/** One rollout, as `perRollout` gets it. */
 export interface RolloutForReward {
   readonly question: Question;
   /** The tags of the job's tools. */

@@ -28,7 +28,7 @@ export interface Growth {
   readonly signal: AbortSignal;
   readonly branching: Branching | null;
   /**
-   * Sees the top log-probs of every token of a segment and gives its step entropy; in the place of
+   * Sees the top log-probs of every token of a segment and gives its step entropy; in place of
    * `branching`'s.
    */
   readonly watch?: (topLogProbs: readonly (readonly number[])[]) => number;

@@ -129,7 +129,7 @@ export function partsOf(
   });
 }
 
-/** Where the policy's last turn begins: behind the last result, or at the response's beginning. */
+/** Where the policy's last turn begins: after the last result, or at the response's beginning. */
 export function turnStart({ segments }: Pick<Branch, 'segments'>): number {
   return segments.findLast(({ kind }) => kind === 'tool')?.end ?? 0;
 }

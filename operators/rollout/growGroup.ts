@@ -124,7 +124,7 @@ async function rootsOf(
   return { roots, monitored: seen.toolCalls };
 }
 
-/** Where branches are asked behind their results: asks those that survive, while there may be clones. */
+/** Where branches are asked after their results: asks those that survive, while there may be clones. */
 async function lookAheadOf(growth: GroupGrowth, surviving: readonly Survivor[]): Promise<void> {
   if (growth.branching?.entropyAt !== 'result' || isFull(growth)) return;
   await Promise.all(surviving.map(({ then }) => lookAhead(growth, then)));
@@ -169,7 +169,7 @@ function joining(
 }
 
 /**
- * How sure the branch is behind its result: the first tokens that it will go on with. They are sampled again
+ * How sure the branch is after its result: the first tokens that it will go on with. They are sampled again
  * then.
  */
 async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {

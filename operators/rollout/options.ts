@@ -35,13 +35,13 @@ export interface RolloutOptions extends Sampling {
   /** Called when rollouts fail. */
   readonly report?: ((line: string) => void) | undefined;
   /**
-   * How a group is grown, in the place of segments, calls and branches: episodes of one continued thought,
+   * How a group is grown, in place of segments, calls and branches: episodes of one continued thought,
    * say.
    */
   readonly grow?: Grow | undefined;
 }
 
-/** A question's rollouts, and what is recorded beside them. */
+/** A question's rollouts, and what is recorded with them. */
 export interface Group {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];

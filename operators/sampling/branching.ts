@@ -24,7 +24,7 @@ export interface Branching {
   readonly beamSize: number;
   /** Step entropy of a segment from the top log-probs of its first tokens. */
   readonly stepEntropy: (topLogProbs: readonly (readonly number[])[], vocabSize: number) => number;
-  /** First tokens of a segment whose top log-probs are asked for. */
+  /** First tokens of a segment whose top log-probs are requested. */
   readonly entropyTokens: number;
   /**
    * Where a branch's uncertainty is measured. `call` (default, as released): in the segment that ended with

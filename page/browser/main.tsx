@@ -9,6 +9,6 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 
 const page = document.getElementById('page')!;
-// What stands there is for those without a script.
+// This is for those without a script.
 page.replaceChildren();
 render(<App />, page);

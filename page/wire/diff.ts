@@ -71,7 +71,7 @@ export type Divergence =
       readonly state: 'differs';
       readonly topic: string;
       readonly id: string;
-      /** Field of the record; empty where only one run has the record. */
+      /** Field of the record; empty if only one run has the record. */
       readonly field: string;
       /** Policy version that was newest there; -1 = before any, or not known. */
       readonly version: number;

@@ -1,4 +1,4 @@
-/** Curves of a run, alone or beside others: `/r/RUN/metrics`. */
+/** Curves of a run, alone or with others: `/r/RUN/metrics`. */
 import type { OfRun } from './common.ts';
 
 export interface MetricsData extends OfRun {

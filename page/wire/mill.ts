@@ -1,8 +1,8 @@
 /** What every stage, topic and process of a run does now. */
 
 /**
- * What every stage does now; also the event `mill`. Of a run that is over or as of `at`: its last word, rates
- * over its whole life.
+ * What every stage does now; also the event `mill`. Of a run that has ended or as of `at`: its last word,
+ * rates over its whole life.
  */
 export interface Mill {
   readonly run: string;
@@ -49,8 +49,8 @@ export interface Health {
 
 /**
  * How the time of a stage divides; the four add to one. Mean of its processes. `starved`: nothing in work, it
- * waits for input. `blocked`: all that is in work is finished and waits for the log to take it. `paced`: all
- * that is in work waits for the policy version that it is due. `busy`: the rest.
+ * waits for input. `blocked`: everything in progress is finished and waits for the log to take it. `paced`:
+ * all that is in work waits for the policy version that it is due. `busy`: the rest.
  */
 export interface Shares {
   readonly busy: number;
@@ -76,7 +76,9 @@ export interface MillStage {
   readonly inflightMax: number;
   /** Of those in flight, waiting in open groups. */
   readonly waiting: number;
-  /** Records of `from` that it has not settled, and how long they take at its rate; null if it stands. */
+  /**
+   * Records of `from` that it has not settled, and how long they take at its rate; null if it stands still.
+   */
   readonly lag: number;
   readonly lagMs: number | null;
   /** How long the oldest record is in work; `isOld` = unusually long. */

@@ -5,9 +5,9 @@ import type { RunRow } from './runs.ts';
 
 /**
  * `/stream`: server-sent events; `event:` is a key of this, `data:` its JSON. `id:` (the event's
- * `lastEventId`, written like `since=`) is where the reader stands; a browser sends it again by itself after
+ * `lastEventId`, written like `since=`) is the reader's place; a browser sends it again by itself after
  * a break, and the stream goes on from there. A comment line comes every 15 s. A reader that is slow gets the
- * newest state and not all of it; one that takes nothing for 30 s is let go.
+ * newest state and not all of it; one that takes nothing for 30 s is dropped.
  */
 export interface StreamEvents {
   /** First, and after every break. */
@@ -31,7 +31,7 @@ export interface Hello {
   /** Changes with every start of the server. */
   readonly server: string;
   readonly runs: readonly RunHead[];
-  /** Runs that were asked for and are not there. */
+  /** Requested runs that do not exist. */
   readonly missing: readonly string[];
 }
 

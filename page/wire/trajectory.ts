@@ -41,7 +41,7 @@ export interface Turn {
   readonly logProb: number | null;
   /** Tag of the tool that was called, or that wrote it. */
   readonly tool: string | null;
-  /** Of a tool turn: the calls behind it. */
+  /** Of a tool turn: the calls that it answers. */
   readonly calls: readonly Call[];
 }
 

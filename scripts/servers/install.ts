@@ -1,6 +1,6 @@
 /**
  * Environments of servers, kept in the user's cache and made once: `python -m venv`, then every package of
- * the kind's list in the version that stands there. Nothing of it is part of `npm ci`.
+ * the kind's list in the version that is there. Nothing of it is part of `npm ci`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

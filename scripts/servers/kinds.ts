@@ -33,7 +33,7 @@ export interface ServerKind {
   readonly requirements: string;
   /** Kinds whose packages it uses too; they are installed before it. */
   readonly sees: readonly string[];
-  /** What is put beside the packages, below stubs/. */
+  /** What is put next to the packages, below stubs/. */
   readonly stubs: readonly string[];
   /**
    * Copies of package metadata under another name: a server may look for itself by a name that its package

@@ -1,6 +1,6 @@
 /**
  * Servers in the background: started in a group of processes of their own, waited for until they are ready,
- * and ended as a group. What runs is written down beside the logs, one file a port.
+ * and ended as a group. What runs is recorded next to the logs, one file per port.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';

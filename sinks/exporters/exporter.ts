@@ -32,7 +32,7 @@ export interface Carrier {
   readonly of: string;
   /** As messages call the program. */
   readonly name: string;
-  /** How to see them, once they are there; to stand behind a sentence. */
+  /** How to see them, once they are there; to end a sentence. */
   readonly how: () => string;
   readonly close: () => unknown;
 }

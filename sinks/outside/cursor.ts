@@ -45,7 +45,7 @@ export function parseCursor(text: string): Cursor {
 }
 
 /**
- * Records behind the cursor, those that cannot be read left out. With `followUntil` it waits for more until
+ * Records after the cursor, those that cannot be read left out. With `followUntil` it waits for more until
  * that aborts.
  */
 export async function* unread<T>(

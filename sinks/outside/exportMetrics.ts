@@ -23,7 +23,7 @@ export interface RunAbout {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** How the run stands when the export ends. */
+/** The state of the run when the export ends. */
 export interface RunEnd {
   readonly status: 'running' | 'done' | 'stopped' | 'failed';
   /** Null while it runs, or if unknown. */
@@ -38,7 +38,7 @@ export interface MetricTarget {
    */
   open(signal: AbortSignal): Promise<Cursor>;
   /**
-   * Resolves once they are kept; `after` is the cursor behind them. May wait as long as it takes, until
+   * Resolves once they are kept; `after` is the cursor after them. May wait as long as it takes, until
    * `signal` aborts.
    */
   write(batch: readonly Stored<Metric>[], after: Cursor, signal: AbortSignal): Promise<void>;

@@ -46,7 +46,7 @@ const DECIDING_MAX = 250;
 /** A mirror that does not follow gives up when this many attempts in a row wrote nothing. */
 const ATTEMPTS_MAX = 10;
 
-/** Fails with code `FENCED` where another process took the mirror over, or `KAFKA`. */
+/** Fails with code `FENCED` if another process took the mirror over, or `KAFKA`. */
 export async function mirror(options: MirrorOptions): Promise<void> {
   const { follow, signal, clock, notice } = options;
   for (let attempt = 1; !signal.aborted; attempt++) {

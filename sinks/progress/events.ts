@@ -12,7 +12,7 @@ export interface ProgressEvent {
   readonly step: number;
   /** Optimiser steps in all; null if that is not known. */
   readonly steps: number | null;
-  /** How answers were drawn, in words; empty where nothing is drawn. */
+  /** How answers were drawn, in words; empty if nothing is drawn. */
   readonly sampling: string;
   readonly numbers: Readonly<Record<string, number>>;
   readonly atMs: number;

@@ -101,7 +101,7 @@ function orNull({ value }: Kind): (given: unknown) => unknown {
   return (given) => (given === null || given === undefined ? null : value(given as never));
 }
 
-/** Contracts have no other unions than `null` beside something. */
+/** Contracts have no other unions than `null` with something. */
 function meant(type: Avro, named: Map<string, Kind>): { kind: Kind; optional: boolean } {
   if (!Array.isArray(type)) return { kind: kindOf(type as Avro, named), optional: false };
   const inner = type.find((each) => each !== 'null')!;

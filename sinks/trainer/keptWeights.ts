@@ -10,7 +10,7 @@
 import { type Log, recordsOf } from '../../streams/index.ts';
 import { finishesRound, topics, type Weights } from '../../topics/index.ts';
 
-/** What stays beside the first version. */
+/** What stays besides the first version. */
 export interface WeightsRule {
   /** Newest versions, at least 2; 0 = all, whatever else is said. */
   readonly newest: number;
@@ -44,7 +44,7 @@ export class KeptWeights {
     this.#log = log;
   }
 
-  /** Versions to forget now that `made` is to be committed behind `parent`; some may be gone already. */
+  /** Versions to forget now that `made` is to be committed after `parent`; some may be gone already. */
   async goingAfter(made: Weights, parent: Weights): Promise<number[]> {
     const { newest, rounds } = this.#rule;
     if (newest === 0) return [];

@@ -25,7 +25,7 @@ export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
 }
 
 /**
- * What the loss asks for and reports. Fails with code `NO_LOSS` if it reads what such batches do not hold.
+ * What the loss needs and reports. Fails with code `NO_LOSS` if it reads what such batches do not hold.
  */
 export async function preparedFor({ kind, step }: Batch, loss: Loss): Promise<PreparedLoss> {
   const prepared = await prepareLoss(loss);

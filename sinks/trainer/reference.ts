@@ -1,13 +1,13 @@
 /**
  * The reference policy: a frozen version that a loss compares with. Which one follows from the batch, so it
  * is the same after a crash: preferences are compared with the version that their round began with (the
- * policy that wrote the responses), all else with the first policy of the run.
+ * policy that wrote the responses), everything else with the first policy of the run.
  */
 import type { Scorer } from '../../model/index.ts';
 import { type Batch, beginOfRound } from '../../topics/index.ts';
 import type { BatchSteps } from './prepared.ts';
 
-/** The version that a loss compares with, if it asks for one. */
+/** The version that a loss compares with, if it needs one. */
 export function referenceVersion(batch: Batch): number {
   return batch.kind === 'dpo' ? beginOfRound(batch) : 0;
 }

@@ -14,7 +14,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** A part of a record: all of it, its first, one between, its last. */
 const PART = { all: 1, first: 2, between: 3, last: 4 } as const;
 
-/** A record as it stands at this place of the file. */
+/** A record as it is at this place of the file. */
 export function framed(record: Buffer, at: number): Buffer {
   const pieces: Buffer[] = [];
   let [rest, place, first] = [record, at, true];
@@ -50,7 +50,7 @@ function checksum(kind: number, data: Buffer): number {
   return data.length === 0 ? ofKind : crc32(data, ofKind);
 }
 
-/** The records of a file up to the first that is not whole, each with the place behind it. */
+/** The records of a file up to the first that is not whole, each with the place after it. */
 export function* recordsIn(
   file: Buffer,
 ): Generator<{ readonly record: Buffer; readonly end: number }> {

@@ -2,7 +2,7 @@
  * Questions that another program appends to a JSON Lines file, as `tail -F` would show them
  * (`growingFile.ts`).
  *
- * The cursor is the place behind the last line that was taken. A line that is not a question is a dead letter
+ * The cursor is the place after the last line that was taken. A line that is not a question is a dead letter
  * with file and line.
  */
 import { basename, extname } from 'node:path';
@@ -54,7 +54,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
   };
 }
 
-/** Null for an empty line: the place behind it is that of the next one. */
+/** Null for an empty line: the place after it is that of the next one. */
 function rowOf(grown: Grown): RawRow | null {
   if ('gap' in grown) {
     const reason =

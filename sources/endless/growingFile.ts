@@ -23,7 +23,7 @@ export interface FilePlace {
   readonly lines: number;
 }
 
-/** A line and the place behind it; or a `gap`: what was written behind the last place is not to be found. */
+/** A line and the place after it; or a `gap`: what was written after the last place is not to be found. */
 export type Grown =
   | { readonly line: Line; readonly path: string; readonly place: FilePlace }
   | { readonly gap: FilePlace; readonly path: string; readonly place: FilePlace };
@@ -53,7 +53,7 @@ const placeForm = z.object({
 export const writtenPlace = (place: FilePlace): string => JSON.stringify(place);
 export const readPlace = (cursor: string): FilePlace => placeForm.parse(JSON.parse(cursor));
 
-/** The lines behind `last` (null = from the beginning), and those that come, until the signal aborts. */
+/** The lines after `last` (null = from the beginning), and those that come, until the signal aborts. */
 export async function* growingFile(
   path: string,
   last: FilePlace | null,
@@ -230,7 +230,7 @@ async function nextOf(path: string, file: OpenFile): Promise<string> {
   return younger.sort((a, b) => a.ms - b.ms)[0]?.path ?? path;
 }
 
-/** Files that rotation made of this one: a number or a date behind its name, or before its ending. */
+/** Files that rotation made of this one: a number or a date after its name, or before its ending. */
 async function rotated(path: string): Promise<readonly string[]> {
   const folder = dirname(path);
   const name = basename(path);

@@ -34,7 +34,7 @@ export interface KafkaQuestionsOptions extends ArrivalRules {
   readonly env?: Environment;
 }
 
-/** Records that wait to be asked for, beside those of the fetch that they are from. */
+/** Records that wait to be taken, besides those of the fetch that they are from. */
 const WAITING_MAX = 64;
 const HEARTBEAT_MS = 1000;
 const FETCH_BYTES = 1024 * 1024;

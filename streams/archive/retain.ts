@@ -3,7 +3,7 @@
  * than is to be kept.
  *
  * Only whole segments go, only what every group has settled, and never the newest ones. Other topics stay:
- * every start reads them. How a log finds a segment and lets go of it is its own matter.
+ * every start reads them. How a log finds a segment and drops it is its own matter.
  */
 import type { Retained, Retention } from '../log.ts';
 import type { Topic } from '../topic.ts';
@@ -27,11 +27,11 @@ export interface Shrinking<C extends Candidate> {
   keptBytes(): number;
   /**
    * Of each large topic (or partition), the oldest whole segment, where all groups have settled it and newer
-   * ones stay behind.
+   * ones stay.
    */
   candidates(records: number): Promise<readonly C[]>;
   /**
-   * Archives a segment and lets go of it, so that a crash at any moment neither loses a record nor doubles
+   * Archives a segment and drops it, so that a crash at any moment neither loses a record nor doubles
    * one.
    */
   move(candidate: C): Promise<void>;

@@ -2,14 +2,14 @@
  * Archived stretches of topics: records that have left the log for files of their own, and are read back from
  * there as if they lay where they were.
  *
- * A segment is one gzip file of consecutive records of a topic, or of a partition, each behind its length: as
+ * A segment is one gzip file of consecutive records of a topic, or of a partition, each after its length: as
  * it lay in the log's file (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts).
  * What is archived is a list in the log itself: a segment that a crash left without its entry is written
  * again. Segments may be moved to another disk by linking the folder; one that is not there, or has another
  * digest, is an error that names it (`ARCHIVED`).
  *
  * An archive is a folder or the address of an object store (objectStore.ts). A segment's name holds its
- * digest, so none ever replaces another, and what was written is read back before the log lets go of its
+ * digest, so none ever replaces another, and what was written is read back before the log drops its
  * records.
  */
 
@@ -67,7 +67,7 @@ export class SegmentReader {
   }
 
   /**
-   * The sealed record; undefined if it is not archived. Fails with code `ARCHIVED` where its segment
+   * The sealed record; undefined if it is not archived. Fails with code `ARCHIVED` if its segment
    * cannot be read.
    */
   record(topic: string, offset: number, { segments }: Archived): Buffer | undefined {

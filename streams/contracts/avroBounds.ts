@@ -12,7 +12,7 @@ export interface Walk {
   at: number;
 }
 
-/** Moves `walk.at` behind the value; throws RangeError when it does not end within the buffer. */
+/** Moves `walk.at` after the value; throws RangeError when it does not end within the buffer. */
 export type Walker = (walk: Walk) => void;
 
 type Named = Map<string, Walker>;

@@ -25,7 +25,7 @@ function typeOf(schema: unknown): avro.Type {
   });
 }
 
-/** The first field of a record at which its bytes stop making sense; '' when it is behind the last. */
+/** The first field of a record at which its bytes stop making sense; '' when it is after the last. */
 function brokenField(schema: unknown, bytes: Buffer): string {
   const outside = fieldOutside(schema, bytes);
   if (outside !== null) return outside;

@@ -30,7 +30,7 @@ interface Field {
 
 type Names = ReadonlyMap<string, SchemaObject>;
 
-/** What each type may be read as beside itself. */
+/** What each type may be read as besides itself. */
 const WIDENS: Readonly<Record<string, readonly string[]>> = {
   int: ['long', 'float', 'double'],
   long: ['float', 'double'],
@@ -146,7 +146,7 @@ function isUnion(schema: Schema): schema is readonly Schema[] {
   return Array.isArray(schema);
 }
 
-/** The definition behind a name; a primitive stays a name. */
+/** The definition of a name; a primitive stays a name. */
 function resolved(schema: Schema, names: Names): Schema {
   if (typeof schema === 'string') return names.get(schema) ?? schema;
   return schema;

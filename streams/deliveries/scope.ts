@@ -1,5 +1,5 @@
 /**
- * What the function inside a primitive sees beside its value, and how the primitive calls it.
+ * What the function inside a primitive sees besides its value, and how the primitive calls it.
  */
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';

@@ -203,7 +203,7 @@ export function settlementsOf(deliveries: readonly Delivery<unknown>[]): readonl
 }
 
 /**
- * For who orders commits: all that the family of this delivery writes; complete once it has gone to its
+ * For ordering commits: everything that the family of this delivery writes; complete once it has gone to its
  * owner.
  */
 export function writesOf(delivery: Delivery<unknown>): readonly SideRecord[] {

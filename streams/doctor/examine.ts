@@ -1,6 +1,6 @@
 /**
  * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the
- * reading goes on behind it.
+ * reading goes on after it.
  */
 import { hasCode, messageOf } from '../../base/index.ts';
 import type { Log, Standing, Stored } from '../log.ts';
@@ -23,7 +23,7 @@ export interface Laws {
   findings(): readonly Finding[];
 }
 
-/** Called for every record that can be read, beside the laws. */
+/** Called for every record that can be read, besides the laws. */
 export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
 /**
@@ -67,7 +67,7 @@ export async function examine(
   return { findings: [...findings, ...laws.findings()], standing, records };
 }
 
-/** From the lags: who lags behind nothing has settled everything. */
+/** From the lags: zero lag means everything is settled. */
 async function standingOf(log: Log): Promise<Standing> {
   const stats = await log.stats();
   const ends = Object.fromEntries(stats.map(({ topic, records }) => [topic, records]));
@@ -110,7 +110,7 @@ async function readable(
   }
 }
 
-/** The offset behind what cannot be read for the same reason: of an archived segment, its end. */
+/** The offset after what cannot be read for the same reason: of an archived segment, its end. */
 function behind(error: unknown): number | null {
   if (!hasCode(error, 'ARCHIVED')) return null;
   const { to } = error.context ?? {};

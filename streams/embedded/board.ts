@@ -1,5 +1,5 @@
 /**
- * What the writing process says about itself: a small file beside the log, replaced by a rename.
+ * What the writing process says about itself: a small file next to the log, replaced by a rename.
  *
  * Not a record and not flushed: it is for who looks at a live run, and after a crash it may be old or
  * missing.

@@ -1,5 +1,5 @@
 /**
- * JSON with its CRC-32 behind it: `{"end":3}#1f2e3d4c`. How far a topic and its groups are must not change
+ * JSON with its CRC-32 after it: `{"end":3}#1f2e3d4c`. How far a topic and its groups are must not change
  * with a bit.
  *
  * JSON never ends like that, so what was written before there was a checksum is known, and read without.

@@ -33,7 +33,7 @@ export interface Commit {
   readonly appends: readonly Append[];
   readonly settles: readonly Settle[];
   readonly marks: ReadonlyMap<string, Mark>;
-  /** Groups to write down although they have settled nothing yet. */
+  /** Groups to record although they have settled nothing yet. */
   readonly joins?: readonly Omit<Settle, 'offset'>[];
   /** Called once it is on disk, before any promise or listener learns of it. */
   committed(): void;

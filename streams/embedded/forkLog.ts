@@ -23,7 +23,7 @@ export interface ForkOptions {
 /** Records that go into one transaction. */
 const CHUNK = 512;
 
-/** Resolves with how the fork stands. Fails with code `NO_HISTORY`. */
+/** Resolves with the state of the fork. Fails with code `NO_HISTORY`. */
 export async function forkLog({ from, to, after, topics }: ForkOptions): Promise<Standing> {
   const source = new Store(from, 'read');
   const target = new Store(to, 'write');

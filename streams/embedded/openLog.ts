@@ -50,7 +50,7 @@ export interface EmbeddedLogOptions {
   readonly clock?: Clock;
   /** Wait this long for more commits to share a transaction; 0 = only while one is being written. */
   readonly commitMs?: number;
-  /** False = records are appended without an index by key; who asks for one reads them all. */
+  /** False = records are appended without an index by key; looking one up reads them all. */
   readonly index?: boolean;
   /** How often mode `read` looks for news. */
   readonly pollMs?: number;

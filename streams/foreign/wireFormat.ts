@@ -5,7 +5,7 @@
 export interface SchemaRegistry {
   /**
    * The id of this schema among those of `subject`; registered when it is new. Before that `check` gets
-   * the older ones, oldest first, and throws (code `SCHEMA`) when the new one cannot stand beside them.
+   * the older ones, oldest first, and throws (code `SCHEMA`) when the new one is not compatible with them.
    */
   idOf(
     subject: string,

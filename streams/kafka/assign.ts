@@ -2,7 +2,7 @@
  * Who reads which partition: as evenly as possible, with as few moves as possible, never two at once.
  *
  * Cooperative (KIP-429): a partition that has to move is assigned to no one in this round. Its holder sees
- * that it must let go, ends what is under way there, and asks for another round, in which it is free.
+ * that it must release it, ends what is under way there, and asks for another round, in which it is free.
  */
 export interface Claim {
   readonly memberId: string;

@@ -82,7 +82,7 @@ export class Committer {
   readonly #waiting: Waiting[] = [];
   /** What the next transaction waits for. */
   readonly #before = new Set<Promise<unknown>>();
-  /** First offset behind what this process has written, by partition. */
+  /** First offset after what this process has written, by partition. */
   readonly #ends = new Map<string, number>();
   readonly #joined = new Set<string>();
   #running: Promise<void> | null = null;
@@ -130,7 +130,7 @@ export class Committer {
     return this.commit({ ...NOTHING, entries: new Map([[key, value]]) });
   }
 
-  /** First offset behind what this process has written there: a reader waits until that can be read. */
+  /** First offset after what this process has written there: a reader waits until that can be read. */
   writtenEnd(topic: string, partition: number): number {
     return this.#ends.get(`${topic}/${partition}`) ?? 0;
   }

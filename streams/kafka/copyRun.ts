@@ -74,7 +74,7 @@ const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
 const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
 
 /**
- * Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` where commits have left no
+ * Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` if commits have left no
  * notes.
  */
 export async function copyRun(options: CopyOptions): Promise<Copied> {
@@ -273,7 +273,7 @@ class Copy {
     return schema;
   }
 
-  /** The record with the places of the copy in the place of those on Kafka. */
+  /** The record with the places of the copy in place of those on Kafka. */
   async #moved(topic: Topic<unknown>, value: unknown): Promise<unknown> {
     if (topic.name !== deadLetters.name) {
       return withReferences(topic, value, (to, position) => {

@@ -19,7 +19,7 @@ const LOOK_AGAIN_MS = 5;
 
 const at = ({ partition, offset }: Position): string => `${partition}/${offset}`;
 
-/** In the order asked for. Fails with `NOT_FOUND`, naming the first that is missing. */
+/** In the requested order. Fails with `NOT_FOUND`, naming the first that is missing. */
 export async function fetchPositions<T>(
   topic: Topic<T>,
   positions: readonly Position[],

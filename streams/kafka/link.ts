@@ -63,7 +63,7 @@ const NOTICE_AFTER_MS = 3_000;
 const GONE_AFTER_MS = 5_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** A broker that says nothing about the cluster for so long is passed over: another will. */
+/** A broker that says nothing about the cluster for so long is skipped: another will. */
 const METADATA_MS = 5_000;
 /** The library's own limit, longer than any of ours. */
 const REQUEST_MS_MAX = 600_000;

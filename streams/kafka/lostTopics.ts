@@ -22,7 +22,7 @@ export async function lostTopics(
 }
 
 /**
- * Beginnings are asked for before the state is read, and ends after it: then a run that goes on cannot seem
+ * Beginnings are read before the state is read, and ends after it: then a run that goes on cannot seem
  * to have lost anything.
  */
 async function look(
@@ -91,7 +91,7 @@ async function beginnings(
   return new Map(await Promise.all(all));
 }
 
-/** Fails with code `TOPIC_GONE` where anything is lost. */
+/** Fails with code `TOPIC_GONE` if anything is lost. */
 export function mustBeWhole(run: string, lost: readonly LostTopic[]): void {
   if (lost.length === 0) return;
   throw new MillraceError(

@@ -29,7 +29,7 @@ export type Member = readonly [
 export interface MembershipHooks {
   /** Ours from now on. */
   gained(partitions: readonly number[]): Promise<void>;
-  /** To be let go: resolves when nothing is under way there any more. */
+  /** To be released: resolves when nothing is under way there any more. */
   released(partitions: readonly number[]): Promise<void>;
   /** Taken away: another member may have them already. */
   lost(partitions: readonly number[]): void;
@@ -49,7 +49,7 @@ export interface MembershipOptions {
 
 const PROTOCOL_TYPE = 'consumer';
 const PROTOCOL = 'millrace-sticky';
-/** Partitions that move are let go before the member joins again, so joining itself is quick. */
+/** Partitions that move are released before the member joins again, so joining itself is quick. */
 const REBALANCE_MS = 60_000;
 /** The broker answers when all members have come. */
 const ROUND = { answerMs: REBALANCE_MS + 5_000 };
@@ -140,7 +140,7 @@ export class Membership {
     }
   }
 
-  /** One round of joining: learns what is ours, lets go of what is not, takes what is new. */
+  /** One round of joining: learns what is ours, releases what is not, takes what is new. */
   async #round(): Promise<void> {
     this.#rejoin = false;
     const given = await this.#join();

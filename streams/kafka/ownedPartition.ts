@@ -1,5 +1,5 @@
 /**
- * A partition in our hands: from the moment the group gave it to us until it is let go or taken away.
+ * A partition in our hands: from the moment the group gave it to us until it is released or revoked.
  */
 import type { Membership } from './membership.ts';
 import type { Raw } from './pages.ts';

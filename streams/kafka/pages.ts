@@ -2,7 +2,7 @@
  * Reading a partition by offset: committed records alone, a page at a time, in no group.
  *
  * Offsets of a partition have gaps: every transaction leaves a mark of its end there, and what it wrote
- * stays behind when it was undone. A page says where the next one begins, so readers never count.
+ * remains when it was undone. A page says where the next one begins, so readers never count.
  */
 import { createAPI, fetchV12, listOffsetsV5, Reader } from '@platformatic/kafka';
 import { hasCode, MillraceError } from '../../base/index.ts';
@@ -23,7 +23,7 @@ export interface Page {
   readonly next: number;
   /** First offset that is not yet known to be committed. */
   readonly stable: number;
-  /** The page begins behind everything that was ever written; left out = it does not. */
+  /** The page begins after everything that was ever written; left out = it does not. */
   readonly beyond?: boolean;
 }
 

@@ -2,7 +2,7 @@
  * What a group has settled of one partition, and how that is stored with its committed offset.
  *
  * Kept the other way round than in the embedded log: the offsets that are *not* settled, of those seen.
- * Partitions have gaps without records, and a long-running record lets thousands behind it settle;
+ * Partitions have gaps without records, and a long-running record lets thousands after it settle;
  * the unsettled ones are never more than the group's inflightMax. The committed offset is the first
  * unsettled one, so that a reader which knows nothing of this loses nothing.
  */

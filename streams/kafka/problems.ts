@@ -17,7 +17,7 @@ interface Raised {
   readonly errors?: readonly unknown[];
 }
 
-/** The error and all that it holds, from the outside to the cause. */
+/** The error and everything in it, from the outside to the cause. */
 function* within(error: unknown): Generator<Raised> {
   if (typeof error !== 'object' || error === null) return;
   const raised = error as Raised;

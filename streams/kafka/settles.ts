@@ -1,6 +1,6 @@
 /**
  * What a commit settles, as the offsets of its groups: the first unsettled record of each partition, and in
- * the metadata which ones behind it are settled (in the state topic when that is too long for it).
+ * the metadata which ones after it are settled (in the state topic when that is too long for it).
  */
 import { offsetFetchV8 } from '@platformatic/kafka';
 import type { Link } from './link.ts';
@@ -88,7 +88,7 @@ export async function committedProgress(
   );
   const committed = answer.groups.flatMap((of) => of.topics.flatMap((each) => each.partitions));
   return committed.map(({ partitionIndex, committedOffset, metadata }) => {
-    // Too long to stand beside the offset: then it is in the state topic.
+    // Too long to fit with the offset: then it is in the state topic.
     const text =
       metadata === IN_STATE
         ? state.get<string>(unsettledKey(topic, group, partitionIndex))

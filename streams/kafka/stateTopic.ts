@@ -33,7 +33,7 @@ export interface WriterState {
   readonly counts: Readonly<Record<string, Count>>;
 }
 
-/** What a commit did beside the records that it wrote. */
+/** What a commit did besides the records that it wrote. */
 export interface CommitNote {
   /** By topic: partition and number of records, by turns, in the order in which they were appended. */
   readonly appended: Readonly<Record<string, readonly number[]>>;
@@ -60,7 +60,7 @@ export class StateTopic {
   #times = 0;
   /** What is archived stays so: it is never forgotten. */
   readonly archived = new Archived();
-  /** One reading at a time; each sees what was there when it was asked for. */
+  /** One reading at a time; each sees what was there when it was requested. */
   #reading: Promise<void> = Promise.resolve();
 
   constructor(link: Link, topics: KafkaTopics) {

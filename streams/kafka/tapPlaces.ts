@@ -10,7 +10,7 @@ export interface PlacesParts {
   readonly topics: KafkaTopics;
   readonly pages: RecordPages;
   /**
-   * First offset behind what this process has written: it can be read, though its mark may not have come yet.
+   * First offset after what this process has written: it can be read, though its mark may not have come yet.
    */
   readonly writtenEnd: (topic: string, partition: number) => number;
 }
@@ -79,7 +79,7 @@ export class TapPlaces {
 
   /** The last records of all partitions together. */
   async #last(partitions: readonly number[], count: number): Promise<Offsets> {
-    // All ends first: what comes while the last are looked for is behind the beginning, in every partition.
+    // All ends first: what comes while the last are looked for is after the beginning, in every partition.
     const ends = await inEach(partitions, (each) => this.readableEnd(each));
     const found = await inEach(partitions, (each) => this.#lastIn(each, count, ends.get(each)!));
     const newest = [...found.values()]

@@ -74,7 +74,7 @@ class Tap<T> {
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
   readonly #places: TapPlaces;
-  /** The keys that are asked for, if a key tells: what is not asked for is then not decoded. */
+  /** The keys that are wanted, if a key tells: what is not wanted is then not decoded. */
   readonly #keys: ReadonlySet<string> | null = null;
   readonly #isAsked: (key: string, value: T) => boolean = () => true;
   #cursors: readonly Cursor[] = [];
@@ -143,7 +143,7 @@ class Tap<T> {
     }
   }
 
-  /** Those that are asked for, by number or by the keys that they hold. */
+  /** Those that are wanted, by number or by the keys that they hold. */
   #chosen(count: number): readonly number[] {
     const { partitions } = this.#options;
     // A topic that nothing was written to has none yet.

@@ -47,7 +47,7 @@ export interface OffsetsOfGroup {
 export interface Transaction {
   readonly writes: readonly Writes[];
   readonly offsets: readonly OffsetsOfGroup[];
-  /** Entries of the state topic beside the writer's own. */
+  /** Entries of the state topic besides the writer's own. */
   readonly state: ReadonlyMap<string, unknown>;
   /** What it adds to the topics, by our name. */
   readonly counts: ReadonlyMap<string, Count>;

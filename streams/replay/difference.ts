@@ -1,6 +1,6 @@
 /**
  * The first difference between two values, as a path and both sides. Bit for bit: numbers are equal when they
- * are the same number (NaN equals NaN, 0 does not equal -0). Times and durations are passed over.
+ * are the same number (NaN equals NaN, 0 does not equal -0). Times and durations are skipped.
  */
 import type { Topic } from '../topic.ts';
 

@@ -31,7 +31,7 @@ export interface Divergence {
 export interface Compared {
   /** Null when all records are the same. */
   readonly divergence: Divergence | null;
-  /** Records that are the same, and all that are in either run, by topic. */
+  /** Records that are the same, and all those in either run, by topic. */
   readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
 }
 

@@ -1,8 +1,8 @@
-/** Records with something else in the place of what they refer to. */
+/** Records with something else in place of what they refer to. */
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 
-/** A copy with `instead` in the place of each reference; the record itself if it has none. */
+/** A copy with `instead` in place of each reference; the record itself if it has none. */
 export function withReferences<T>(
   topic: Topic<T>,
   value: T,

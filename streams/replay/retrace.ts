@@ -51,7 +51,7 @@ interface Family {
 /** Whose turn it is in a topic. */
 interface Head {
   next: number;
-  /** Families let go and not yet on disk, all of one stage: their order is safe. */
+  /** Families released and not yet on disk, all of one stage: their order is safe. */
   open: number;
   writer: string;
 }

@@ -14,7 +14,7 @@ export interface BufferOptions {
   /** Most items that wait. */
   readonly max: number;
   readonly overflow: Overflow;
-  /** This many are passed over as they come; they take no room. */
+  /** This many are skipped as they come; they take no room. */
   readonly skip: number;
   /** One was dropped. */
   readonly dropped: () => void;

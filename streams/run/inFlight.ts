@@ -2,10 +2,10 @@
  * The records that a stage has in flight, and which of them can no longer be settled.
  *
  * A record that stays `free` (`family.ts`) is in an RxJS operator between the primitives (`delay` holds it
- * for good reason) or was let go by one (`filter` on deliveries): from outside these look the same. What was
- * let go is garbage, though, so its root is held weakly and found to be gone; a collection is requested when
- * a record has been free for a while, ever more rarely. Nothing that can still be settled is ever taken for
- * lost, however long it takes.
+ * for good reason) or was dropped by one (`filter` on deliveries): from outside these look the same. What was
+ * released is garbage, though, so its root is held weakly and found to be gone; a collection is requested
+ * when a record has been free for a while, ever more rarely. Nothing that can still be settled is ever taken
+ * for lost, however long it takes.
  *
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */

@@ -76,7 +76,7 @@ export class SourceRunner {
     };
   }
 
-  /** Until the items end or `signal` aborts. What was taken is committed, also when the items fail. */
+  /** Until the items end or `signal` aborts. What was taken is committed, even when the items fail. */
   async run(signal: AbortSignal): Promise<void> {
     this.#items = Number(await this.#log.mark(this.#markName));
     let ended = false;
@@ -182,8 +182,8 @@ type Given<T> = Pick<Source, 'bufferMax' | 'overflow'> & {
 };
 
 /**
- * The items of a source but for the first `skip`; `dropped` is called for each that an Observable had no room
- * for.
+ * The items of a source except for the first `skip`; `dropped` is called for each that an Observable had no
+ * room for.
  */
 export const itemsOf: (
   source: Pick<Source, 'bufferMax' | 'overflow'> & { readonly items: PlainItems<unknown> },

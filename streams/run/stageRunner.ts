@@ -100,7 +100,7 @@ export class StageRunner {
     return this.still ? 0 : this.#inFlight.strays.length;
   }
 
-  /** Nothing moves: all that is in flight waits in open groups, or for its turn. */
+  /** Nothing moves: everything in flight waits in open groups, or for its turn. */
   get still(): boolean {
     return !this.#moves && this.inflight === this.waiting + this.ordered;
   }
@@ -236,7 +236,7 @@ export class StageRunner {
     }
   }
 
-  /** Collects what is finished; for an operator that was left behind it collects nothing any more. */
+  /** Collects what is finished; for an operator that was abandoned it collects nothing any more. */
   #newOwner(): DeliveryOwner {
     const owner: DeliveryOwner = {
       inflightMax: this.stage.inflightMax,

@@ -32,7 +32,7 @@ export interface StageStats {
   readonly busyMs: number;
   /**
    * Of the time that something is in flight: that in which all of it is finished and waits for the log to
-   * take it, and that in which all that is not finished waits for what sets the pace (`Scope.paced`).
+   * take it, and that in which everything unfinished waits for what sets the pace (`Scope.paced`).
    */
   readonly blockedMs: number;
   readonly pacedMs: number;

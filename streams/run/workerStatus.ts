@@ -48,7 +48,7 @@ export function reportStatus(log: Log, { memoryBytes, ...worker }: StatusOptions
   let last: FlowStats | null = null;
   const post = async (stats: FlowStats, ended: boolean): Promise<void> => {
     const status: WorkerStatus = { ...worker, ...stats, memoryBytes: memoryBytes(), ended };
-    // A post that failed is passed over: what matters fails by itself.
+    // A post that failed is skipped: what matters fails by itself.
     await log.post?.(status).catch(() => undefined);
   };
   return {

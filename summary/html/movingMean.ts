@@ -3,7 +3,7 @@ import type { Point } from '../curves.ts';
 
 /** Fewer points are not smoothed: they can be read one by one. */
 const pointsMin = 16;
-/** Share of the points that a mean is over. */
+/** Share of the points that a mean covers. */
 const share = 1 / 10;
 
 /**

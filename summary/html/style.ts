@@ -1,6 +1,6 @@
 /**
  * The style of the report page: system fonts, one column of sections, light and dark. In a shadow root its
- * host stands for the root and the body; ground and margins are then the page's around it.
+ * host acts as the root and the body; ground and margins are then the page's around it.
  */
 import { trusted } from './html.ts';
 

@@ -40,7 +40,7 @@ export class Page {
     else metric.set(labels, value);
   }
 
-  /** As it stands when the page is read. */
+  /** As it is when the page is read. */
   addKept(metric: Metric): void {
     this.#registry.registerMetric(metric);
   }

@@ -37,7 +37,7 @@ export function beforeAfterTable({ before, after, change }: Results): Table | nu
   };
 }
 
-/** The change of accuracy since the row before, beside the figures themselves. */
+/** The change of accuracy since the row before, besides the figures themselves. */
 const CHANGE = 'change';
 
 /** Figures that the table of rounds shows. */

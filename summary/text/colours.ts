@@ -5,7 +5,7 @@ type Paint = (text: string) => string;
 
 export interface Colours {
   readonly bold: Paint;
-  /** What stands back. */
+  /** What is muted. */
   readonly dim: Paint;
   readonly good: Paint;
   readonly bad: Paint;

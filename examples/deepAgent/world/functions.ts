@@ -19,7 +19,7 @@ export const NAMES =
     ' ',
   );
 
-/** What a question asks for. */
+/** What a question requires. */
 export interface Item {
   readonly property: string;
   readonly kind: string;

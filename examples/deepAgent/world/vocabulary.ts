@@ -31,7 +31,7 @@ const TAGS = [
   '</system_message>\n\n',
 ];
 
-/** What stands between the words of a list of functions. */
+/** What separates the words of a list of functions. */
 function listPieces(): readonly string[] {
   const text = pythonJson(functions.slice(0, 2), 2);
   const [a, b] = functions as [(typeof functions)[number], (typeof functions)[number]];
@@ -42,14 +42,14 @@ function listPieces(): readonly string[] {
   return [before!, described!, between!, end!, alone.slice(-end!.length)];
 }
 
-/** The text before `first`, between it and `second`, and behind. */
+/** The text before `first`, between it and `second`, and after. */
 function cut(text: string, first: string, second: string): readonly string[] {
   const at = text.indexOf(first);
   const then = text.indexOf(second, at + first.length);
   return [text.slice(0, at), text.slice(at + first.length, then), text.slice(then + second.length)];
 }
 
-/** What stands around what was found out, in the memories of no, one and two calls. */
+/** What surrounds the findings, in the memories of no, one and two calls. */
 function memoryPieces(): readonly string[] {
   const call = (of: string): string =>
     `<tool_call>{"name": "kite_age", "arguments": {"of": "${of}"}}</tool_call> <tool_call_result>{"age": 7}`;
@@ -76,7 +76,7 @@ const NOTICES: readonly NoticeKind[] = [
   'empty',
 ];
 
-/** The notice and the clause behind it, without their tags. */
+/** The notice and the clause after it, without their tags. */
 function noticePieces(): readonly string[] {
   return NOTICES.flatMap((kind) => {
     const [, notice = '', clause = ''] =

@@ -36,7 +36,7 @@ export interface WorldForm {
   readonly heldOut: number;
   /** Share of tool calls that fail. */
   readonly noise: number;
-  /** Words that its policy needs beside those of the small world. */
+  /** Words that its policy needs besides those of the small world. */
   readonly words: readonly string[];
   /** Folder of its base policy, from the quickstart's. */
   readonly base: string;

@@ -45,7 +45,9 @@ export function rolloutFeeds(
 /** A token that was less likely than e^-80 has a ratio that may overflow, and 0 times infinity is no 0. */
 const LOG_PROB_SAFE = -80;
 
-/** Whether a target has an advantage, or a number with which an advantage of 0 need not give a gradient of 0. */
+/**
+ * Whether a target has an advantage, or a number with which an advantage of 0 need not give a gradient of 0.
+ */
 export function hasAdvantage(sequence: TargetSequence): boolean {
   const { places, advantages, oldLogProbs, importance } = sequence;
   return places.some((place) => {

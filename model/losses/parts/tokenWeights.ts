@@ -28,7 +28,7 @@ const EPSILON = 1e-8;
 export interface WeighedSequence {
   /** Number of its target tokens. */
   readonly targets: number;
-  /** Sequences with the same number count as one, their tokens together; left out = it stands by itself. */
+  /** Sequences with the same number count as one, their tokens together; left out = it counts by itself. */
   readonly rollout?: number | undefined;
 }
 

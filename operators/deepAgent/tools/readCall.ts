@@ -52,7 +52,7 @@ function fault(name: string | null, given: Arguments, why: string): ReadCall {
 }
 
 /**
- * Against the schema of the function; null = they fit. A schema that cannot be read asks for its required
+ * Against the schema of the function; null = they fit. A schema that cannot be read only checks its required
  * arguments only.
  */
 export function argumentFault(

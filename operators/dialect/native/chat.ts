@@ -17,7 +17,7 @@ export interface ChatTurn {
 
 /** Renders conversations, and says whose tokens are whose. */
 export interface NativeChat {
-  /** Its `endTokens` are all that end a policy's turn. */
+  /** Its `endTokens` are all those that end a policy's turn. */
   readonly tokenizer: Tokenizer;
   /** What the template writes before the policy goes on: `<|im_start|>assistant\n`. */
   readonly opening: string;
@@ -33,7 +33,7 @@ export interface NativeChat {
   results(outputs: readonly string[]): Int32Array;
   /**
    * The whole conversation as the template writes it, in order. The policy's segments end with the token that
-   * ends its turn; `open` = the policy is to go on behind the last result.
+   * ends its turn; `open` = the policy is to go on after the last result.
    */
   conversation(question: string, turns: readonly ChatTurn[], open: boolean): readonly ChatSegment[];
 }

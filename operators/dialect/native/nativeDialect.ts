@@ -177,7 +177,7 @@ function thinkingEnd(turn: string, opened: boolean): number {
   return close < 0 ? turn.length : close + '</think>'.length;
 }
 
-/** What a template writes before, between and behind results; `quoted` = as JSON texts. */
+/** What a template writes before, between and after results; `quoted` = as JSON texts. */
 interface Frame {
   readonly texts: readonly string[];
   readonly quoted: boolean;
@@ -199,7 +199,7 @@ function frameFrom(chat: NativeChat, results: number): Frame {
   return { texts: [...texts, text.slice(from)], quoted };
 }
 
-/** The outputs in what was put behind a turn; the last ones may be cut off or missing. */
+/** The outputs in what was put after a turn; the last ones may be cut off or missing. */
 function outputsIn(text: string, { texts, quoted }: Frame): string[] {
   const [first = '', ...others] = texts;
   if (!text.startsWith(first)) return [];

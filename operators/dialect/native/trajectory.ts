@@ -2,7 +2,7 @@
 import { blocks, nextBlock } from '../tags.ts';
 import type { ChatTurn } from './chat.ts';
 
-/** The turns of a trajectory, and what stands behind them: the beginning of a turn that has not ended. */
+/** The turns of a trajectory, and what follows them: the beginning of a turn that has not ended. */
 export interface ChatTurns {
   readonly turns: readonly ChatTurn[];
   readonly rest: string;

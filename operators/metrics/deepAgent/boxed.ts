@@ -24,7 +24,7 @@ export function deepAgentAnswer(output: string, form: DeepAgentBox): string | nu
   return marked < 0 ? null : trimmedAnswer(output.slice(marked + ANSWER.length));
 }
 
-/** Outer asterisks go first and white space after, so a space outside keeps the asterisks behind it. */
+/** Outer asterisks go first and white space after, so a space outside keeps the asterisks after it. */
 function trimmedAnswer(text: string): string {
   let [from, to] = [0, text.length];
   while (from < to && text[from] === '*') from++;

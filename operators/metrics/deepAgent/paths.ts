@@ -71,7 +71,7 @@ export function alfWorld(done: boolean, calls: Answered, subgoals: readonly stri
   return { success: done ? 1 : 0, path };
 }
 
-/** WebShop: bought what was asked for, and the reward itself, whose mean is the score. */
+/** WebShop: bought what was requested, and the reward itself, whose mean is the score. */
 export function webShop(reward: number): { readonly success: number; readonly score: number } {
   return { success: reward === 1 ? 1 : 0, score: reward };
 }

@@ -20,7 +20,7 @@ import { foldPreferences } from './foldPreference.ts';
  */
 export type CallCredit = 'sum' | 'mean' | 'distinct';
 
-/** What success is, and how actions count beside it. */
+/** What success is, and how actions count as well. */
 export interface ToolPoOptions {
   /** R_success; it must leave the part `raw` (default: `accuracy()`). */
   readonly success?: RewardFunction;

@@ -40,7 +40,7 @@ export interface CacheEntry extends CachePlace {
 
 /** Entries by place. */
 export interface ToolCache {
-  /** Undefined where nothing is kept, or nothing young enough. */
+  /** Undefined if nothing is kept, or nothing young enough. */
   get(place: CachePlace): string | undefined;
   /** Resolves when it is on disk; what lay in its place is gone. */
   put(place: CachePlace, value: string): Promise<void>;

@@ -9,7 +9,7 @@ import type { Extract, ParsedPage } from './pageParser.ts';
 
 /** Elements without readable text. */
 const UNREAD = 'title,script,style,noscript,template,svg,iframe,object,canvas';
-/** Elements that stand on lines of their own. */
+/** Elements that are on lines of their own. */
 const BLOCKS = new Set(
   'ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION SUMMARY TABLE TR UL'.split(
     ' ',

@@ -18,7 +18,7 @@ import {
 import type { PageFormat } from './pageReader.ts';
 
 /**
- * What of an HTML page is taken: the text that a reader's view would show, or all that can be seen (the
+ * What of an HTML page is taken: the text that a reader's view would show, or everything visible (the
  * papers').
  */
 export const extracts = ['readable', 'visible'] as const;

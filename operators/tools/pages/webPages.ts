@@ -35,7 +35,7 @@ export interface WebPagesOptions {
   readonly extract?: Extract;
   readonly userAgent?: string;
   readonly parsing?: Omit<PageParserOptions, 'clock'>;
-  /** How names become addresses, in the place of the system's way with what is private left out. */
+  /** How names become addresses, in place of the system's way with what is private left out. */
   readonly lookup?: LookupFunction;
 }
 

@@ -37,7 +37,7 @@ export interface SandboxPackage {
 /** What the process may say of itself. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
-/** Seconds on an idle machine; with packages, and many processes beside it, minutes. */
+/** Seconds on an idle machine; with packages, and many other processes, minutes. */
 const START_MAX_MS = 300_000;
 const GRACE_MS = 1000;
 const WATCH_MS = 100;

@@ -61,7 +61,7 @@ export class Batches {
   }
 
   /**
-   * Rejects with code `BUSY` where too many wait, with the signal's reason, or with what the retriever fails
+   * Rejects with code `BUSY` if too many wait, with the signal's reason, or with what the retriever fails
    * with.
    */
   async ask(queries: readonly string[], top: number, signal: AbortSignal): Promise<Answered> {

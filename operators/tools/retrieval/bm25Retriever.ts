@@ -10,7 +10,7 @@ import { WordIndexBuilder } from './wordIndex.ts';
 const TURN = 1000;
 
 /**
- * Reads and indexes all passages. Fails with code `RETRIEVER` where two have one id, or with the signal's
+ * Reads and indexes all passages. Fails with code `RETRIEVER` if two have one id, or with the signal's
  * reason. `read` reads the passage of a row, from 0; left out = all passages are kept in memory.
  */
 export async function bm25Retriever(

@@ -1,5 +1,5 @@
 /**
- * Several retrievers as one: each is asked for its candidates, and a passage's scores in those lists become
+ * Several retrievers as one: each gives its candidates, and a passage's scores in those lists become
  * one score.
  *
  * `rrf`, reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): the sum of 1 / (60 + rank) over the

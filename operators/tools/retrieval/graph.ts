@@ -2,7 +2,7 @@
  * The graphs of an index (HNSW: Malkov and Yashunin, 2016), by usearch. For use inside a worker: its calls
  * block.
  *
- * A graph is asked for candidates, whose scores are then computed from the vectors themselves (nearest.ts):
+ * A graph gives candidates, whose scores are then computed from the vectors themselves (nearest.ts):
  * so it may keep the vectors in 8 bits, a quarter of their size. Vectors of other lengths than 1 it keeps in
  * 16 bits, because the rounding to 8 forgets their length. A graph is built by one thread, so that the same
  * vectors give the same graph.
@@ -27,7 +27,7 @@ const CONNECTIVITY = 16;
 const EXPANSION_ADD = 128;
 const EXPANSION_SEARCH = 56;
 
-/** An empty graph. Fails with code `RETRIEVER` where usearch has no build for this machine. */
+/** An empty graph. Fails with code `RETRIEVER` if usearch has no build for this machine. */
 export function newGraph({ dimensions, normalised }: GraphForm): Index {
   const { Index, MetricKind, ScalarKind } = library();
   return new Index({

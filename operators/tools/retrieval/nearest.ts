@@ -34,7 +34,7 @@ export function dot(
 }
 
 /**
- * The `top` best of `rows`, whose scores stand at the same places, and those that tie with the last of them.
+ * The `top` best of `rows`, whose scores are at the same places, and those that tie with the last of them.
  */
 export function best(rows: Uint32Array, scores: Float64Array, top: number): Nearest {
   const least = scores.length <= top ? -Infinity : scores.toSorted()[scores.length - top]!;

@@ -54,7 +54,7 @@ export interface CollectionShape {
   readonly dimensions: number | null;
 }
 
-/** What a point has beside its vector. */
+/** What a point has besides its vector. */
 export type Payload = Readonly<Record<string, unknown>>;
 
 /** A point that is put. */

@@ -11,7 +11,7 @@ import type { EncoderSettings, TextEncoder } from '../../../model/encoder/index.
 import type { Payload, Point, QdrantClient } from './qdrantClient.ts';
 import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
 
-/** Points beyond those that are asked for. */
+/** Points beyond those requested. */
 const MORE = 16;
 /** Passages that are encoded and sent at once; fewer if they are long. */
 const WINDOW = { passages: 256, characters: 2 << 20 };
@@ -201,7 +201,7 @@ function markOf({ digest, settings }: TextEncoder): string {
   ]);
 }
 
-/** Null where others have put the points. */
+/** Null if others have put the points. */
 function markIn(payload: Payload | null): string | null {
   const mark = payload?.encoder;
   return typeof mark === 'string' && mark.startsWith('["') ? mark : null;

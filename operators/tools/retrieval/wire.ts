@@ -9,7 +9,7 @@
  *                         [[passage, …], …], with scores [[[passage, …], …], [[s, …], …]]
  *
  * The first is Search-R1's and those that follow it, the others ET-Agent's and Tool-Star's over FlashRAG.
- * Each route takes the fields of the others in the place of its own. A passage is {"id", "contents"}, and
+ * Each route takes the fields of the others in place of its own. A passage is {"id", "contents"}, and
  * "title" if it has one.
  */
 import { Refusal } from '../../../base/http/index.ts';

@@ -41,7 +41,7 @@ export interface WebSearchToolOptions {
   readonly concurrencyMax?: number;
 }
 
-/** Most UTF-16 units of a query that are asked for. */
+/** Most UTF-16 units of a query that are sent. */
 const QUERY_MAX = 2000;
 const INVALID = 'invalid query';
 const CANNOT_FETCH = 'Web Page content cannot fetch';

@@ -9,13 +9,13 @@
 import { withoutSecrets } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';
 
-/** Controls and formatting characters, but for line ends, joiners, and signs of Arabic that are seen. */
+/** Controls and formatting characters, except for line ends, joiners, and signs of Arabic that are seen. */
 const UNSEEN =
   /(?![\t\n\u200c-\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])(?:[\p{Cc}\p{Cf}\u3164\uffa0]|[\u{e0100}-\u{e01ef}])/gu;
 
 /** The text as it is read, without secrets, of at most `charactersMax` UTF-16 units. */
 export function webText(text: string, charactersMax: number): string {
-  // Once more behind them: any number of unseen characters may have stood within a secret.
+  // Once more after them: any number of unseen characters may have been within a secret.
   const seen = withoutSecrets(
     withoutSecrets(text)
       .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')

@@ -1,5 +1,5 @@
 /**
- * Colours behind text without elements for them: the CSS Custom Highlight API. A browser that lacks it
+ * Colours of text without elements for them: the CSS Custom Highlight API. A browser that lacks it
  * (before Chrome 105, Safari 17.2, Firefox 140) shows the text without colours.
  */
 

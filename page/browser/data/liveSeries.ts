@@ -4,7 +4,7 @@ import type { Series } from '../../wire/index.ts';
 import { type Value, withValues, type XUnit } from '../logic/series.ts';
 import { listenPoints } from './stream.ts';
 
-/** `on` = whether they go on; a view as of a step, or one that is zoomed in, stands still. */
+/** `on` = whether they go on; a view as of a step, or one that is zoomed in, is still. */
 export function useLiveSeries(
   series: readonly Series[],
   unit: XUnit,

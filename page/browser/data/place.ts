@@ -1,6 +1,6 @@
 /**
  * Where the page is: one signal, bound to the address. A served page uses paths; one frozen into a file keeps
- * path and query behind the `#`, since a file has one path alone.
+ * path and query after the `#`, since a file has one path alone.
  */
 import { computed, signal } from '@preact/signals';
 import type { KnownRoute } from '../../wire/index.ts';

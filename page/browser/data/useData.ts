@@ -1,6 +1,6 @@
 /**
- * The data behind views, asked for by address. Answers that were read lately are kept (at most 8 MB of them),
- * shown at once when they are wanted again, and asked for again. What was there stays while something newer
+ * The data behind views, requested by address. Answers that were read lately are kept (at most 8 MB of them),
+ * shown at once when they are wanted again, and requested again. What was there stays while something newer
  * is on its way.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -64,12 +64,12 @@ function problemOf(text: string, status: number): Problem {
     const { error } = JSON.parse(text) as ErrorBody;
     if (typeof error?.message === 'string') return error;
   } catch {
-    // Whatever stands before the server answered in its own words.
+    // Any proxy before the server answered in its own words.
   }
   return { code: `HTTP_${status}`, message: `The server answered with status ${status}.` };
 }
 
-/** Asks for the data, and again whenever `revision` changes; null asks for nothing. */
+/** Requests the data, and again whenever `revision` changes; null requests nothing. */
 export function useData<T>(url: string | null, revision: unknown = 0): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T> & { readonly url: string | null }>({
     url: null,
@@ -112,7 +112,7 @@ export function prefetch(url: string): void {
   ask(url, new AbortController().signal).catch(() => {});
 }
 
-/** Bytes behind an address; null if they cannot be had. */
+/** Bytes at an address; null if they cannot be had. */
 export async function bytesOf(url: string, signal: AbortSignal): Promise<ArrayBuffer | null> {
   if (frozen !== null) {
     const packed = frozen.bins[url];

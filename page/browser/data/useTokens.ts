@@ -1,4 +1,4 @@
-/** The tokens of a trajectory, which are read beside its text. */
+/** The tokens of a trajectory, which are read besides its text. */
 import { useEffect, useState } from 'preact/hooks';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { readTokens, type Tokens } from '../logic/tokens.ts';

@@ -15,7 +15,7 @@ export function blocksOf(text: string): readonly string[] {
   return blocks;
 }
 
-/** Tags that structure what a policy writes: where they stand, and what they are about. */
+/** Tags that structure what a policy writes: where they are, and what they are about. */
 export interface Tag {
   readonly start: number;
   readonly end: number;

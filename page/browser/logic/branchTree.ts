@@ -1,6 +1,6 @@
 /**
  * Where the lines of a group's rollouts run: x is the place in tokens, each rollout is a row, and a branch
- * begins where it left its parent. Children stand under their parents. Pure.
+ * begins where it left its parent. Children are under their parents. Pure.
  */
 export interface TreeRollout {
   readonly index: number;
@@ -43,7 +43,7 @@ export function treeLines(rollouts: readonly TreeRollout[]): readonly TreeLine[]
     const start = from === null ? 0 : Math.min(1, (rollout.parent?.offset ?? 0) / longest);
     const end = Math.max(start, rollout.length / longest);
     lines.push({ index: rollout.index, row, depth, start, end, from });
-    // The one that left last stands nearest, so that no line crosses another.
+    // The one that left last is nearest, so that no line crosses another.
     const own = [...(children.get(rollout.index) ?? [])].sort(
       (a, b) => b.parent!.offset - a.parent!.offset,
     );

@@ -1,5 +1,5 @@
 /**
- * Numbers of the page beside those of summary/numbers.ts: counts, ages, times of day, and a curve in one
+ * Numbers of the page besides those of summary/numbers.ts: counts, ages, times of day, and a curve in one
  * sentence.
  */
 import { NOTHING, significant } from '../../../summary/format/index.ts';

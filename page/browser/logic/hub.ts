@@ -10,7 +10,7 @@ export interface Want {
   readonly run: string | null;
   readonly metrics: readonly string[];
   readonly runs: boolean;
-  /** Where the tab's data stand, so that nothing between them and the stream is missed; empty for now. */
+  /** How current the tab's data are, so that nothing between them and the stream is missed; empty for now. */
   readonly since: string;
 }
 

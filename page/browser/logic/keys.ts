@@ -81,7 +81,7 @@ const all: readonly (readonly [title: string, keys: readonly Keys[]])[] = [
   ],
 ];
 
-/** Every key of the page, as the list behind `?` shows it. */
+/** Every key of the page, as the list under `?` shows it. */
 export const keyHelp = all.map(
   ([title, keys]) =>
     [title, keys.map(([names, does]) => [Object.keys(names).join(' '), does] as const)] as const,

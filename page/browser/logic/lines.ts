@@ -8,7 +8,7 @@ export interface Line {
   readonly xs: readonly number[];
   /** null = nothing there; what is not finite is counted by the caller. */
   readonly ys: readonly (number | null)[];
-  /** Lowest and highest value behind each point, if a point stands for several. */
+  /** Lowest and highest value at each point, if a point stands for several. */
   readonly low?: readonly (number | null)[] | undefined;
   readonly high?: readonly (number | null)[] | undefined;
 }

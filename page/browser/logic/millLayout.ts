@@ -27,7 +27,7 @@ export interface Flow {
   readonly topic: string;
   readonly path: string;
   readonly back: boolean;
-  /** Where its label stands; null if there is no room for one. */
+  /** Where its label is; null if there is no room for one. */
   readonly label: { readonly x: number; readonly y: number } | null;
 }
 
@@ -95,7 +95,7 @@ function ranksOf(parts: readonly Part[], forward: readonly Edge[]): number[] {
   for (let round = 0; round < parts.length; round++) {
     for (const { a, b } of forward) ranks[b] = Math.max(ranks[b]!, ranks[a]! + 1);
   }
-  // A part that nothing flows into stands just before what it feeds.
+  // A part that nothing flows into goes just before what it feeds.
   parts.forEach((_, i) => {
     if (forward.some(({ b }) => b === i)) return;
     const fed = forward.filter(({ a }) => a === i).map(({ b }) => ranks[b]!);
@@ -155,7 +155,7 @@ function wide(
       const alone = edges.every(({ a, b }) => a !== i && b !== i);
       return { i, alone, wish: into.length === 0 ? 0 : Math.min(...into) };
     });
-    // What nothing flows into or out of stands last.
+    // What nothing flows into or out of goes last.
     wishes.sort((p, q) => Number(p.alone) - Number(q.alone) || p.wish - q.wish || p.i - q.i);
     for (const { i, wish } of wishes) put(String(i), rank, wish);
     for (const edge of forward) {
@@ -231,8 +231,8 @@ function tall(
   const order = parts.map((_, i) => i).sort((a, b) => ranks[a]! - ranks[b]! || a - b);
   const place = new Map(order.map((part, i) => [part, i]));
   const near = ({ a, b }: Edge): boolean => place.get(b) === place.get(a)! + 1;
-  // All that leaves one part runs in one lane, beside those of other parts that it meets; to the next part it
-  // needs none.
+  // Everything that leaves one part runs in one lane, next to those of other parts that it meets; to the next
+  // part it needs none.
   const lanes: { readonly top: number; readonly bottom: number }[][] = [];
   const laneOf = new Map<number, number>();
   parts.forEach((_, a) => {

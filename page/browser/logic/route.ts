@@ -33,7 +33,7 @@ export function withQuery(query: Query, over: Readonly<Record<string, string | u
 }
 
 export function searchOf(query: Query): string {
-  // Commas, slashes and colons stand as they are: such links are read and edited by people.
+  // Commas, slashes and colons stay as they are: such links are read and edited by people.
   const text = new URLSearchParams(query)
     .toString()
     .replace(/%2C/g, ',')
@@ -46,12 +46,12 @@ export function hrefOf(route: KnownRoute, query: Query = {}): string {
   return pathOf(route) + searchOf(query);
 }
 
-/** Address of the data behind a view. */
+/** Address of the data of a view. */
 export function dataUrl(path: string, query: Query = {}): string {
   return dataPath(path) + searchOf(query);
 }
 
-/** The step that `at=step:120` names; null if the view is live or stands at something else. */
+/** The step that `at=step:120` names; null if the view is live or at something else. */
 export function stepOf(query: Query): number | null {
   const match = /^step:(\d+)$/.exec(query.at ?? '');
   return match === null ? null : Number(match[1]);

@@ -60,7 +60,7 @@ function append(into: Open, [step, atMs, tokens, value]: Value, unit: XUnit): vo
   const last = into.x.length - 1;
   const bucket = Math.floor(step / into.width);
   if (last >= 0 && Math.floor(into.step[last]! / into.width) >= bucket) {
-    // The same bucket, or a step that comes late: it counts where the curve stands.
+    // The same bucket, or a step that comes late: it counts where the curve is.
     const count = into.count[last]! + 1;
     into.mean[last] = into.mean[last]! + (value - into.mean[last]!) / count;
     into.min[last] = Math.min(into.min[last]!, value);
@@ -117,7 +117,7 @@ export function merged(series: Series): Series {
   return out;
 }
 
-/** `showing 1,600 buckets of 30 steps; band = lowest to highest`; undefined where every value is shown. */
+/** `showing 1,600 buckets of 30 steps; band = lowest to highest`; undefined if every value is shown. */
 export function bucketNote(series: readonly Series[]): string | undefined {
   const widest = series.reduce((width, one) => Math.max(width, one.width), 1);
   const several = series.some(({ count }) => count.some((n) => n > 1));

@@ -24,7 +24,7 @@ export interface ShownText {
 
 export function shownText(original: string): ShownText {
   const marks: { start: number; end: number }[] = [];
-  /** Offset in the original behind each mark, and how far what follows has moved. */
+  /** Offset in the original after each mark, and how far what follows has moved. */
   const moved: { readonly behind: number; readonly by: number }[] = [];
   let by = 0;
   const text = original.replace(unseen, (character, offset: number) => {

@@ -1,5 +1,5 @@
 /**
- * The rows of a tap, newest first: what comes in goes to its place, nothing stands there twice, and there are
+ * The rows of a tap, newest first: what comes in goes to its place, nothing is there twice, and there are
  * never too many. Pure.
  */
 import type { TopicRow } from '../../wire/index.ts';

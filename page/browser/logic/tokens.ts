@@ -51,7 +51,7 @@ export function readTokens(buffer: ArrayBuffer): Tokens | null {
   };
 }
 
-/** Which token holds the character at this offset; the last one for an offset behind the end. */
+/** Which token holds the character at this offset; the last one for an offset after the end. */
 export function tokenAt(starts: Uint32Array, offset: number): number {
   let [low, high] = [0, Math.max(0, starts.length - 2)];
   while (low < high) {

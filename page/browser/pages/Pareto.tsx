@@ -15,7 +15,7 @@ import { Scatter } from '../parts/Scatter.tsx';
 
 const asked = ['step', 'round', 'x', 'y', 'at'];
 const rowsMax = 200;
-/** Rows before one asks for more. */
+/** Rows shown before `more`. */
 const rowsFirst = 20;
 /** Fronts are those of the objectives: over other axes their lines would mean nothing. */
 const objectives = ['spreadCalls', 'spreadCorrect'];

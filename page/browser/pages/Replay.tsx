@@ -22,7 +22,7 @@ export function Replay({ run }: { readonly run: string }) {
   useCommand(run, data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`);
   const steps = data?.steps ?? [];
   const now = stepOf(query.value);
-  // The last step that is not behind the moment.
+  // The last step that is not after the moment.
   const place =
     now === null
       ? steps.length - 1

@@ -147,7 +147,7 @@ export function Runs() {
 }
 
 /**
- * The rows as they were asked for, with what the stream said since: newer rows, new runs first, those that
+ * The rows as they were requested, with what the stream said since: newer rows, new runs first, those that
  * are gone left out.
  */
 export function newest(

@@ -62,7 +62,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
   const answer = useView<TopicData>(route, wanted, follow ? grown : 0);
   const { data } = answer;
 
-  // What was read beside the first answer: older rows, and while one follows, what the answers before held.
+  // What was read besides the first answer: older rows, and while one follows, what the answers before held.
   const [rows, setRows] = useState<readonly TopicRow[]>([]);
   const [next, setNext] = useState<string | null>(null);
   const [scanned, setScanned] = useState(0);

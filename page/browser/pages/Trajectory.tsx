@@ -1,5 +1,5 @@
 /**
- * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and behind
+ * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and after
  * the words how sure the policy was of them. Left its group, right its facts.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Curves on a canvas, by uPlot: one cursor for all charts of a page, drag to zoom, double-click to zoom out,
- * arrow keys for those without a pointer, and a table behind it. A chart that is off the screen is destroyed,
+ * arrow keys for those without a pointer, and has a table. A chart that is off the screen is destroyed,
  * so that memory stays flat.
  */
 import { effect } from '@preact/signals';
@@ -23,7 +23,7 @@ export interface ChartProps {
   readonly smoothing?: number;
   /** Values that were not finite: where. */
   readonly broken?: readonly number[] | undefined;
-  /** Under the chart: what a point stands for, say. */
+  /** Under the chart: what a point means, say. */
   readonly note?: string | undefined;
   readonly unit?: 'steps' | 'time' | 'tokens';
   readonly href?: string | undefined;
@@ -361,7 +361,7 @@ function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {
   }
 }
 
-/** Rows that a table shows; the rest is in the data behind the page. */
+/** Rows that a table shows; the rest is in the page's data. */
 const rowsMax = 200;
 
 function CurveTable({

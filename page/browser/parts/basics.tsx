@@ -168,7 +168,7 @@ export function Scrolls({
   );
 }
 
-/** The head of a column: numbers stand right, text stands left. */
+/** The head of a column: numbers are right-aligned, text left. */
 export function Th({
   left = false,
   children,

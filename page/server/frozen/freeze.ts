@@ -47,7 +47,7 @@ const GROUPS = 100;
 /** Records that are read to find them. */
 const SCANNED_MAX = 1_000_000;
 
-/** Null where not even the overview goes in. */
+/** Null if not even the overview goes in. */
 export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
   const { name, clock, program } = view.viewed;
   const answers = new Answers(view, options.bytesMax);

@@ -59,7 +59,7 @@ export function send(to: ServerResponse, { status, type, body, headers = {} }: A
     'content-length': bytes.byteLength,
     ...headers,
   });
-  // Node leaves the body out where only the head was asked for.
+  // Node leaves the body out if only the head was requested.
   to.end(bytes);
 }
 

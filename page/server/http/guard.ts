@@ -1,7 +1,7 @@
 /**
  * Who may ask the page's server for what. A server on a loopback address is reached by every page that a
  * browser shows and by every user of the machine, so before anything is read:
- * - only GET and HEAD exist, and POST where control was asked for (`--control`);
+ * - only GET and HEAD exist, and POST with control (`--control`);
  * - `Host` must be a loopback name or the trusted origin's: a hostname that was rebound to this machine is
  *   refused;
  * - `Origin`, if it is sent, must be this server or the trusted origin, and `Sec-Fetch-Site` must say that

@@ -26,7 +26,7 @@ interface Entry {
 
 export class HotRuns {
   readonly #open: (name: string) => Promise<Opened>;
-  /** The one that was asked for last comes last. */
+  /** The most recently requested comes last. */
   readonly #entries = new Map<string, Entry>();
   readonly #closing = new Set<Promise<void>>();
   #closed = false;

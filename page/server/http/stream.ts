@@ -1,7 +1,7 @@
 /**
  * The stream of server-sent events, for one reader at a time. Ticks go twice a second; while a reader does
  * not take what it was given, ticks are left out and what they would have said is in the next one. A reader
- * that takes nothing for half a minute is let go. Nothing here waits for a reader.
+ * that takes nothing for half a minute is dropped. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';
 import { type Clock, MillraceError } from '../../../base/index.ts';
@@ -33,7 +33,7 @@ export interface StreamAsked {
   readonly runs: readonly { readonly name: string; readonly metrics: readonly string[] }[];
   /** The list of runs too. */
   readonly list: boolean;
-  /** Where the reader stands, by run. */
+  /** The reader's place, by run. */
   readonly since: ReadonlyMap<string, Cursor>;
 }
 

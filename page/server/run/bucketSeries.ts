@@ -170,7 +170,7 @@ export class BucketSeries {
   }
 }
 
-/** Two buckets as one. Associative and, but for rounding of the sums, commutative. */
+/** Two buckets as one. Associative and, except for rounding of the sums, commutative. */
 export function merged(a: Bucket, b: Bucket): Bucket {
   const [first, last] = b.lastStep >= a.lastStep ? [a, b] : [b, a];
   return {

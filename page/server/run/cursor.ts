@@ -32,7 +32,7 @@ export class Cursor {
     this.#next.set(partition, offset + 1);
   }
 
-  /** Whether a record comes behind it. */
+  /** Whether a record comes after it. */
   isBefore({ partition, offset }: Position): boolean {
     return offset >= (this.#next.get(partition) ?? 0);
   }

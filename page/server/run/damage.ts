@@ -35,7 +35,7 @@ export class Damage {
     if (this.#places.size < KEPT_MAX) this.#places.add(`${topic} ${offset}`);
   }
 
-  /** Empty where nothing was met. */
+  /** Empty if nothing was met. */
   text(doctor: string): string {
     const places = [...this.#places];
     if (places.length === 0) return '';

@@ -17,7 +17,7 @@ const SEARCH_MAX = 100_000;
 export interface FoundGroups {
   /** Oldest first. */
   readonly groups: readonly Group[];
-  /** Null where nothing is known of it. */
+  /** Null if nothing is known of it. */
   readonly question: Question | null;
   readonly total: number;
   readonly scanned: number;

@@ -6,7 +6,7 @@ export const limits = {
   /** Buckets of a series on the server, and the most that `n=` gives. */
   bucketsMax: 4096,
   bucketsDefault: 1600,
-  /** Series that are kept of a run; the others are listed and read from the log when asked for. */
+  /** Series that are kept of a run; the others are listed and read from the log on demand. */
   seriesMax: 200,
   /** Rows of one answer of a topic. */
   rowsDefault: 100,

@@ -1,6 +1,6 @@
 /**
  * The moment that a page is as of: `?at=step:120` is right after the weights that step 120 made were written,
- * with all that was committed together with them or before. The embedded log knows where every topic ended
+ * with everything committed together with them or before. The embedded log knows where every topic ended
  * then; of Kafka it is by time.
  */
 import { hasCode, MillraceError } from '../../../base/index.ts';
@@ -83,7 +83,7 @@ async function ofStep(step: number, { log, timeline }: Asked): Promise<Mark> {
     );
   }
   if (found.step === step || found === timeline.newest) return found;
-  // Some were let go between two that are kept: those in the log are looked through.
+  // Some were dropped between two that are kept: those in the log are looked through.
   const { partition, offset } = found.position;
   let best = found;
   const until = timeline.marks[timeline.marks.indexOf(found) + 1]?.position.offset ?? offset + 1;

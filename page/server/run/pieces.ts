@@ -1,5 +1,5 @@
 /**
- * The text that each token adds, so that numbers of tokens can stand under their text. A token may be a part
+ * The text that each token adds, so that numbers of tokens can be under their text. A token may be a part
  * of a character: its text then comes with the last part. What all of them add is the text, whole.
  */
 import type { Tokenizer } from '../../../model/index.ts';
@@ -54,7 +54,7 @@ function byDecoding(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces {
   return { text, lengths };
 }
 
-/** Where each token begins in the text, and behind the last where it ends. */
+/** Where each token begins in the text, and after the last where it ends. */
 export function startsOf(lengths: Uint16Array): Uint32Array {
   const starts = new Uint32Array(lengths.length + 1);
   for (const [i, length] of lengths.entries()) starts[i + 1] = starts[i]! + length;

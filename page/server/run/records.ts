@@ -69,7 +69,7 @@ export class Search {
   readonly #most: number;
   /**
    * Records that were read, of those and the ones that were left out since they were too many. What an index
-   * passes over is neither.
+   * skips is neither.
    */
   scanned = 0;
   of = 0;

@@ -48,12 +48,12 @@ export class RunStream {
     this.#subscription = view.samples$.subscribe((sample) => this.#add(sample));
   }
 
-  /** Where its reader stands. */
+  /** Its reader's place. */
   get cursor(): string {
     return `${this.name}@${this.#sent.text}`;
   }
 
-  /** What a reader missed that stands at `since`; to be asked once, first. */
+  /** What a reader missed that is at `since`; to be asked once, first. */
   async missed(since: Cursor): Promise<readonly StreamEvent[]> {
     const until = this.#sent;
     const found: NewSample[] = [];

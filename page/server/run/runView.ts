@@ -44,7 +44,7 @@ export interface Viewed {
   readonly resume: string;
   /** What `run.json` says now. */
   facts(): Promise<RunFacts>;
-  /** Of its policy; null if it is not here. Loaded when it is first asked for. */
+  /** Of its policy; null if it is not here. Loaded on first use. */
   tokenizer(): Promise<Tokenizer | null>;
   /** Whether the file that a manifest names is there, and is what was written. */
   checkpoint(manifest: Weights): Promise<WeightsData['file']>;
@@ -113,7 +113,7 @@ export class RunView {
     this.#caughtUp = Promise.all(caughtUp).then(() => undefined);
   }
 
-  /** Where the stream stands: what a reader gives back to go on from here. */
+  /** The stream's place: what a reader gives back to go on from here. */
   get cursor(): Cursor {
     return this.#cursor;
   }

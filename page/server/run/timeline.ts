@@ -1,7 +1,7 @@
 /**
- * Every step of a run by the weights that it made: where the page's scrubber and `?at=step:N` stand.
+ * Every step of a run by the weights that it made: where the page's scrubber and `?at=step:N` are.
  *
- * Bounded: when there are too many, every second one is let go (never the newest), and a step between two
+ * Bounded: when there are too many, every second one is dropped (never the newest), and a step between two
  * that are kept is looked for in the log.
  */
 import type { Stored } from '../../../streams/index.ts';
@@ -30,7 +30,7 @@ export class Timeline {
 
   add({ value: { step, version, digest }, atMs, position }: Stored<Weights>): void {
     this.total += 1;
-    // The newest always stands; it stays when its turn comes.
+    // The newest is always there; it stays when its turn comes.
     if (this.#marks.length > 1 && (this.total - 2) % this.#every !== 0) this.#marks.pop();
     this.#marks.push({ step, version, atMs, position, digest });
     if (this.#marks.length <= this.#max) return;

@@ -51,7 +51,7 @@ function padded(bytes: number): number {
   return 4 * Math.ceil(bytes / 4);
 }
 
-/** NaN if it is not known: the entropy of a turn stands at each of its tokens. */
+/** NaN if it is not known: the entropy of a turn is at each of its tokens. */
 function entropyOf({ tokens, segments }: Rollout): Float64Array {
   const values = new Float64Array(tokens.length).fill(Number.NaN);
   for (const { start, end, entropy } of segments) {
@@ -69,7 +69,7 @@ function logProbOf({ tokens, logProbs, segments }: Rollout): Float64Array {
   return values;
 }
 
-/** Null where nothing is known. */
+/** Null if nothing is known. */
 function scaleOf(values: Float64Array): { readonly from: number; readonly to: number } | null {
   let from = Number.POSITIVE_INFINITY;
   let to = Number.NEGATIVE_INFINITY;

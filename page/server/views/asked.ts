@@ -9,7 +9,7 @@ export interface Asked {
   /** The name at the end of the address; empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** Opens other runs beside it. */
+  /** Opens other runs for comparison. */
   readonly others: Others;
 }
 

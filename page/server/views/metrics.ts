@@ -1,4 +1,4 @@
-/** The data of the curves: series of this run and of those beside it, over steps, time or tokens. */
+/** The data of the curves: series of this run and of those compared with it, over steps, time or tokens. */
 
 import { MillraceError } from '../../../base/index.ts';
 import { counted } from '../../../base/text/index.ts';

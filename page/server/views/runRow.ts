@@ -46,7 +46,7 @@ async function last<T>(log: Log, topic: Topic<T>, count: number): Promise<T[]> {
 export interface RowParts {
   readonly viewed: { readonly name: string; readonly place: string; readonly resume: string };
   readonly facts: RunFacts;
-  /** Null where its log was not opened. */
+  /** Null if its log was not opened. */
   readonly seen: Glance | null;
   /** Why it could not be; empty if it was, or was not tried. */
   readonly problem: string;

@@ -198,7 +198,7 @@ class Reading {
     return dir === 'back' ? from : to;
   }
 
-  /** First offset behind each partition. */
+  /** First offset after each partition. */
   async #ends(): Promise<ReadonlyMap<number, number>> {
     const { log } = this.#view.viewed;
     if (log.standing !== undefined) return new Map([[0, this.#records]]);

@@ -117,7 +117,7 @@ function firstFrom(entries: Float64Array, least: number): number {
   return lowest(entries.length, (at) => entries[at]! >= least);
 }
 
-/** The first of `count` indices that `passes`, as all behind it do. */
+/** The first of `count` indices that `passes`, as all after it do. */
 function lowest(count: number, passes: (index: number) => boolean): number {
   let [low, high] = [0, count];
   while (low < high) {

@@ -1,7 +1,7 @@
 /**
  * Holds the index by key against the records: what each run of it says must be what its records are called.
  *
- * It is shown the records of a topic in their order, beside whatever else reads them, and holds the names of
+ * It is shown the records of a topic in their order, whatever else reads them, and holds the names of
  * one run at a time. Runs may be merged meanwhile by the process that writes the log: what counts is what the
  * index says of the same records.
  */

@@ -1,5 +1,5 @@
 /**
- * Leads a tap to the records that may be asked for. If the index says nothing it leads to every record,
+ * Leads a tap to the records that may be wanted. If the index says nothing it leads to every record,
  * one by one, and tells: nothing is left out because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';
@@ -16,7 +16,7 @@ export interface Asked {
   readonly unindexed?: ((stretch: Unindexed) => void) | undefined;
 }
 
-/** What is known of the records up to `to`: those that may be asked for, or null = any. */
+/** What is known of the records up to `to`: those that may be wanted, or null = any. */
 interface Stretch {
   readonly to: number;
   readonly hits: readonly number[] | null;
@@ -28,7 +28,7 @@ export class KeyReader {
   readonly #hashes: ReadonlySet<number>;
   #runs: readonly Run[] | null;
   #stretch: Stretch = { to: 0, hits: [] };
-  /** Of the stretch's hits, the first that is not behind. */
+  /** Of the stretch's hits, the first that is not before it. */
   #next = 0;
 
   constructor(store: Store, asked: Asked) {

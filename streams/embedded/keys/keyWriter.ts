@@ -4,7 +4,7 @@
  *
  * The entries of a topic's last records are kept in memory until there are enough for a run. Sixteen
  * neighbours become one, twice, so that a topic of millions of records has some hundred runs and an entry is
- * written three times. After a start the records behind the last run are read once; where those are more than
+ * written three times. After a start the records after the last run are read once; where those are more than
  * a process can have left (an older millrace wrote them), they are left out, and readers read them.
  */
 import type { Store, Writes } from '../store.ts';

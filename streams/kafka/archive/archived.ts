@@ -31,7 +31,7 @@ export const archiveKey = (
 export class Archived {
   /** By topic and partition: the segment at each offset where one begins. */
   readonly #places = new Map<string, Map<number, KafkaSegment>>();
-  /** The chains that were asked for, until something is added. */
+  /** The chains that were computed, until something is added. */
   readonly #chains = new Map<string, readonly KafkaSegment[]>();
 
   /** An entry of the state topic. */

@@ -98,7 +98,7 @@ export function normalName(name: string): string {
 }
 
 /**
- * These packages and all that they need, what is needed first. Throws code `USAGE` for a name that there is
+ * These packages and everything they need, what is needed first. Throws code `USAGE` for a name that there is
  * not.
  */
 export function withNeeded(

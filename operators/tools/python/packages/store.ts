@@ -1,6 +1,6 @@
 /**
  * Packages that the user has added for the Python tool, in a folder of the user's cache, one for each version
- * of pyodide: `packages.json`, and beside it a file a package.
+ * of pyodide: `packages.json`, and next to it one file per package.
  *
  * Guarantees: a file is there whole or not at all; before it is given to an interpreter its digest is checked
  * against the list.
@@ -57,7 +57,7 @@ export async function keepPackage(
   await replaceFile(join(folder, one.file), bytes);
   const added = { ...one, sha256: digestOf(bytes) };
   const all = await addedPackages(folder);
-  // one that is added again keeps its place: what needs it stands behind it
+  // one that is added again keeps its place: what needs it comes after it
   const isThere = all.some(({ name }) => name === one.name);
   const next = isThere
     ? all.map((each) => (each.name === one.name ? added : each))

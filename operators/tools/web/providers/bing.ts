@@ -26,7 +26,7 @@ export function bing(options: ProviderOptions): SearchProvider {
         url: withQuery(url || ADDRESS, {
           q: query,
           count: String(top),
-          // A market is a language and a country; a country beside it is not allowed.
+          // A market is a language and a country; another country with it is not allowed.
           ...(region === '' ? { mkt: language } : { cc: region }),
           setLang: language.split('-')[0]!,
         }),

@@ -15,14 +15,14 @@ import {
 
 const ADDRESS = 'https://api.brightdata.com/request';
 const BING = 'https://www.bing.com/search';
-/** What deep search asks for shows what of a result matched, in `<b>`. */
+/** The request of deep search marks what of a result matched, in `<b>`. */
 const DECORATED = { num: '11', textDecorations: 'True', textFormat: 'HTML' };
 
 /** An account of BrightData, and what is asked of it. */
 export interface BrightDataOptions extends ProviderOptions {
   /** The zone of the account. */
   readonly zone: string;
-  /** Ask for what the deep search of the papers asks for: 11 results, matches marked. */
+  /** Request what the papers' deep search does: 11 results, matches marked. */
   readonly decorated: boolean;
 }
 

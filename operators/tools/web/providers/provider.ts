@@ -46,7 +46,7 @@ export interface SearchSettings extends ProviderOptions {
 export interface ProviderKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** What it searches: `Google`. */
   readonly about: string;
-  /** Settings that it alone reads, beside those of all. */
+  /** Settings that it alone reads, besides the common ones. */
   readonly settings: Shape;
   /** Environment variable with its API key, unless a setting names another; left out = it needs none. */
   readonly keyEnv?: string;

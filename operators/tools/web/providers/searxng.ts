@@ -43,7 +43,7 @@ export function searxng(options: ProviderOptions): SearchProvider {
         snippet: ['content'],
       });
       const silent = valueAt(body, 'unresponsive_engines');
-      // It answers all the same when every engine behind it has failed.
+      // It answers even if all of its engines have failed.
       const failed = results?.length === 0 && Array.isArray(silent) && silent.length > 0;
       return failed ? `its engines do not answer: ${JSON.stringify(silent)}` : results;
     },

@@ -66,7 +66,7 @@ export function template(options: TemplateOptions): SearchProvider {
   };
 }
 
-/** A text as it stands between the quotes of JSON. */
+/** A text as it is between the quotes of JSON. */
 function withinJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

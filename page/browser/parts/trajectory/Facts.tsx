@@ -1,5 +1,5 @@
 /**
- * What is known of a rollout beside its text: reward and its parts, how it ended, where it went, its least
+ * What is known of a rollout besides its text: reward and its parts, how it ended, where it went, its least
  * expected tokens.
  */
 import { fixed, signed } from '../../../../summary/format/index.ts';

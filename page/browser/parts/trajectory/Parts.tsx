@@ -1,6 +1,6 @@
 /**
- * The parts of a reward. They have units of their own (a share, a count, a factor), so none is drawn beside
- * another: each stands on a scale of its own, from the least to the most that its group has of it.
+ * The parts of a reward. They have units of their own (a share, a count, a factor), so none is drawn next to
+ * another: each has a scale of its own, from the least to the most that its group has of it.
  */
 import type { RolloutRow } from '../../../wire/index.ts';
 import { value } from '../../logic/format.ts';
