@@ -26,7 +26,7 @@ export function vocabularyOf(path: string, metadata: Metadata, vocabSize: number
   if (!isNumbers(kinds) || (kinds.length > 0 && kinds.length !== tokens.length))
     throw refuse(path, 'tokenizer.ggml.token_type is not a number for each token');
   if (tokens.length > vocabSize)
-    throw refuse(path, `it has ${tokens.length} tokens, but embeddings for ${vocabSize}`);
+    throw refuse(path, `it has ${tokens.length} tokens, but embeddings of ${vocabSize}`);
   if (new Set(tokens).size < tokens.length) throw refuse(path, 'it has a duplicate token');
   return { tokens, kinds };
 }

@@ -40,9 +40,9 @@ describe('a GGUF file', () => {
   test.each<[string, Buffer, RegExp]>([
     ['another format', Buffer.from('<html>not found</html>'), /is not a GGUF file/],
     ['no bytes', Buffer.alloc(0), /cut short/],
-    ['version 1', opening(0, 0, 1), /GGUF version 1; versions 2 and 3/],
+    ['version 1', opening(0, 0, 1), /GGUF version 1; only versions 2 and 3/],
     ['the other order of bytes', opening(0, 0, 0x03000000), /big-endian/],
-    ['endless tensors', opening(HUGE, 0), /says that it has 1152921504606847000 tensors/],
+    ['endless tensors', opening(HUGE, 0), /claims to have 1152921504606847000 tensors/],
     ['endless keys', opening(0, HUGE), /keys; the maximum is 65536/],
     ['an endless name', Buffer.concat([opening(0, 1), u64(HUGE)]), /bytes in a text/],
     ['a name beyond its end', Buffer.concat([opening(0, 1), u64(1000)]), /cut short/],

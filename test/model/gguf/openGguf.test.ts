@@ -84,7 +84,7 @@ describe('a policy in a GGUF file', () => {
     ['another architecture', { 'general.architecture': 'gemma2' }, /architecture is gemma2; supp/],
     ['one of several parts', { 'split.count': { u32: 3 } }, /llama-gguf-split --merge/],
     ['a sliding window', { 'llama.attention.sliding_window': { u32: 64 } }, /sliding window/],
-    ['rotation over part of a head', { 'llama.rope.dimension_count': { u32: 4 } }, /4 of 8/],
+    ['rotation over part of a head', { 'llama.rope.dimension_count': { u32: 4 } }, /4 of the 8/],
     ['another scaling', { 'llama.rope.scaling.type': 'yarn' }, /scaled \(yarn\)/],
     ['no layers', { 'llama.block_count': { u32: 0 } }, /block_count must be set and above 0/],
     ['a list as a size', { 'llama.embedding_length': ['32'] }, /must be one number/],
