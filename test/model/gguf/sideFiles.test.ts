@@ -115,7 +115,11 @@ describe('the tokenizer of a GGUF file', () => {
       { 'tokenizer.ggml.pre': 'tekken' },
       /pre-tokenizer is tekken; supported/,
     ],
-    ['another kind', { 'tokenizer.ggml.model': 't5' }, /of the kind t5; supported are gpt2 and llama/],
+    [
+      'another kind',
+      { 'tokenizer.ggml.model': 't5' },
+      /of the kind t5; supported are gpt2 and llama/,
+    ],
     ['a name of every object', { 'tokenizer.ggml.model': 'constructor' }, /kind constructor/],
     ['no vocabulary', { 'tokenizer.ggml.tokens': 'none' }, /no vocabulary/],
     ['a token twice', { 'tokenizer.ggml.tokens': ['a', 'a'], ...untyped() }, /a duplicate token/],
