@@ -4,7 +4,8 @@
  * Writing is atomic (temporary name, sync, rename), so a reader finds the old file or the new one, whole.
  * hf/loadPolicy.ts reads it.
  */
-import type { DecoderConfig, Tensor, Tensors } from './config.ts';
+import { type DecoderConfig, parameterShapes, type Tensor, type Tensors } from './config.ts';
+import type { TensorSource } from './hf/tensorSource.ts';
 import { type WrittenFile, writeTensorFile } from './hf/writeTensorFile.ts';
 
 export interface Policy {
@@ -12,17 +13,32 @@ export interface Policy {
   readonly tensors: Tensors;
 }
 
+/** Write a policy; the same policy gives the same bytes. */
+export function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
+  const shapes = [...tensors].map(([name, { shape }]) => [name, shape] as const);
+  return write(path, config, shapes, (name) => tensors.get(name) as Tensor);
+}
+
+/** The same of a policy that lies elsewhere: no more than one tensor is in memory. */
+export function copyPolicy(path: string, config: DecoderConfig, from: TensorSource) {
+  return write(path, config, [...parameterShapes(config)], (name) => from.read(name));
+}
+
 /**
- * Write a policy a tensor at a time; the same policy gives the same bytes. Biases come last, so that matrices
- * of one input are contiguous, so that generation can use them as one (lowering/weightPlan.ts).
+ * Biases come last, so that matrices of one input are contiguous and generation can use them as one
+ * (lowering/weightPlan.ts).
  */
-export async function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
-  const ordered = [...tensors].sort(
+async function write(
+  path: string,
+  config: DecoderConfig,
+  shapes: (readonly [name: string, shape: readonly number[]])[],
+  read: (name: string) => Promise<Tensor> | Tensor,
+): Promise<WrittenFile> {
+  const ordered = shapes.sort(
     ([a], [b]) => Number(a.endsWith('.bias')) - Number(b.endsWith('.bias')),
   );
-  const entries = ordered.map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
+  const entries = ordered.map(([name, shape]) => ({ name, shape, dtype: 'F32' as const }));
   const metadata = { config: JSON.stringify(config) };
-  const read = (name: string) => tensors.get(name) as Tensor;
   const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
   return { sha256, bytes };
 }

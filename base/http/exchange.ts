@@ -1,14 +1,15 @@
 /**
  * One request over HTTP and its whole reply.
  *
- * Guarantees: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`; a
- * redirect is never followed here, so nothing that was meant for one server reaches another.
+ * Guarantees: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`, unless
+ * it is taken as it comes; a redirect is never followed here, so nothing that was meant for one server reaches
+ * another.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import fetch, { FetchError, type Response } from 'node-fetch';
-import { messageOf } from '../errors.ts';
+import { MillraceError, messageOf } from '../errors.ts';
 import { outsideText } from '../outsideText.ts';
 import type { SleepClock } from '../sleepClock.ts';
 
@@ -30,6 +31,11 @@ export interface HttpRequest {
   /** Left out: a GET without a body, a POST with one. */
   readonly method?: 'PUT';
   readonly body?: string | Buffer | undefined;
+  /**
+   * Takes the body of a good reply as it comes, whatever its size; the reply then has no bytes. `timeoutMs` is
+   * the longest wait between two pieces. May reject with a `MillraceError`, or with what the body rejects with.
+   */
+  readonly take?: ((body: AsyncIterable<Uint8Array>) => Promise<void>) | undefined;
 }
 
 export interface HttpReply {
@@ -83,19 +89,24 @@ export class Exchange {
     const abort = () => fetching.abort();
     signal.addEventListener('abort', abort, { once: true });
     let late = false;
-    const ringing = clock.sleep(timeoutMs, alarm.signal).then(
-      () => {
-        late = true;
-        abort();
-      },
-      () => undefined,
-    );
+    let heard = false;
+    const ring = async () => {
+      do {
+        heard = false;
+        await clock.sleep(timeoutMs, alarm.signal);
+      } while (heard);
+      late = true;
+      abort();
+    };
+    const ringing = ring().catch(() => undefined);
     try {
-      return await this.#fetch(request, fetching.signal);
+      return await this.#fetch(request, fetching.signal, () => {
+        heard = true;
+      });
     } catch (error) {
       signal.throwIfAborted();
       if (late) throw new NoReply(`no answer within ${timeoutMs} ms`, true);
-      throw noReply(error);
+      throw error instanceof MillraceError || error instanceof NoReply ? error : noReply(error);
     } finally {
       signal.removeEventListener('abort', abort);
       alarm.abort();
@@ -110,8 +121,9 @@ export class Exchange {
   }
 
   async #fetch(
-    { url, headers, method, body }: HttpRequest,
+    { url, headers, method, body, take }: HttpRequest,
     signal: AbortSignal,
+    heard: () => void,
   ): Promise<HttpReply> {
     const response = await fetch(url, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
@@ -122,7 +134,25 @@ export class Exchange {
       size: this.#options.replyBytesMax,
       signal,
     });
-    return replyOf(response, new Uint8Array(await response.arrayBuffer()));
+    if (take === undefined || !response.ok) {
+      return replyOf(response, new Uint8Array(await response.arrayBuffer()));
+    }
+    await take(pieces(response.body, heard));
+    return replyOf(response, new Uint8Array(0));
+  }
+}
+
+async function* pieces(
+  body: Response['body'],
+  heard: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    for await (const piece of body ?? []) {
+      heard();
+      yield piece as Uint8Array;
+    }
+  } catch (error) {
+    throw noReply(error);
   }
 }
 

@@ -24,7 +24,12 @@ const settings = {
       .default('')
       .describe('tinker: name of the policy on the service; empty = that of `policy`'),
   ),
-  rank: z.number().int().nonnegative().default(8).describe('tinker: rank of the low-rank adapter'),
+  rank: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(8)
+    .describe('tinker: rank of the low-rank adapter; 0 = train all weights'),
   waitSeconds: placeSetting(
     z
       .number()
@@ -45,7 +50,7 @@ const settings = {
     .enum(['adapter', 'state'])
     .default('adapter')
     .describe(
-      'tinker: what engines load: the adapter, from a file of the run, or the state in the service (engine.server=tinker)',
+      'tinker: what engines load: what is trained, in a file of the run (the adapter, or at rank 0 all weights), or the state in the service (engine.server=tinker)',
     ),
   weightDecay: embeddedTrainer.settings.weightDecay,
 };

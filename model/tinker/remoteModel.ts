@@ -6,6 +6,7 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import { type Client, type Future, Refused, type Result } from './client.ts';
+import type { Ask } from './transport.ts';
 
 /**
  * AdamW as the wire has it, with the norm above which gradients are scaled down if a service does that.
@@ -99,9 +100,15 @@ export class RemoteModel {
     await this.#client.run({ route: 'load_weights', body });
   }
 
-  /** The archive of a snapshot: a tar.gz with an adapter in PEFT's layout. */
-  archive(name: string): Promise<Uint8Array> {
-    return this.#client.bytes({ route: `training_runs/${this.id}/checkpoints/${name}/archive` });
+  /**
+   * Hands over the archive of a snapshot as it comes: a tar.gz with an adapter in PEFT's layout, or at rank 0
+   * with a Hugging Face folder. Where it breaks off, `take` is called once more, with all of it.
+   */
+  async archive(name: string, take: NonNullable<Ask['take']>): Promise<void> {
+    await this.#client.bytes({
+      route: `training_runs/${this.id}/checkpoints/${name}/archive`,
+      take,
+    });
   }
 
   /** Samples from a snapshot; `body` is that of `asample`. */

@@ -18,15 +18,12 @@
  *   holds is not known: the last saved state is loaded into a new model, the steps since are made once more,
  *   and then this one;
  * - a model that someone else has changed is given up in the same way (batchSteps.ts);
- * - a saved version is two things: the adapter in a file of the run, which engines load, and a place in the
- *   service, from which training continues.
+ * - a saved version is two things: what is trained in a file of the run, which engines load, and a place in
+ *   the service, from which training continues.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { MillraceError } from '../../base/index.ts';
-import { saveAdapterFile } from '../adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
-import { localFiles } from '../checkpoints/local.ts';
 import type {
   Checkpoint,
   Loss,
@@ -37,7 +34,6 @@ import type {
   TrainerCheckpoint,
   TrainerEngine,
 } from '../engine.ts';
-import { adapterIn } from './archive.ts';
 import { BatchSteps } from './batchSteps.ts';
 import { Refused, StateLost } from './client.ts';
 import { TinkerEngine, type TinkerEngineOptions } from './engine.ts';
@@ -47,15 +43,16 @@ import { servicePlace } from './places.ts';
 import { type Found, probeLogProbs } from './probe.ts';
 import type { AdamParams, RemoteModel } from './remoteModel.ts';
 import { type ServiceOptions, TinkerService } from './service.ts';
+import { fileOfSnapshot } from './snapshotFile.ts';
 import { tryOut } from './tryOut.ts';
 
 /** Which service, which policy on it, and how it is trained. */
 export interface TinkerTrainerOptions extends ServiceOptions {
-  /** Path of the policy: what adapters are published for. Its weights are those that the service trains. */
+  /** Path of the policy, whose weights are those that the service trains: adapters are published for it. */
   readonly policy: string;
   /** Names of which the service calls the policy by one; `[policy]` when left out. */
   readonly baseModels?: readonly string[];
-  /** Of the low-rank adapter; 8 by default. */
+  /** Of the low-rank adapter, 8 by default; 0 = all weights are trained. */
   readonly rank?: number;
   /** Of the adapter's first values; 0 by default. */
   readonly seed?: number;
@@ -64,8 +61,8 @@ export interface TinkerTrainerOptions extends ServiceOptions {
   /** How the service adds losses up; null (default) = it is tried out. */
   readonly reduction?: Reduction | null;
   /**
-   * What a save leaves for engines: the `adapter` in a file of the run (default), or the `state` in the
-   * service alone, which `TinkerEngine` samples.
+   * What a save leaves for engines: what is trained in a file of the run (`adapter`, the default; at rank 0 all
+   * weights), or the `state` in the service alone, which `TinkerEngine` samples.
    */
   readonly publish?: 'adapter' | 'state';
   readonly limits?: RequestLimits;
@@ -142,13 +139,13 @@ export class TinkerTrainer implements TrainerEngine {
   /** Waits for the service and tries out what it does. */
   static async create(options: TinkerTrainerOptions): Promise<TinkerTrainer> {
     const { policy, baseModels = [policy], reduction = null, adam = {} } = options;
-    const { publish = 'adapter' } = options;
+    const { publish = 'adapter', rank } = options;
     const service = await TinkerService.connect(options, baseModels);
     try {
       const clips = (adam.gradNormMax ?? 0) > 0;
       const found = await tryOut(service, specOf(options), { reduction, clips });
       service.client.deduplicates = found.deduplicates;
-      const named = publish === 'adapter' && existsSync(policy);
+      const named = publish === 'adapter' && rank !== 0 && existsSync(policy);
       const baseDigest = named ? await digestAt(policy) : undefined;
       return new TinkerTrainer(options, service, [found, baseDigest]);
     } catch (error) {
@@ -347,14 +344,11 @@ export class TinkerTrainer implements TrainerEngine {
     state: string,
   ): Promise<Checkpoint & { readonly bytes: number }> {
     const { version } = target;
-    const { publish = 'adapter', policy } = this.#options;
+    const { publish = 'adapter', policy, rank } = this.#options;
     if (publish === 'state') return { version, uri: state, digest: null, bytes: 0 };
     const { name } = await model.snapshot(`v${version}-weights`);
-    const adapter = await adapterIn(await model.archive(name));
-    const path = localFiles(target).weights;
-    await mkdir(target.folder, { recursive: true });
-    const named = { ...adapter, base: policy, baseDigest: this.#baseDigest };
-    const { sha256, bytes } = await saveAdapterFile(path, named);
+    const base = rank === 0 ? null : { base: policy, baseDigest: this.#baseDigest };
+    const { path, sha256, bytes } = await fileOfSnapshot(model, name, { target, base });
     return { version, uri: path, digest: sha256, bytes };
   }
 

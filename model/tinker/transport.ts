@@ -10,6 +10,7 @@ import {
   apiKey,
   Exchange,
   type HttpReply,
+  type HttpRequest,
   isRedirect,
   NoReply,
   saidIn,
@@ -46,6 +47,8 @@ export interface Ask {
   readonly route: string;
   /** JSON, as an object or as its bytes; a GET when left out. */
   readonly body?: unknown;
+  /** Takes a good reply as it comes, for what is too large to hold; see `HttpRequest`. */
+  readonly take?: HttpRequest['take'];
 }
 
 const REPLY_BYTES_MAX = 512 * 1024 * 1024;
@@ -66,11 +69,11 @@ export class Transport {
     this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
-  /** Rejects only when the transport is closed. */
-  async ask({ route, body }: Ask): Promise<Answer> {
+  /** Rejects only when the transport is closed, and with what `take` rejects with. */
+  async ask({ route, body, take }: Ask): Promise<Answer> {
     const content = body === undefined ? undefined : contentOf(body);
     try {
-      return answerIn(await this.#follow(`${this.url}/api/v1/${route}`, content));
+      return answerIn(await this.#follow(`${this.url}/api/v1/${route}`, content, take));
     } catch (error) {
       if (!(error instanceof NoReply)) throw error;
       return { kind: 'away', reason: error.message, arrived: error.sent };
@@ -86,11 +89,15 @@ export class Transport {
   /**
    * Archives are behind a redirect, which may lead to another party's storage: it is not sent the key.
    */
-  async #follow(url: string, body: string | Buffer | undefined): Promise<HttpReply> {
+  async #follow(
+    url: string,
+    body: string | Buffer | undefined,
+    take: Ask['take'],
+  ): Promise<HttpReply> {
     let at = url;
     for (let left = REDIRECTS_MAX; ; left--) {
       const reply = await this.#exchange.ask(
-        { url: at, headers: this.#headers(at, body !== undefined), body },
+        { url: at, headers: this.#headers(at, body !== undefined), body, take },
         this.#closed.signal,
       );
       const next = reply.header('location');

@@ -50,6 +50,8 @@ export const giveOnce: TinkerDialect = { ...summing, deduplicates: false, once: 
 export type Fate =
   | 'lost before'
   | 'lost after'
+  /** Of an archive. */
+  | 'cut short'
   | { readonly status: number; readonly body?: unknown };
 
 export interface TinkerRequest {
@@ -168,6 +170,11 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
       return send(response, fate.status, fate.body ?? { detail: 'told to' });
     const [status, body] = reply(one);
     if (fate === 'lost after') return void request.socket.destroy();
+    if (body instanceof Uint8Array && fate === 'cut short') {
+      const half = body.subarray(0, body.length >> 1);
+      response.writeHead(status, { 'content-length': body.length });
+      return void response.write(half, () => request.socket.destroy());
+    }
     if (body instanceof Uint8Array) return void response.writeHead(status).end(body);
     send(response, status, body);
   }

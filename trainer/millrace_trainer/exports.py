@@ -17,7 +17,7 @@ from .network import PEFT_PREFIX, Network
 NOT_COPIED = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".index.json")
 
 
-def gathered(network: Network, first: bool) -> dict[str, Tensor]:
+def gathered(network: Network, first: bool, dtype: torch.dtype) -> dict[str, Tensor]:
     """
     The whole of everything that is trained, in the memory of the first rank; all ranks call this
     together.
@@ -26,7 +26,7 @@ def gathered(network: Network, first: bool) -> dict[str, Tensor]:
     for name, value in network.trained.items():
         tensor = full(value.detach())
         if first:
-            whole[name] = tensor.to("cpu", copy=True)
+            whole[name] = tensor.to("cpu", dtype, copy=True)
     return whole
 
 
@@ -51,15 +51,21 @@ def write_adapter(network: Network, values: dict[str, Tensor], base: str, folder
     (folder / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
 
 
-def write_policy(network: Network, values: dict[str, Tensor], source: Path, folder: Path) -> None:
+def dtype_of(source: Path, precision: str) -> torch.dtype:
     """
-    All weights in the precision of the folder that they came from, with its tokenizer and its
-    configuration.
+    Of exported weights: float32 where the service computes in it, else that of the folder they came from.
     """
     config = json.loads((source / "config.json").read_text())
-    dtype = getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
-    weights = {name: value.to(dtype) for name, value in values.items()}
-    network.model.save_pretrained(folder, state_dict=weights)
+    named = config.get("dtype") or config.get("torch_dtype")
+    return torch.float32 if precision == "float32" else getattr(torch, named or "float32")
+
+
+def write_policy(network: Network, values: dict[str, Tensor], source: Path, folder: Path) -> None:
+    """All weights, with the tokenizer and the configuration of the folder that they came from."""
+    network.model.save_pretrained(folder, state_dict=values)
     for path in source.iterdir():
         if path.is_file() and not path.name.endswith(NOT_COPIED):
             shutil.copyfile(path, folder / path.name)
+    config = json.loads((source / "config.json").read_text())
+    config["torch_dtype" if "torch_dtype" in config else "dtype"] = str(next(iter(values.values())).dtype).removeprefix("torch.")
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")

@@ -86,11 +86,15 @@ def listed(checkpoints: Path, model: str) -> list[dict[str, str]]:
     ]
 
 
-def archive(folder: Path) -> IO[bytes]:
-    """A tar.gz of its files, open at its beginning; it goes away when it is closed."""
-    file = tempfile.TemporaryFile()
-    with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
+def archive(folder: Path) -> tuple[IO[bytes], int]:
+    """
+    A tar.gz of its files, open at its beginning, and its size. It lies on the disk of the checkpoints, and
+    goes away when it is closed. Weights hardly get smaller, so nothing is compressed.
+    """
+    file = tempfile.TemporaryFile(dir=folder.parent)
+    with tarfile.open(fileobj=file, mode="w:gz", compresslevel=0) as tar:
         for path in sorted(folder.iterdir()):
             tar.add(path, arcname=path.name)
+    size = file.tell()
     file.seek(0)
-    return file
+    return file, size

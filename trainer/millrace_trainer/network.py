@@ -55,6 +55,7 @@ def read(options: Options, shape: Shape, ranks: Ranks) -> Network:
         **chosen,
     )
     without_dropout(model)
+    with_all_gradients(model)
     if options.gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     lora = None
@@ -106,6 +107,13 @@ def without_dropout(model: nn.Module) -> None:
             module.p = 0.0
         if isinstance(getattr(module, "attention_dropout", None), float):
             module.attention_dropout = 0.0
+
+
+def with_all_gradients(model: nn.Module) -> None:
+    """The embedding of the padding token is trained like all others: it may be a token that ends a turn."""
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.padding_idx = None
 
 
 def local(value: Tensor) -> Tensor:

@@ -139,7 +139,8 @@ class Service:
         if folder is None or not folder.is_dir():
             raise Refused(404, f"Checkpoint not found: {model}/{name}")
         response = web.StreamResponse(headers={"Content-Type": "application/gzip"})
-        with await self.loop.run_in_executor(None, files.archive, folder) as file:
+        file, response.content_length = await self.loop.run_in_executor(None, files.archive, folder)
+        with file:
             await response.prepare(request)
             while part := await self.loop.run_in_executor(None, file.read, 1 << 20):
                 await response.write(part)

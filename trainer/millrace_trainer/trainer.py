@@ -103,13 +103,15 @@ class Trainer:
         self.here.use(model)
         network = self.here.network
         with files.whole(folder, self.ranks.first, self.ranks.barrier) as partial:
-            values = exports.gathered(network, self.ranks.first)
+            whole = network.lora is None
+            dtype = exports.dtype_of(self.options.model, self.options.precision) if whole else torch.float32
+            values = exports.gathered(network, self.ranks.first, dtype)
             if not self.ranks.first:
                 pass
-            elif network.lora is not None:
-                exports.write_adapter(network, values, self.options.name, partial)
-            else:
+            elif whole:
                 exports.write_policy(network, values, self.options.model, partial)
+            else:
+                exports.write_adapter(network, values, self.options.name, partial)
 
     def state(self, model: str, optimiser: bool) -> dict[str, Any]:
         """Tensors that are saved, or read into."""

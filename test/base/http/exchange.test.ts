@@ -65,6 +65,35 @@ describe('an exchange', () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
+  test('hands over a reply of any size as it comes, for as long as it comes', async () => {
+    const url = await server((response) => {
+      let left = 5;
+      const more = (): void => {
+        response.write('x'.repeat(1000));
+        if (--left === 0) response.end();
+        else setTimeout(more, 40);
+      };
+      more();
+    });
+    let taken = 0;
+    const take = async (body: AsyncIterable<Uint8Array>) => {
+      for await (const { length } of body) taken += length;
+    };
+    const reply = await exchange({ timeoutMs: 150 }).ask({ url, headers: {}, take }, never);
+    expect([reply.ok, reply.bytes.length, taken]).toEqual([true, 0, 5000]);
+  });
+
+  test('tells who takes a reply that it has ended too soon', async () => {
+    const url = await server((response) => {
+      const { socket } = response;
+      response.writeHead(200, { 'content-length': '100' }).write('half', () => socket!.destroy());
+    });
+    const take = async (body: AsyncIterable<Uint8Array>) => {
+      for await (const _ of body);
+    };
+    expect((await failure(exchange().ask({ url, headers: {}, take }, never))).sent).toBe(true);
+  });
+
   test('says whether a request may have arrived', async () => {
     const silent = await server(() => undefined);
     const late = await failure(

@@ -18,6 +18,12 @@ test.each([{}, { adapterRank: 8 }, { adapterAs: 'adapter' }])(
   },
 );
 
+test('a training service that trains all weights is refused at the start', () => {
+  const given = trainer({ kind: 'tinker', url: 'http://two', rank: 0 });
+  expect(() => checkPublished(given, adapters)).toThrow(/: set trainer\.rank=16, or/);
+  expect(() => checkPublished(given, whole)).not.toThrow();
+});
+
 test.each([
   { adapterRank: 8, adapterAs: 'adapter' },
   { kind: 'tinker', url: 'http://two' },

@@ -1,11 +1,12 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { create } from 'tar';
 import type { DecoderConfig } from '../../../model/config.ts';
 import { writeAdapter } from '../../../model/hf/adapterFiles.ts';
+import type { LoraAdapter } from '../../../model/hf/lora.ts';
 import { initialAdapter } from '../../../model/hf/lora.ts';
-import { adapterIn } from '../../../model/tinker/archive.ts';
+import { adapterAt, unpack } from '../../../model/tinker/archive.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -18,6 +19,16 @@ async function packed(names: readonly string[]): Promise<Uint8Array> {
   const file = join(folder.path, 'archive.tar.gz');
   await create({ gzip: true, file, cwd: folder.path }, [...names]);
   return readFileSync(file);
+}
+
+async function* inPieces(archive: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  for (let at = 0; at < archive.length; at += 1000) yield archive.subarray(at, at + 1000);
+}
+
+async function adapterIn(archive: Uint8Array): Promise<LoraAdapter> {
+  const to = mkdtempSync(join(folder.path, 'unpacked-'));
+  await unpack(inPieces(archive), to);
+  return adapterAt(to);
 }
 
 const tinyConfig: DecoderConfig = {

@@ -4,7 +4,7 @@
  *
  * `MILLRACE_TRAINER_PYTHON` names a Python with torch, transformers, peft and aiohttp.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { SavedCheckpoint } from '../../../model/engine.ts';
+import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';
 import { TinkerTrainer, type TinkerTrainerOptions } from '../../../model/tinker/trainer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { adam, apart, batchOf, drawn, losses, type Scored } from '../../support/serviceSteps.ts';
@@ -167,13 +169,15 @@ where(`the training service of trainer/ (${reason})`, () => {
   });
 
   test(
-    'all weights are trained as the embedded trainer does, and leave as a folder',
+    'all weights are trained as the embedded trainer does, and become a file of the run',
     async () => {
       const model = models.qwen;
       const service = await serving({ model, ranks: 2, more: [...float32, ...small] });
-      const trainer = await trainerOn(service, model, { rank: 0, publish: 'state' });
+      const trainer = await trainerOn(service, model, { rank: 0 });
       const own = await EmbeddedTrainer.create({ policy: model, settings });
       const tokens = drawn(64);
+      // the padding token of tinyModel.py is trained too
+      expect(tokens.some((each) => each.includes(7))).toBe(true);
       const before = await own.score(tokens);
       const loss = losses['dual-clipped policy loss']!;
       const step = { sequences: batchOf(tokens, before), loss, lr: LR };
@@ -181,19 +185,21 @@ where(`the training service of trainer/ (${reason})`, () => {
       expect(Math.abs(theirs.gradNorm / ours.gradNorm - 1)).toBeLessThan(1e-5);
       const wanted = await own.score(tokens);
       expect(apart(await trainer.score(tokens), wanted)).toBeLessThan(1e-5);
-      const saved = await trainer.save({ version: 1, folder });
+      const run = join(folder, 'full');
+      const { weights, bytes } = await trainer.save({ version: 1, folder: run });
       await trainer.close();
-      // a client of another kind, which asks for the weights themselves
-      const { session_id } = await service.ask('create_session', {});
-      const made = { session_id, base_model: model, lora_config: { rank: 0 } };
-      const { model_id } = await service.ask('create_model', made);
-      await service.ask('load_weights', { model_id, path: saved.state!.uri });
-      const { path } = await service.ask('save_weights_for_sampler', { model_id, path: 'all' });
-      expect(path).toBe(`tinker://${model_id}/sampler_weights/all`);
-      const written = join(folder, 'checkpoints', String(model_id), 'sampler_weights', 'all');
-      const read = await EmbeddedTrainer.create({ policy: written, settings });
-      expect(apart(await read.score(tokens), wanted)).toBeLessThan(1e-5);
-      await Promise.all([own.close(), read.close(), service.kill()]);
+      expect(await readdir(run)).toEqual(['000001.safetensors']);
+      expect(await digestAt(weights.uri)).toBe(weights.digest);
+      expect((await stat(weights.uri)).size).toBe(bytes);
+      const engine = await EmbeddedEngine.create({
+        ...{ weights, threads: 1, rowsMax: 2, contextMax: 64, clock: systemClock },
+      });
+      const context = tokens[0]!.subarray(0, 8);
+      const asked = { maxTokens: 12, temperature: 1, stopTokens: [], topLogProbs: 0 };
+      const said = await engine.generate({ ...asked, tokens: context, draws: ['full'] });
+      const [scored] = await own.score([Int32Array.from([...context, ...said.tokens])]);
+      expect(apart([said], [{ logProbs: scored!.logProbs.subarray(8) }])).toBeLessThan(1e-5);
+      await Promise.all([own.close(), engine.close(), service.kill()]);
     },
     MINUTES,
   );

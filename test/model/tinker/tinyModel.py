@@ -5,6 +5,9 @@ import sys
 import torch
 import transformers
 
+PAD = 7
+"""Trained like any other token."""
+
 kind, folder = sys.argv[1:]
 torch.manual_seed(5)
 sizes = {
@@ -18,7 +21,7 @@ sizes = {
     "initializer_range": 0.2,
 }
 configs = {
-    "qwen": lambda: transformers.Qwen2Config(**sizes, tie_word_embeddings=True),
+    "qwen": lambda: transformers.Qwen2Config(**sizes, tie_word_embeddings=True, pad_token_id=PAD),
     "llama": lambda: transformers.LlamaConfig(**sizes, tie_word_embeddings=False),
 }
 model = transformers.AutoModelForCausalLM.from_config(configs[kind]())

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
@@ -371,6 +371,18 @@ test.each([false, true])(
     );
   },
 );
+
+test('an archive that breaks off is asked for once more, and leaves nothing beside its file', async () => {
+  const { server, trainer, folder } = await opened();
+  await steps(server, trainer, 1);
+  let asked = 0;
+  server.fate = ({ route }) =>
+    route.endsWith('/archive') && ++asked === 1 ? 'cut short' : undefined;
+  const { weights } = await trainer.save({ version: 1, folder });
+  expect(asked).toBe(2);
+  expect(await readdir(folder)).toEqual(['000001.safetensors']);
+  expect(await digestAt(weights.uri)).toBe(weights.digest);
+});
 
 test('a model that something else has trained is rebuilt before the next step', async () => {
   const wanted = await undisturbed(skyrlJax, 2);
