@@ -1,4 +1,4 @@
-"""Sequences of a request, and how they are dealt to the ranks in micro-batches."""
+"""Sequences of a request, and how they are split over ranks and micro-batches."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,7 +11,7 @@ Floats: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sequence:
-    """Place j holds token j and what is said of the token after it."""
+    """Place j holds token j, and the target, weight and so on of the token after it."""
 
     tokens: NDArray[np.int64]
     targets: NDArray[np.int64]
@@ -33,7 +33,7 @@ DUMMY = Sequence(
 """What a rank computes while others have more to do: a gradient of zero."""
 
 
-def deal(lengths: list[int], ranks: int, tokens_max: int) -> list[list[list[int]]]:
+def split(lengths: list[int], ranks: int, tokens_max: int) -> list[list[list[int]]]:
     """
     Rounds of micro-batches, one for each rank (which may be empty), of indices of sequences.
 

@@ -67,5 +67,7 @@ def write_policy(network: Network, values: dict[str, Tensor], source: Path, fold
         if path.is_file() and not path.name.endswith(NOT_COPIED):
             shutil.copyfile(path, folder / path.name)
     config = json.loads((source / "config.json").read_text())
-    config["torch_dtype" if "torch_dtype" in config else "dtype"] = str(next(iter(values.values())).dtype).removeprefix("torch.")
+    config["torch_dtype" if "torch_dtype" in config else "dtype"] = str(
+        next(iter(values.values())).dtype
+    ).removeprefix("torch.")
     (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")

@@ -2,7 +2,7 @@
 Where states and weights lie: CHECKPOINTS/MODEL/weights/NAME and CHECKPOINTS/MODEL/sampler_weights/NAME.
 
 A folder is there whole or not at all: it is written beside its place under a name that ends in
-`.partial`, flushed, and renamed. What a killed process left behind is removed at the start.
+`.partial`, flushed, and renamed. What a killed process left is removed at the start.
 """
 
 import json
@@ -11,7 +11,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,8 @@ STATES = "weights"
 SNAPSHOTS = "sampler_weights"
 ABOUT = "millrace.json"
 """In a state: what its model is."""
+PINNED = "loaded"
+"""In a state: a job has loaded it, so it stays."""
 PARTIAL = ".partial"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 ADDRESS = re.compile(rf"tinker://({NAME.pattern})/({STATES}|{SNAPSHOTS})/({NAME.pattern})")
@@ -36,22 +38,22 @@ def folder_at(checkpoints: Path, uri: str) -> Path | None:
 
 
 @contextmanager
-def whole(folder: Path, first: bool, meet: Any) -> Iterator[Path]:
-    """A folder to write to, which gets its name when all ranks are through; `meet` waits for them."""
+def atomic_folder(folder: Path, first: bool, barrier: Callable[[], None]) -> Iterator[Path]:
+    """A folder that all ranks write to, and that gets its name when they have."""
     partial = folder.with_name(folder.name + PARTIAL)
     if first:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-    meet()
+    barrier()
     yield partial
-    meet()
+    barrier()
     if first:
         for path in partial.rglob("*"):
             flush(path)
         flush(partial)
         partial.rename(folder)
         flush(folder.parent)
-    meet()
+    barrier()
 
 
 def flush(path: Path) -> None:
@@ -62,10 +64,32 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def sweep(checkpoints: Path) -> None:
+def remove_partial(checkpoints: Path) -> None:
     """Removes what was not finished."""
     for partial in checkpoints.glob(f"*/*/*{PARTIAL}"):
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def pin(folder: Path) -> None:
+    """A job goes on from this state, or scores with it: it stays."""
+    (folder / PINNED).touch()
+
+
+def remove_old(parent: Path, keep: int) -> None:
+    """Of the checkpoints in a folder the newest `keep` stay, and those that are pinned; 0 = all."""
+    if keep == 0:
+        return
+    whole = [path for path in parent.iterdir() if not path.name.endswith(PARTIAL)]
+    for path in sorted(whole, key=written_at)[:-keep]:
+        if not (path / PINNED).exists():
+            # it is gone at once, whenever the process ends
+            partial = path.rename(path.with_name(path.name + PARTIAL))
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def written_at(folder: Path) -> int:
+    about = folder / ABOUT
+    return (about if about.is_file() else folder).stat().st_mtime_ns
 
 
 def about(folder: Path) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 Losses of the wire, a number for each token; their sum over all tokens is what is minimised.
 
 Of a token: its log-prob now, w its weight, A its advantage, r the ratio of its probability now to that
-when it was sampled. `ppo` and `cispo` take bounds of the ratio itself, 0.8 and 1.2 unless told
-otherwise. Whatever else is a function of log-probs, clients make of `forward` and
-`importance_sampling`: at r = 1 its slope is -wA.
+when it was sampled. `ppo` and `cispo` take bounds of the ratio itself, 0.8 and 1.2 by default. Clients
+build any other loss of log-probs from `forward` and `importance_sampling`: at r = 1 its slope is -wA.
 """
 
 from collections.abc import Callable

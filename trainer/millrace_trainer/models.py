@@ -1,7 +1,6 @@
 """
-Models of a job: each has values of its own for what is trained, and one of them is in the network at a time.
-
-The others' values lie in the memory of the host. A model that is asked for takes the network's place.
+Models of a job: each has its own values of what is trained. One of them is in the network at a time; the
+others' values are in the memory of the host until they are needed.
 """
 
 import hashlib
@@ -30,39 +29,39 @@ class Adam:
 class Model:
     optimiser: torch.optim.AdamW
     values: list[Tensor] | None = None
-    """This rank's share, while another model is in the network."""
+    """This rank's shards, while another model is in the network."""
     gradients: list[Tensor | None] = field(default_factory=list)
 
 
 class Models:
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.held: dict[str, Model] = {}
+        self.models: dict[str, Model] = {}
         self.live: str | None = None
 
     def create(self, name: str, seed: int) -> None:
         """A new model: the policy as it is, with adapters as the seed makes them."""
-        self.put_away()
+        self.offload()
         parameters = list(self.network.trained.values())
-        self.held[name] = Model(torch.optim.AdamW(parameters, lr=0.0))
+        self.models[name] = Model(torch.optim.AdamW(parameters, lr=0.0))
         self.live = name
         with torch.no_grad():
-            self.begin(seed)
+            self.initialise(seed)
 
-    def begin(self, seed: int) -> None:
+    def initialise(self, seed: int) -> None:
         for index, (name, value) in enumerate(self.network.trained.items()):
             if self.network.base is not None:
                 local(value).copy_(self.network.base[index])
             elif ".lora_B." in name or "lora_embedding_B" in name:
                 local(value).zero_()
             else:
-                local(value).copy_(share_like(value, drawn(name, seed, value)))
+                local(value).copy_(shard_like(value, initial_factor(name, seed, value)))
 
     def use(self, name: str) -> Model:
         """The model, in the network."""
         if self.live != name:
-            self.put_away()
-            model = self.held[name]
+            self.offload()
+            model = self.models[name]
             assert model.values is not None
             with torch.no_grad():
                 for value, kept in zip(self.network.trained.values(), model.values, strict=True):
@@ -71,18 +70,18 @@ class Models:
                 value.grad = gradient
             model.values, model.gradients = None, []
             self.live = name
-        return self.held[name]
+        return self.models[name]
 
     def drop(self, name: str) -> None:
-        self.held.pop(name, None)
+        self.models.pop(name, None)
         if self.live == name:
             self.live = None
             self.forget_gradients()
 
-    def put_away(self) -> None:
+    def offload(self) -> None:
         if self.live is None:
             return
-        model = self.held[self.live]
+        model = self.models[self.live]
         values = self.network.trained.values()
         with torch.no_grad():
             model.values = [local(value).to("cpu", copy=True) for value in values]
@@ -126,16 +125,16 @@ class Models:
         return {key: optimiser.state[value] for key, value in self.network.trained.items()}
 
 
-def drawn(name: str, seed: int, value: Tensor) -> Tensor:
-    """A factor A as PEFT draws it (Kaiming, a = √5), from numbers that only name and seed decide."""
+def initial_factor(name: str, seed: int, value: Tensor) -> Tensor:
+    """A factor A with PEFT's distribution (Kaiming, a = √5); name and seed decide its numbers."""
     key = hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8]
     generator = torch.Generator().manual_seed(int.from_bytes(key, "little") >> 1)
     bound = 1 / math.sqrt(value.shape[1])
     return torch.empty(value.shape).uniform_(-bound, bound, generator=generator)
 
 
-def share_like(value: Tensor, whole: Tensor) -> Tensor:
-    """This rank's share of a tensor that every rank has whole."""
+def shard_like(value: Tensor, whole: Tensor) -> Tensor:
+    """This rank's shard of a tensor that every rank has whole."""
     if not isinstance(value, DTensor):
         return whole
     whole = whole.to(value.device)

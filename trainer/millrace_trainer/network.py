@@ -1,8 +1,8 @@
 """
 The policy, spread over all ranks by FSDP2, with or without low-rank adapters.
 
-Every rank reads the folder, one after the other on each machine, and keeps its share: so a machine
-needs the memory of one whole copy, and any architecture that transformers loads can be trained.
+Every rank reads the folder, one after the other on each machine, and keeps its shards: so a machine needs
+memory for one whole copy, and any architecture that transformers loads can be trained.
 """
 
 from dataclasses import dataclass
@@ -32,15 +32,15 @@ class Network:
     shape: Shape
     model: transformers.PreTrainedModel
     trained: dict[str, nn.Parameter]
-    """What is trained, by its name in the model; sharded, float32."""
+    """Parameters by their names in the model; sharded, float32."""
     lora: peft.LoraConfig | None
     base: list[Tensor] | None
-    """This rank's share of the weights as they were read, where they are trained."""
+    """This rank's shards of the weights as they were read, where all are trained."""
 
 
 def build(options: Options, shape: Shape, ranks: Ranks) -> Network:
-    for turn in range(ranks.on_machine):
-        if turn == ranks.local:
+    for turn in range(ranks.local_size):
+        if turn == ranks.local_rank:
             network = read(options, shape, ranks)
         ranks.barrier()
     return network
@@ -89,8 +89,8 @@ def shard(model: transformers.PreTrainedModel, ranks: Ranks, half: bool) -> None
 
 def layers_of(model: transformers.PreTrainedModel) -> list[nn.Module]:
     """
-    What is gathered at once: the layers that transformers says are not to be split, else the longest
-    list of modules.
+    What FSDP gathers at once: the layers that transformers says are not to be split, else the longest list
+    of modules.
     """
     names = set(getattr(model, "_no_split_modules", None) or [])
     found = [module for module in model.modules() if type(module).__name__ in names]
@@ -117,5 +117,5 @@ def with_all_gradients(model: nn.Module) -> None:
 
 
 def local(value: Tensor) -> Tensor:
-    """This rank's share of a sharded tensor, in place."""
+    """This rank's shard of a tensor, in place."""
     return value.to_local() if isinstance(value, torch.distributed.tensor.DTensor) else value

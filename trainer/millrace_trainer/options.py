@@ -29,8 +29,10 @@ class Options:
     attention: str | None
     models: int
     """Most models that a job may hold: what it trains, a reference, one that is tried out."""
+    keep_states: int
+    """Newest states and weights of each model that are kept; 0 = all."""
     silent_seconds: float
-    """A job that says nothing for so long is over."""
+    """A job that is silent for so long is over."""
     token: str | None
     device: str
 
@@ -60,7 +62,8 @@ def parse(arguments: list[str] | None = None) -> Options:
         "--attention", help="implementation of attention, as transformers calls it; its own choice by default"
     )
     add("--models", type=int, default=4, help="most models that a job may hold at once")
-    add("--silent-seconds", type=float, default=60.0, help="a job that says nothing for so long is over")
+    add("--keep-states", type=int, default=4, help="newest states and weights to keep of a model; 0 = all")
+    add("--silent-seconds", type=float, default=60.0, help="a job that is silent for so long is over")
     add("--token-file", type=Path, help=f"file with the token that clients must send; else {TOKEN_VARIABLE}")
     add("--device", choices=["auto", "cpu", "cuda"], default="auto")
     given = parser.parse_args(arguments)
@@ -72,6 +75,8 @@ def parse(arguments: list[str] | None = None) -> Options:
     for name in ("micro_batch_tokens", "models"):
         if getattr(given, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
+    if given.keep_states < 0:
+        parser.error("--keep-states must be at least 0")
     return Options(
         model=given.model,
         name=given.name or str(given.model),
@@ -85,6 +90,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         gradient_checkpointing=given.gradient_checkpointing,
         attention=given.attention,
         models=given.models,
+        keep_states=given.keep_states,
         silent_seconds=given.silent_seconds,
         token=token,
         device=given.device,

@@ -13,18 +13,18 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from .batches import DUMMY, Floats, Sequence, deal
+from .batches import DUMMY, Floats, Sequence, split
 from .losses import LOSSES, Bounds, Targets
 from .network import Network
 from .ranks import Ranks
 
-PLACES_AT_ONCE = 1024
-"""Of which log-probs are computed at once: their float32 logits are held no longer than that."""
+TOKENS_AT_ONCE = 1024
+"""Whose log-probs are computed together: no more float32 logits are held."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """Of one sequence, a number for each place."""
+class Scores:
+    """Of one sequence, a number for each token."""
 
     log_probs: Floats
     losses: Floats
@@ -37,10 +37,10 @@ def run(
     loss: tuple[str, Bounds],
     tokens_max: int,
     backward: bool,
-) -> list[Said] | None:
-    """What is said of every sequence, on the first rank. `backward` adds the gradient to what is there."""
-    own: dict[int, Said] = {}
-    for parts in deal([len(each) for each in sequences], ranks.size, tokens_max):
+) -> list[Scores] | None:
+    """Scores of every sequence, on the first rank. `backward` adds the gradient to what is there."""
+    own: dict[int, Scores] = {}
+    for parts in split([len(each) for each in sequences], ranks.size, tokens_max):
         indices = parts[ranks.rank]
         rows = [sequences[index] for index in indices] or [DUMMY]
         with torch.set_grad_enabled(backward):
@@ -49,25 +49,25 @@ def run(
                 (losses.sum() * ranks.size).backward()
         taken = (values.detach().float().cpu().numpy() for values in (now, losses))
         for index, row, log_probs, each in zip(indices, rows, *taken, strict=False):
-            own[index] = Said(log_probs[: len(row)].copy(), each[: len(row)].copy())
+            own[index] = Scores(log_probs[: len(row)].copy(), each[: len(row)].copy())
     gathered = ranks.gather(own)
     if gathered is None:
         return None
-    every = {index: said for part in gathered for index, said in part.items()}
+    every = {index: scores for part in gathered for index, scores in part.items()}
     return [every[index] for index in range(len(sequences))]
 
 
 def losses_of(
     network: Network, ranks: Ranks, rows: list[Sequence], loss: tuple[str, Bounds]
 ) -> tuple[Tensor, Tensor]:
-    """Log-probs and losses, a row for each sequence; what stands behind a shorter one weighs nothing."""
+    """Log-probs and losses, a row for each sequence; padding behind a shorter one weighs nothing."""
     width = max(len(row) for row in rows)
 
     def padded(key: str) -> Tensor:
         values = [np.pad(getattr(row, key), (0, width - len(row))) for row in rows]
         return torch.from_numpy(np.stack(values)).to(ranks.device)
 
-    # attention looks back alone, so what stands behind a sequence needs no mask
+    # attention only looks back, so padding behind a sequence needs no mask
     logits = network.model(input_ids=padded("tokens"), use_cache=False).logits
     now = log_probs_of(logits.flatten(0, 1), padded("targets").flatten()).view(len(rows), width)
     targets = Targets(weights=padded("weights"), advantages=padded("advantages"), old=padded("old"))
@@ -80,7 +80,7 @@ def log_probs_of(logits: Tensor, targets: Tensor) -> Tensor:
         checkpoint(log_probs, some, those, use_reentrant=False)
         if torch.is_grad_enabled()
         else log_probs(some, those)
-        for some, those in zip(logits.split(PLACES_AT_ONCE), targets.split(PLACES_AT_ONCE), strict=True)
+        for some, those in zip(logits.split(TOKENS_AT_ONCE), targets.split(TOKENS_AT_ONCE), strict=True)
     ]
     return torch.cat(parts)
 

@@ -1,6 +1,6 @@
 """
-The processes that train together: which of them this one is, and how the first tells the others what to
-do.
+The processes that train together: which of them this one is, and how the first one's commands reach the
+others.
 """
 
 import os
@@ -20,23 +20,23 @@ LONGEST_STEP = timedelta(hours=2)
 class Ranks:
     rank: int
     size: int
-    local: int
-    """Rank among those of this machine."""
-    on_machine: int
+    local_rank: int
+    """Among those of this machine."""
+    local_size: int
     device: torch.device
     mesh: DeviceMesh
     control: dist.ProcessGroup
-    """Always gloo: it waits as long as nobody asks for anything."""
+    """For commands, always gloo: it may wait for a year for the next one."""
 
     @property
     def first(self) -> bool:
         return self.rank == 0
 
-    def tell(self, message: Any) -> None:
-        """From the first rank to all others."""
+    def broadcast(self, message: Any) -> None:
+        """From the first rank to all others, which `receive` it."""
         dist.broadcast_object_list([message], src=0, group=self.control)
 
-    def hear(self) -> Any:
+    def receive(self) -> Any:
         box: list[Any] = [None]
         dist.broadcast_object_list(box, src=0, group=self.control)
         return box[0]
@@ -59,20 +59,20 @@ def join(device: str) -> Ranks:
     if kind == "cuda":
         torch.cuda.set_device(place)
     backend = "nccl" if kind == "cuda" else "gloo"
-    store, rank, size = meeting_place()
+    store, rank, size = rendezvous()
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=LONGEST_STEP)
     return Ranks(
         rank=rank,
         size=size,
-        local=local,
-        on_machine=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
+        local_rank=local,
+        local_size=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
         device=place,
         mesh=init_device_mesh(kind, (size,)),
         control=dist.new_group(backend="gloo", timeout=A_YEAR),
     )
 
 
-def meeting_place() -> tuple[dist.Store, int, int]:
+def rendezvous() -> tuple[dist.Store, int, int]:
     """Where ranks find each other, this one's number, and how many there are."""
     if "RANK" not in os.environ:
         return dist.HashStore(), 0, 1

@@ -1,8 +1,8 @@
 """
 What every rank does, one command after the other: the same on all of them, at the same time.
 
-The first rank tells the others each command before it does it itself. Where one rank fails, all end:
-what the models held was not more than what a state and the steps since give once more.
+The first rank broadcasts each command before it carries it out itself. Where one rank fails, all end: a job
+makes its models again from its last state and the steps since.
 """
 
 import json
@@ -19,7 +19,7 @@ from .losses import Bounds
 from .models import Adam, Models
 from .network import Shape, build
 from .options import Options
-from .passes import Said, run
+from .passes import Scores, run
 from .ranks import Ranks
 
 log = logging.getLogger(__name__)
@@ -34,26 +34,25 @@ class Trainer:
 
     def lead(self, command: str, **arguments: Any) -> Any:
         """On the first rank: a command for all."""
-        self.ranks.tell((command, arguments))
+        self.ranks.broadcast((command, arguments))
         return getattr(self, command)(**arguments)
 
     def follow(self) -> None:
         """On all others, until the first one is through."""
         while True:
-            command, arguments = self.ranks.hear()
+            command, arguments = self.ranks.receive()
             if command == STOP:
                 return
             getattr(self, command)(**arguments)
 
     @property
-    def here(self) -> Models:
-        assert self.models is not None, "a model is made first"
+    def current(self) -> Models:
+        assert self.models is not None, "a model is created first"
         return self.models
 
     def create(self, model: str, shape: Shape, seed: int) -> None:
         """
-        A model; a network for it where the one that is there has another shape, which no model may have
-        then.
+        A model, and a network for it where there is none of its shape: then no model is left of the other.
         """
         if self.models is None or self.models.network.shape != shape:
             self.models = None
@@ -63,14 +62,14 @@ class Trainer:
         self.models.create(model, seed)
 
     def drop(self, model: str) -> None:
-        self.here.drop(model)
+        self.current.drop(model)
 
     def score(
         self, model: str, sequences: list[Sequence], loss: tuple[str, Bounds], backward: bool
-    ) -> list[Said] | None:
-        self.here.use(model)
+    ) -> list[Scores] | None:
+        self.current.use(model)
         return run(
-            self.here.network,
+            self.current.network,
             self.ranks,
             sequences,
             loss,
@@ -79,11 +78,11 @@ class Trainer:
         )
 
     def step(self, model: str, adam: Adam) -> float:
-        return self.here.step(model, adam)
+        return self.current.step(model, adam)
 
     def save(self, model: str, folder: Path, about: dict[str, Any]) -> None:
-        """What training goes on from, sharded as it is; a later start may have another number of ranks."""
-        with files.whole(folder, self.ranks.first, self.ranks.barrier) as partial:
+        """What training goes on from, in shards; a later start may have another number of ranks."""
+        with files.atomic_folder(folder, self.ranks.first, self.ranks.barrier) as partial:
             writer = dcp.FileSystemWriter(partial)
             dcp.save(
                 self.state(model, optimiser=True), storage_writer=writer, process_group=self.ranks.control
@@ -96,13 +95,13 @@ class Trainer:
         reader = dcp.FileSystemReader(folder)
         dcp.load(state, storage_reader=reader, process_group=self.ranks.control)
         torch.set_rng_state(state["rng"])
-        self.here.forget_gradients()
+        self.current.forget_gradients()
 
     def export(self, model: str, folder: Path) -> None:
         """An adapter in PEFT's layout, or all weights in transformers'."""
-        self.here.use(model)
-        network = self.here.network
-        with files.whole(folder, self.ranks.first, self.ranks.barrier) as partial:
+        self.current.use(model)
+        network = self.current.network
+        with files.atomic_folder(folder, self.ranks.first, self.ranks.barrier) as partial:
             whole = network.lora is None
             dtype = exports.dtype_of(self.options.model, self.options.precision) if whole else torch.float32
             values = exports.gathered(network, self.ranks.first, dtype)
@@ -115,11 +114,11 @@ class Trainer:
 
     def state(self, model: str, optimiser: bool) -> dict[str, Any]:
         """Tensors that are saved, or read into."""
-        self.here.use(model)
+        self.current.use(model)
         state: dict[str, Any] = {
-            f"value.{name}": value.detach() for name, value in self.here.network.trained.items()
+            f"value.{name}": value.detach() for name, value in self.current.network.trained.items()
         }
         if optimiser:
-            for name, moments in self.here.moments(model).items():
+            for name, moments in self.current.moments(model).items():
                 state.update({f"{key}.{name}": tensor for key, tensor in moments.items()})
         return {**state, "rng": torch.get_rng_state()}

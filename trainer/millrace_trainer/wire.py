@@ -1,18 +1,18 @@
-"""Bodies of requests, read and checked: whatever is odd about them is refused before any rank hears of it."""
+"""Bodies of requests, read and checked: what is wrong with them is refused before any rank computes."""
 
 from typing import Any
 
 import numpy as np
 
 from .batches import Floats, Sequence
-from .book import Refused
 from .losses import LOSSES, WITH_BOUNDS, WITH_RATIO, Bounds
 from .models import Adam
 from .network import Shape
-from .passes import Said
+from .passes import Scores
+from .registry import Refused
 
 OF_LOSS = {"weights": 1.0, "advantages": 0.0, "logprobs": 0.0}
-"""Tensors of a sequence, and what stands there when they are left out."""
+"""Tensors of a sequence, and what they hold when they are left out."""
 
 
 def shape_in(body: dict[str, Any], alpha: float) -> tuple[Shape, int]:
@@ -99,14 +99,14 @@ def adam_in(body: dict[str, Any]) -> Adam:
         raise Refused(422, f"adam_params cannot be read: {type(error).__name__} {error}") from error
 
 
-def output(said: list[Said], sequences: list[Sequence]) -> dict[str, Any]:
+def output(scores: list[Scores], sequences: list[Sequence]) -> dict[str, Any]:
     return {
         "loss_fn_output_type": "scalar",
         "loss_fn_outputs": [
-            {"logprobs": tensor(each.log_probs), "elementwise_loss": tensor(each.losses)} for each in said
+            {"logprobs": tensor(each.log_probs), "elementwise_loss": tensor(each.losses)} for each in scores
         ],
         "metrics": {
-            "loss:sum": float(sum(each.losses.sum(dtype=np.float64) for each in said)),
+            "loss:sum": float(sum(each.losses.sum(dtype=np.float64) for each in scores)),
             "tokens:sum": sum(len(each) for each in sequences),
         },
     }

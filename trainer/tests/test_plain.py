@@ -1,24 +1,27 @@
 """What needs no network and no second process: python -m unittest discover trainer/tests"""
 
+import os
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 
 from millrace_trainer import files
-from millrace_trainer.batches import deal
-from millrace_trainer.book import Book, Refused
+from millrace_trainer.__main__ import advice
+from millrace_trainer.batches import split
 from millrace_trainer.losses import LOSSES, Bounds, Targets
 from millrace_trainer.network import Shape
+from millrace_trainer.registry import Refused, Registry
 
 
-class Deal(unittest.TestCase):
+class SplitTest(unittest.TestCase):
     def test_every_sequence_is_computed_once_and_ranks_make_as_many_passes(self) -> None:
         lengths = [24, 17, 30, 12, 1, 1, 90, 8, 8]
         for ranks in (1, 2, 3, 8):
             for tokens_max in (1, 40, 64, 1000):
-                rounds = deal(lengths, ranks, tokens_max)
+                rounds = split(lengths, ranks, tokens_max)
                 parts = [part for each in rounds for part in each]
                 self.assertTrue(all(len(each) == ranks for each in rounds))
                 self.assertEqual(sorted(index for part in parts for index in part), list(range(len(lengths))))
@@ -27,7 +30,7 @@ class Deal(unittest.TestCase):
                     self.assertTrue(len(part) <= 1 or padded <= tokens_max)
 
     def test_two_ranks_share_what_one_could_do_alone(self) -> None:
-        self.assertEqual(deal([10, 10, 10, 10], 2, 1000), [[[0, 1], [2, 3]]])
+        self.assertEqual(split([10, 10, 10, 10], 2, 1000), [[[0, 1], [2, 3]]])
 
 
 class Losses(unittest.TestCase):
@@ -50,39 +53,63 @@ class Losses(unittest.TestCase):
 class OneJob(unittest.TestCase):
     def test_a_second_job_waits_until_the_first_is_over_or_silent(self) -> None:
         shape = Shape(rank=8, alpha=32)
-        book = Book(models_max=1, silent_seconds=1000)
-        first, second = book.open_session(), book.open_session()
-        held = book.add(first, shape, 0)
+        registry = Registry(models_max=1, silent_seconds=1000)
+        first, second = registry.open_session(), registry.open_session()
+        model = registry.add(first, shape, 0)
         for session, said in ((first, "Maximum number of models"), (second, "one job at a time")):
             with self.assertRaisesRegex(Refused, said):
-                book.check_room(session, shape)
-        self.assertEqual(book.fallen_silent(second), [])
-        book.sessions[first] -= 2000
-        self.assertEqual(book.fallen_silent(second), [held.id])
+                registry.check_room(session, shape)
+        self.assertEqual(registry.abandoned(second), [])
+        registry.sessions[first] -= 2000
+        self.assertEqual(registry.abandoned(second), [model])
 
     def test_a_number_stands_for_one_request(self) -> None:
-        book = Book(models_max=1, silent_seconds=1)
-        held = book.add(book.open_session(), Shape(rank=8, alpha=32), 0)
-        held.numbers[3] = ("digest", "future")
-        self.assertEqual(book.known(held, 3, "digest"), "future")
-        self.assertIsNone(book.known(held, 4, "digest"))
+        registry = Registry(models_max=1, silent_seconds=1)
+        model = registry.add(registry.open_session(), Shape(rank=8, alpha=32), 0)
+        model.requests[3] = ("digest", "future")
+        self.assertEqual(registry.previous(model, 3, "digest"), "future")
+        self.assertIsNone(registry.previous(model, 4, "digest"))
         with self.assertRaises(Refused):
-            book.known(held, 3, "another")
+            registry.previous(model, 3, "another")
+
+
+class OutOfMemory(unittest.TestCase):
+    def test_the_error_says_what_to_do(self) -> None:
+        chosen = SimpleNamespace(micro_batch_tokens=512, gradient_checkpointing=False)
+        for error in (
+            torch.OutOfMemoryError("CUDA out of memory"),
+            RuntimeError("you can't allocate memory"),
+        ):
+            self.assertIn("--micro-batch-tokens below 512, with --grad", advice(error, chosen))
+        self.assertEqual(advice(ValueError("other"), chosen), "")
 
 
 class Whole(unittest.TestCase):
     def test_a_folder_is_there_whole_or_not_at_all(self) -> None:
         with tempfile.TemporaryDirectory() as root:
             folder = Path(root) / "run-1" / files.STATES / "one"
-            with self.assertRaises(ValueError), files.whole(folder, True, lambda: None) as partial:
+            with self.assertRaises(ValueError), files.atomic_folder(folder, True, lambda: None) as partial:
                 (partial / "a").write_text("half")
                 raise ValueError
             self.assertFalse(folder.exists())
-            files.sweep(Path(root))
+            files.remove_partial(Path(root))
             self.assertEqual(list(folder.parent.iterdir()), [])
-            with files.whole(folder, True, lambda: None) as partial:
+            with files.atomic_folder(folder, True, lambda: None) as partial:
                 (partial / "a").write_text("all")
             self.assertEqual((folder / "a").read_text(), "all")
+
+    def test_the_newest_states_and_loaded_ones_stay(self) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            for age, name in enumerate(("d", "c", "b", "a")):
+                folder = Path(root) / name
+                folder.mkdir()
+                (folder / files.ABOUT).touch()
+                os.utime(folder / files.ABOUT, ns=(age, age))
+            files.pin(Path(root) / "d")
+            files.remove_old(Path(root), 0)
+            self.assertEqual(len(list(Path(root).iterdir())), 4)
+            files.remove_old(Path(root), 1)
+            self.assertEqual(sorted(path.name for path in Path(root).iterdir()), ["a", "d"])
 
     def test_addresses_lead_nowhere_else(self) -> None:
         for uri in ("tinker://../weights/a", "tinker://a/weights/../b", "tinker://a/other/b", "/etc/passwd"):

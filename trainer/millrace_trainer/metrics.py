@@ -1,4 +1,4 @@
-"""Numbers of the service for Prometheus."""
+"""Metrics of the service for Prometheus."""
 
 import time
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ PREFIX = "millrace_trainer_"
 
 
 @dataclass
-class Numbers:
+class Metrics:
     ranks: int
     began: float = field(default_factory=time.monotonic)
     tokens: int = 0
@@ -22,22 +22,27 @@ class Numbers:
 
     def text(self) -> str:
         rows = [
-            ("ranks", "gauge", "Processes that train together", self.ranks),
+            ("ranks", "gauge", "Processes that train", self.ranks),
             ("up_seconds", "gauge", "Since the start", time.monotonic() - self.began),
             ("tokens_total", "counter", "Tokens that went through the network", self.tokens),
-            ("trained_tokens_total", "counter", "Those of them with a gradient", self.trained_tokens),
+            (
+                "trained_tokens_total",
+                "counter",
+                "Tokens that a gradient was computed for",
+                self.trained_tokens,
+            ),
             ("steps_total", "counter", "Steps of the optimiser", self.steps),
             (
                 "busy_seconds_total",
                 "counter",
-                "Time in which something was computed or saved",
+                "Time spent computing and saving",
                 self.busy_seconds,
             ),
-            ("grad_norm", "gauge", "Of the last step, before it was scaled down", self.grad_norm),
+            ("grad_norm", "gauge", "Gradient norm of the last step, before clipping", self.grad_norm),
             ("requests_waiting", "gauge", "Requests that are not computed yet", self.waiting),
             ("models", "gauge", "Models of the job", self.models),
             ("saves_total", "counter", "States and weights that were written", self.saves),
-            ("save_seconds_total", "counter", "Time that this took", self.save_seconds),
+            ("save_seconds_total", "counter", "Time spent writing them", self.save_seconds),
         ]
         lines = [
             line

@@ -1,6 +1,6 @@
 """
-The first rank's book: which job is here, which models it has, which requests were made, and what came
-of them.
+What the first rank knows of its clients: the job that is here, its models, the requests that were made and
+their results.
 
 A request is known by its model and its number: sent once more it is the same request, and is not
 computed again. Another request under the same number is refused.
@@ -16,7 +16,7 @@ from typing import Any
 from .network import Shape
 
 RESULTS_BYTES_MAX = 512 * 1024 * 1024
-"""Of results that are kept for those who ask once more; the oldest go first."""
+"""Of results that are kept for clients that ask once more; the oldest go first."""
 
 
 class Refused(Exception):
@@ -41,26 +41,24 @@ class Future:
 
 
 @dataclass
-class Held:
-    """A model."""
-
+class ModelRecord:
     id: str
     session: str
     shape: Shape
     seed: int
-    numbers: dict[int, tuple[str, str]] = field(default_factory=dict)
+    requests: dict[int, tuple[str, str]] = field(default_factory=dict)
     """Digest of each numbered request, and its future."""
-    gradients: bool = False
-    """There are some since the last step."""
+    has_gradients: bool = False
+    """Since the last step."""
 
 
-class Book:
+class Registry:
     def __init__(self, models_max: int, silent_seconds: float) -> None:
         self.models_max = models_max
         self.silent_seconds = silent_seconds
         self.sessions: dict[str, float] = {}
-        """When each was last heard of."""
-        self.models: dict[str, Held] = {}
+        """When each was last heard from."""
+        self.models: dict[str, ModelRecord] = {}
         self.futures: OrderedDict[str, Future] = OrderedDict()
         self.created: dict[tuple[str, int], tuple[str, str]] = {}
         """Model and future of each numbered `create_model`."""
@@ -70,34 +68,34 @@ class Book:
         self.sessions[session] = time.monotonic()
         return session
 
-    def heard(self, session: Any) -> str:
+    def touch(self, session: Any) -> str:
         if not isinstance(session, str) or session not in self.sessions:
             raise Refused(404, "Session not found")
         self.sessions[session] = time.monotonic()
         return session
 
-    def model(self, name: Any) -> Held:
-        held = self.models.get(name)
-        if held is None:
+    def model(self, name: Any) -> ModelRecord:
+        model = self.models.get(name)
+        if model is None:
             raise Refused(
                 404,
                 f"Model {name} not found: the service was started again, or the job was silent for too long",
             )
-        self.sessions[held.session] = time.monotonic()
-        return held
+        self.sessions[model.session] = time.monotonic()
+        return model
 
-    def fallen_silent(self, session: str) -> list[str]:
-        """Models of other jobs that have said nothing for too long."""
+    def abandoned(self, session: str) -> list[ModelRecord]:
+        """Models of other jobs that have been silent for too long."""
         before = time.monotonic() - self.silent_seconds
         return [
-            held.id
-            for held in self.models.values()
-            if held.session != session and self.sessions[held.session] < before
+            model
+            for model in self.models.values()
+            if model.session != session and self.sessions[model.session] < before
         ]
 
     def check_room(self, session: str, shape: Shape) -> None:
         """Whether this job can have one more model, of this shape."""
-        others = {held.session for held in self.models.values()} - {session}
+        others = {model.session for model in self.models.values()} - {session}
         if others:
             raise Refused(
                 400,
@@ -109,15 +107,15 @@ class Book:
             raise Refused(
                 400, f"Maximum number of models of a job ({self.models_max}) reached: --models sets it"
             )
-        if any(held.shape != shape for held in self.models.values()):
+        if any(model.shape != shape for model in self.models.values()):
             raise Refused(400, "All models of a job have the same rank and alpha")
 
-    def add(self, session: str, shape: Shape, seed: int) -> Held:
-        held = Held(id=f"run-{uuid.uuid4().hex[:12]}", session=session, shape=shape, seed=seed)
-        self.models[held.id] = held
-        return held
+    def add(self, session: str, shape: Shape, seed: int) -> ModelRecord:
+        model = ModelRecord(id=f"run-{uuid.uuid4().hex[:12]}", session=session, shape=shape, seed=seed)
+        self.models[model.id] = model
+        return model
 
-    def future(self) -> Future:
+    def new_future(self) -> Future:
         future = Future(uuid.uuid4().hex)
         self.futures[future.id] = future
         self.forget_results()
@@ -132,9 +130,9 @@ class Book:
                 kept -= len(future.body)
                 del self.futures[future.id]
 
-    def known(self, held: Held, number: Any, digest: str) -> str | None:
-        """The future that a request was answered with when it was made before."""
-        before = held.numbers.get(number) if isinstance(number, int) else None
+    def previous(self, model: ModelRecord, number: Any, digest: str) -> str | None:
+        """The future of this request when it was made before."""
+        before = model.requests.get(number) if isinstance(number, int) else None
         if before is None:
             return None
         if before[0] != digest:
