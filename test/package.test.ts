@@ -48,7 +48,7 @@ test('the lock file does not announce the script of onnxruntime-node, so that np
   expect(allowScripts['onnxruntime-node']).toBe(false);
 });
 
-describe('preinstall, beside the package of onnxruntime-node', () => {
+describe('preinstall, next to the package of onnxruntime-node', () => {
   const root = mkdtempSync(join(tmpdir(), 'millrace package '));
   const [scripts, theirs] = ['millrace/scripts', 'onnxruntime-node/script'].map((path) =>
     join(root, 'node_modules', path),

@@ -39,7 +39,7 @@ test('unfinished files are left alone while their process lives, and removed onc
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('files of this process, of other machines and of other programs are no leftovers', async () => {
+test('files of this process, of other machines and of other programs are not leftovers', async () => {
   const folder = fresh();
   const mine = [unfinished('000002.safetensors'), scratchName('verify', 'a')];
   const theirs = ['000003.safetensors.elsewhere-4194303-1700000000000.tmp'];

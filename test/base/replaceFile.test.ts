@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-test('a replaced file is readable by its owner alone, and nothing is left beside it', async () => {
+test('a replaced file is readable only by its owner, and nothing is left next to it', async () => {
   const path = join(folder.path, 'run.json');
   await replaceFile(path, 'one');
   await replaceFile(path, 'two');

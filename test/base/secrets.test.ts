@@ -68,7 +68,7 @@ describe('a registered secret', () => {
     }
   });
 
-  test.each([0, 1, 2, 3, 4, 5])('is removed in base64 behind %d other characters', (before) => {
+  test.each([0, 1, 2, 3, 4, 5])('is removed in base64 after %d other characters', (before) => {
     const said = base64(`${'u'.repeat(before)}${SECRET} and more`);
     const cleaned = withoutSecrets(said);
     expect(cleaned).toContain('[secret]');

@@ -7,7 +7,7 @@ import { pairwiseSelect } from '../support/pairwisePareto.ts';
 const distinct = (points: readonly unknown[]): number =>
   new Set(points.map((point) => JSON.stringify(point))).size;
 
-test('tied groups share points and lie on many fronts; continuous groups share none', () => {
+test('tied groups share points and are on many fronts; continuous groups share none', () => {
   const tied = tiedPoints(3_000);
   expect(distinct(tied)).toBeLessThan(2_000);
   expect(nondominatedFronts(tied).length).toBeGreaterThan(20);

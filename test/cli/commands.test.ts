@@ -199,7 +199,7 @@ describe('millrace report', () => {
     expect(report.after).toMatchObject({ questions: 3 });
   });
 
-  it('writes a page that asks for nothing from outside and shows hostile text as text', async () => {
+  it('writes a page that loads nothing from outside and shows hostile text as text', async () => {
     await millrace('report', 'old');
     const file = await readFile(join(cwd, 'runs/old/report.html'), 'utf8');
     expect(file).toMatch(/^<!doctype html>/);

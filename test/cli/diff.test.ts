@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 
 describe('millrace diff', () => {
-  test('finds no difference between runs whose records merely lie in another order', async () => {
+  test('finds no difference between runs whose records are merely in another order', async () => {
     await tinyRun(runs, 'shuffled', { timing: 2, settings: { concurrency: 5 } });
     const [first, second] = [await readRun(`${runs}/first`), await readRun(`${runs}/shuffled`)];
     expect(first.rollouts.map(({ id }) => id)).not.toEqual(second.rollouts.map(({ id }) => id));

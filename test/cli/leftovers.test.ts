@@ -67,7 +67,7 @@ test('doctor --fix keeps unfinished files while a process writes the run', async
   expect(readdirSync(join(runs, 'one', 'weights'))).toEqual([]);
 });
 
-test('a command that works beside the runs removes what a killed one left there', async () => {
+test('a command that works next to the runs removes what a killed one left there', async () => {
   const runs = fresh();
   await millrace('run', job, '--runs', runs, '--run', 'one');
   leave(runs, 'one');

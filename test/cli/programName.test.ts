@@ -31,7 +31,7 @@ describe('a printed command', () => {
 describe('a command in a text', () => {
   const typed = (text: string) => asTyped(text, { program: 'node ../m/main.js' });
 
-  it('is called as the program is, wherever it stands and however often', () => {
+  it('is called as the program is, wherever its name occurs and however often', () => {
     expect(typed('look: millrace doctor a, then (millrace run b)')).toBe(
       'look: node ../m/main.js doctor a, then (node ../m/main.js run b)',
     );

@@ -136,7 +136,7 @@ describe('a policy that was fine-tuned with a system prompt of its own', () => {
     expect(usual.err).toMatch(/ {2}system prompt here: "Solve the question step by step/);
   });
 
-  test('keeps that prompt when it is resumed, whatever has become of the run it came from', async () => {
+  test('keeps that prompt when it is resumed, whatever has happened to the run it came from', async () => {
     const io = fakeIo(folder.path, 5000);
     const begun = set({
       ...rollouts,

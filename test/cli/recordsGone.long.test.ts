@@ -38,7 +38,7 @@ describe('a run whose log is gone', () => {
         await rm(join(folder, 'run.json'));
       },
     ],
-  ])('(%s) is not resumed over its weights, and starts over when told to', async (how, spoil) => {
+  ])('(%s) is not resumed over its weights, and starts over on request', async (how, spoil) => {
     const name = how.replaceAll(/\W/g, '-');
     const folder = await tinyRun(runs, name, {}, { status: 'stopped' });
     const made = await weightsIn(folder);
@@ -148,7 +148,7 @@ describeKafka('a run on Kafka', () => {
     expect([early.code, early.err]).toEqual([2, expect.stringContaining('has its records')]);
   });
 
-  test('is not resumed over its weights when all topics are deleted, and starts over when told to', async () => {
+  test('is not resumed over its weights when all topics are deleted, and starts over on request', async () => {
     await deleteTopics(name);
     const refused = await millrace('run', '--run', name);
     expect([refused.code, refused.err]).toEqual([

@@ -106,7 +106,7 @@ describe('millrace run', () => {
     expect(again.code).toBe(0);
   });
 
-  it('leaves files that nobody but their owner may read', async () => {
+  it('leaves files that only their owner may read', async () => {
     await millrace('run', job, '--run', 'private');
     await millrace('report', 'private');
     const entries = await readdir(join(runs, 'private'), { recursive: true });
@@ -220,7 +220,7 @@ describe('millrace run', () => {
 });
 
 describe('the process of a run', () => {
-  it('stops in order at the first interrupt, exits 0, and goes on when it is run again', async () => {
+  it('stops gracefully at the first interrupt, exits 0, and goes on when it is run again', async () => {
     const child = start('run', job, '--run', 'stopped', '--set', 'count=40', '--set', 'workMs=50');
     const end = ended(child);
     await produced('stopped', 2);

@@ -15,7 +15,7 @@ const schema = z.object({
 const check = (...sets: string[]) => checkSettings(schema, sets.map(parseSetting));
 
 describe('settings', () => {
-  it('are the defaults where nothing is set', () => {
+  it('are the defaults if nothing is set', () => {
     expect(check()).toEqual({
       lr: 0.1,
       name: 'none',
@@ -37,7 +37,7 @@ describe('settings', () => {
     expect(check(`name=${text}`)).toMatchObject({ name: text });
   });
 
-  it('keep the defaults that a job gives a group, where something else of it is set', () => {
+  it('keep the defaults that a job gives a group, if another of its settings is set', () => {
     const limits = z.object({ most: z.number().default(9), least: z.number().default(0) });
     const role = z.object({
       heat: z.number().default(1),
@@ -64,7 +64,7 @@ describe('settings', () => {
     expect(given('judge.headers={"c":"d"}')).toMatchObject({ headers: { c: 'd' } });
   });
 
-  it('lie over those that a run began with', () => {
+  it('override those that a run began with', () => {
     const began = { ...check('lr=2', 'loss.clip=0.5') };
     const now = checkSettings(schema, [parseSetting('loss.kind=ppo')], began);
     expect(now).toMatchObject({ lr: 2, loss: { clip: 0.5, kind: 'ppo' } });
@@ -77,14 +77,14 @@ describe('settings', () => {
     );
   });
 
-  it('tell an unknown key and the one that was probably meant', () => {
+  it('name an unknown key and the one that was probably meant', () => {
     expect(() => check('loss.cilp=1')).toThrow(
       /loss\.cilp: no such setting; did you mean loss\.clip\?/,
     );
     expect(() => check('zzzzzz=1')).toThrow(/zzzzzz: no such setting\n/);
   });
 
-  it('tell the nearest names, and not every name of a job that has many', () => {
+  it('suggest the nearest names, and not every name of a job that has many', () => {
     const many = z.object({
       ...Object.fromEntries(
         Array.from({ length: 70 }, (_, i) => [`other${i}`, z.number().default(1)]),
@@ -112,7 +112,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('keep what they are about where a job gives them another default', () => {
+  it('keep what they are about if a job gives them another default', () => {
     const again = z.object({ lr: z.number().describe('learning rate').default(1).default(2) });
     expect(knownSettings(again)).toEqual([{ key: 'lr', about: 'learning rate' }]);
   });

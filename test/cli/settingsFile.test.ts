@@ -28,7 +28,7 @@ describe('a settings file', () => {
     expect(check(yaml)).toMatchObject({ lr: 1e-6, engine: { urls: 'http://a', rows: 3 } });
   });
 
-  test('lies over a preset and under --set, key by key', () => {
+  test('overrides a preset and is overridden by --set, key by key', () => {
     const preset = settingsOf(
       schema,
       { lr: 1, engine: { urls: 'http://p', rows: 2 } },

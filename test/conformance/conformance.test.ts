@@ -46,7 +46,7 @@ describe('the runner', () => {
     expect(report.mismatches).toEqual(['b at the value: got 4, want 5']);
   });
 
-  test('fails every case of a subject that nobody registered', async () => {
+  test('fails every case of a subject that is not registered', async () => {
     const report = await runVectorFile(file({ id: 'a', args: 1, expect: 2 }), {});
     expect(report.failed).toBe(1);
   });

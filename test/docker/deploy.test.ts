@@ -205,7 +205,7 @@ describe('deploy/kubernetes', () => {
   });
 });
 
-test('deploy/: shellcheck finds nothing (where it is installed)', () => {
+test('deploy/: shellcheck finds nothing (if it is installed)', () => {
   const found = spawnSync('shellcheck', ['deploy/node.sh', 'deploy/slurm/millrace.sbatch'], {
     encoding: 'utf8',
   });

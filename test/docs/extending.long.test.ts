@@ -94,7 +94,7 @@ describe('a recipe', () => {
     },
   );
 
-  test('stands in the index of recipes, which stands in that of the docs', () => {
+  test('is in the index of recipes, which is in that of the docs', () => {
     const index = readFileSync(join(PAGES, 'README.md'), 'utf8');
     const linked = [...index.matchAll(/\]\((\w+)\.md\)/g)].map(([, name]) => name!);
     expect(linked.sort()).toEqual([...names].sort());

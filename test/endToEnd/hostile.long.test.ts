@@ -86,7 +86,7 @@ describe('a run in a folder', () => {
     expect(await first.code).toBeNull();
   });
 
-  test('of which a byte has changed says so, for run.json and for the log', async () => {
+  test('with a changed byte says so, for run.json and for the log', async () => {
     expect(await run(...settings).code).toBe(0);
     const record = join(folder.path, 'r', 'run.json');
     const text = readFileSync(record, 'utf8');

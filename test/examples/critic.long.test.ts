@@ -86,7 +86,7 @@ describe('the critic', () => {
     expect(untold(`<answer>${task.answer}</answer>`, task, '')).not.toEqual([]);
   });
 
-  test('writes no new step with a fact that only a tool could tell', () => {
+  test('writes no new step with a fact that only a tool could give', () => {
     for (const { task, text } of solved) {
       const steps = splitSteps(text);
       for (let n = 1; n <= steps.length; n++) {
@@ -263,7 +263,7 @@ describe('the critic of the hard world', () => {
       .replace('<|end|>', ''),
   }));
 
-  test('writes no new step with a fact that only a tool could tell', () => {
+  test('writes no new step with a fact that only a tool could give', () => {
     for (const { task, text } of hardSolved) {
       const steps = splitSteps(text);
       for (let n = 1; n <= steps.length; n++) {

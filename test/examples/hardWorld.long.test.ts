@@ -70,7 +70,7 @@ describe('the hard world', () => {
     expect(same.length).toBeLessThan(10);
   });
 
-  test('tells each fact on one of two pages, and a query with its word finds that one', async () => {
+  test('has each fact on one of two pages, and a query with its word finds that one', async () => {
     expect(world.pages.size).toBeGreaterThan(1000);
     for (const [query, text] of world.pages) expect(await find(query)).toBe(`Page 1: ${text}`);
     expect(new Set(world.articles.map(({ id }) => id)).size).toBe(560);
@@ -87,7 +87,7 @@ describe('the hard world', () => {
     expect(share).toBeLessThan(0.65);
   });
 
-  test('has similar names, and pages with a fact beside the one that is asked for', () => {
+  test('has similar names, and pages with another fact next to the wanted one', () => {
     const shares = (names: readonly string[]) => {
       const times = new Map<string, number>();
       for (const name of names) times.set(name, (times.get(name) ?? 0) + 1);

@@ -303,7 +303,7 @@ describe('calibrate', () => {
     }
   });
 
-  test('stopped in order and resumed, comes to the same end', async () => {
+  test('stopped gracefully and resumed, comes to the same end', async () => {
     const undisturbed = essence(await whole());
     const folder = fresh();
     const ends: string[] = [];

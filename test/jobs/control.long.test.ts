@@ -135,7 +135,7 @@ const cases = [
 describe.each(cases)('settings that change, on $name', ({ skip, kafka, lagMax }) => {
   const it = skip === null ? test : test.skip;
 
-  it('hold from one step on for all that is due it, also killed, resumed and made again', async () => {
+  it('apply from one step on to everything due it, even when killed, resumed and recomputed', async () => {
     const folder = fresh();
     const name = freshRun();
     const open = () =>

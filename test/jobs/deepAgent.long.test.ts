@@ -180,7 +180,7 @@ describe('the job', () => {
     );
   });
 
-  test('is made again bit for bit from its record, and asks nobody', async () => {
+  test('is recomputed bit for bit from its record, without requests', async () => {
     const scratch = fresh();
     mkdirSync(join(scratch, 'log'));
     const recorded = await openLog({ folder: join(whole.path, 'log'), mode: 'read' });

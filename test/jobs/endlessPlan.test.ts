@@ -112,7 +112,7 @@ test('a plan of a finite source says why it holds out fewer questions than asked
   expect(await told({ train: rows(40) })).toEqual([]);
 });
 
-describe('the plan of questions that come without an end', () => {
+describe('the plan of endless questions', () => {
   test('holds the first ones out, asks each other one once as it comes, and the held-out ones after every round', async () => {
     const plan = await run(log, roundsOf(3));
     const ids = [...new Set((await asked()).map(({ id }) => id))];
@@ -147,7 +147,7 @@ describe('the plan of questions that come without an end', () => {
     expect(await shown()).toEqual(whole);
   });
 
-  test('takes the held-out questions from a file where there is one, and bad rows are dead letters once', async () => {
+  test('takes the held-out questions from a file if there is one, and bad rows are dead letters once', async () => {
     await run(log, roundsOf(2), [row('h0'), row('h1'), row('h2')]);
     await run(log, roundsOf(2), [row('h0'), row('h1'), row('h2')]);
     const held = (await shown()).filter((line) => line.includes('evaluate 1'));
@@ -158,7 +158,7 @@ describe('the plan of questions that come without an end', () => {
     expect(places).toEqual([4]);
   });
 
-  test('asks a question of an earlier round again where a round says so, also after a restart', async () => {
+  test('asks a question of an earlier round again if a round says so, even after a restart', async () => {
     const again = roundsOf(3, [{}, { skip: 1, count: 2 }]);
     for (let i = 0; i < 30; i++) {
       const { log: mortal } = mortalLog(log, { commitsLeft: 1, lastIsWritten: true });

@@ -7,7 +7,7 @@ const set = (...given: string[]): LossSettings =>
   checkSettings(lossSettings, given.map(parseSetting)) as unknown as LossSettings;
 
 describe('settings of the loss', () => {
-  test('say plain GRPO unless told otherwise', () => {
+  test('say plain GRPO by default', () => {
     expect(policyTraining(lossSettings.parse({}))).toEqual({
       losses: {
         policy: {

@@ -207,7 +207,7 @@ describe('the plan', () => {
     },
   );
 
-  test('has nothing behind rounds without an end', () => {
+  test('has nothing after endless rounds', () => {
     const forever = calibrate(calibrateSettings.parse({ rounds: 'forever' }));
     const after = calibrate(calibrateSettings.parse({}));
     expect(() => planMethods([forever, after], { train: 20, seed })).toThrow('never ends');
@@ -242,7 +242,7 @@ describe('a list of methods', () => {
   const settings = calibrateSettings.parse({ rounds: 2, select: 'groups', explore: 8, lr: 0.25 });
   const place = { train: 9, seed };
 
-  test('have their rounds behind each other, and open what they cannot know', () => {
+  test('have their rounds one after the other, and open what they cannot know', () => {
     const planned = planMethods([evolving, tuning, calibrate(settings)], place);
     const rounds = planned.flatMap((method) => method.rounds);
     expect(rounds.map(({ name, phase, count }) => [name, phase, count])).toEqual([

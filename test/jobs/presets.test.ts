@@ -49,7 +49,7 @@ describe('a preset', () => {
     expect(batchGroups % (miniBatches as number)).toBe(0);
   });
 
-  test.each(presets)('$name has the numbers of the notes, and no others', ({ name, preset }) => {
+  test.each(presets)('$name has the numbers of the notes, and only those', ({ name, preset }) => {
     const expected = Object.entries(presetNumbers[name]!).map(([path, [value]]) => [path, value]);
     expect(Object.fromEntries(numbersIn(preset.settings))).toEqual(Object.fromEntries(expected));
   });

@@ -102,7 +102,7 @@ describe('toolStar', () => {
     }
   });
 
-  test('leaves the self-critic out when it is not asked for', async () => {
+  test('leaves the self-critic out if it is not wanted', async () => {
     const { batches, weights } = await run({ settings: { criticQuestions: 0 } });
     expect([...new Set(batches.map(({ round, kind }) => `${round} ${kind}`))]).toEqual([
       '1 sft',

@@ -97,7 +97,7 @@ describe('flywheel, fine-tuning and calibration in one job', () => {
     }
   });
 
-  test('go on where the flywheel finds nothing worth imitating', async () => {
+  test('go on if the flywheel finds nothing worth imitating', async () => {
     const run = await whole({
       script: () => '<think>So</think><answer>\\boxed{99}</answer><|end|>',
     });

@@ -50,7 +50,7 @@ it('the scores of a version are those of the saved one, whatever the trainer lea
   expect(await follow(3)).toEqual(now!.logProbs);
 });
 
-it('the scores of a version are computed only when asked for', async () => {
+it('the scores of a version are computed only on request', async () => {
   await stepTo(1);
   expect(trainer.scores).toEqual([]);
   expect(await follow(1)).toBeDefined();

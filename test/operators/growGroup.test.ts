@@ -166,7 +166,7 @@ describe('a rollout', () => {
     expect(toolCalls).toHaveLength(2);
   });
 
-  test('asks for no more tokens than response and context leave', async () => {
+  test('requests no more tokens than response and context leave', async () => {
     const options = rolloutOptions(turns(search('one'), answer('2')), {
       responseMax: 100,
       policy: { contextMax: 60 },

@@ -252,7 +252,7 @@ describe('a reward that is not a finite number', () => {
     }
   });
 
-  test('is refused in the score, even if it is no number at all', async () => {
+  test('is refused in the score, even if it is not a number at all', async () => {
     const scores = (score: unknown) => () =>
       ['', '', ''].map(() => ({ score: score as number, parts: { raw: 1 } }));
     for (const value of bad) {

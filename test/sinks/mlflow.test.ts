@@ -141,7 +141,7 @@ describe('MLflow', () => {
     expect(server.asked).toEqual([]);
   });
 
-  test('has every metric once even if somebody changed our tags', async () => {
+  test('has every metric once even if someone changed our tags', async () => {
     await write(2);
     await carry();
     server.runs[0]!.tags.set('millrace.cursor', 'spoilt');

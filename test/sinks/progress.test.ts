@@ -99,7 +99,7 @@ describe('progress as lines', () => {
     ]);
   });
 
-  test('leaves out steps that follow within ten seconds, but for the first and the last of a round', async () => {
+  test('leaves out steps that follow within ten seconds, except for the first and the last of a round', async () => {
     const { lines, options } = bench();
     const at = (round: number, n: number, seconds: number) =>
       numbers({ round, step: n, atMs: 1000 * seconds }, { loss: n, 'time/train_ms': 1 });

@@ -202,7 +202,7 @@ describe('trainer', () => {
           .map(({ name, value }) => [name, value]),
       );
 
-    test('undoes a step whose rollouts other weights made, and goes on', async () => {
+    test('undoes a step whose rollouts were made by other weights, and goes on', async () => {
       await fill();
       // The first call of the second batch.
       const apart = (call: number): number => (call === 2 ? 0.06 : 0.01);
@@ -292,7 +292,7 @@ describe('trainer', () => {
     expect(first.at(-1)!.name).toBe('time/train_ms');
   });
 
-  test('counts the sequences without a gradient, where the trainer says and a replay’s record does', async () => {
+  test('counts the sequences without a gradient, if the trainer says and a replay’s record does', async () => {
     await fill();
     await train(undefined, fakeTrainer({ forwardOnly: 3 }), { counted: (step) => step > 1 });
     const counts = (await all(topics.metrics)).filter(({ name }) => name === 'step/forward_only');
@@ -419,7 +419,7 @@ describe('trainer', () => {
     ]);
   });
 
-  test('leaves lagging rollouts as they are unless told to correct', async () => {
+  test('leaves lagging rollouts as they are by default', async () => {
     await fill([1, 2, 3], 1);
     const engine = await train();
     expect(engine.scores).toEqual([]);

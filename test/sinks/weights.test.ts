@@ -64,7 +64,7 @@ describe('the weights store', () => {
     expect(store.saved(first)).toEqual({ weights: store.resolve(first), state: null });
   });
 
-  test('keeps its version 0, whatever has become of the file', async () => {
+  test('keeps its version 0, whatever has happened to the file', async () => {
     const first = await store.adopt(base);
     await log.commit((tx) => tx.append(topics.weights, first));
     await writeFile(base, 'other weights');

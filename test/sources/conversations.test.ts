@@ -116,7 +116,7 @@ describe('rows of conversations', () => {
     expect(values[0]!.kept[0]!.turns[3]).toMatchObject({ callId: 'c' });
   });
 
-  test('that cannot be used become dead letters by file, line and field, and harm no others', async () => {
+  test('that cannot be used become dead letters by file, line and field, and do not affect others', async () => {
     const good = { instruction: 'q', output: 'a' };
     const path = await written(
       'bad.jsonl',

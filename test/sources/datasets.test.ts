@@ -206,7 +206,7 @@ describe('rows of public benchmarks', () => {
     expect(dead).toMatchObject([{ place: 1, field, reason, key: '2wiki-0' }]);
   });
 
-  it('with options that are no list are refused', async () => {
+  it('with options that are not a list are refused', async () => {
     const { dead } = await all(
       await written('mmlu-pro/test.jsonl', { question: 'q', answer: 'A', options: 'x' }),
     );

@@ -62,7 +62,7 @@ describe('JSONL', () => {
     expect(dead[4]).toMatchObject({ key: 'a-0', reason: 'is already used in line 1' });
   });
 
-  it('does not split a line at U+2028, which may stand in a JSON string', async () => {
+  it('does not split a line at U+2028, which may be in a JSON string', async () => {
     const { values, dead } = await all(await written('u2028.jsonl', `${row('a', '\u2028b')}\n`));
     expect(dead).toEqual([]);
     expect(values[0]?.question).toBe('q a?\u2028b');

@@ -73,7 +73,7 @@ describe('decoding', () => {
     );
   });
 
-  test('does not accept bytes behind the last field', () => {
+  test('does not accept bytes after the last field', () => {
     const bytes = topics.metrics.codec.encode(samples.metrics.full);
     const decode = (): unknown => topics.metrics.codec.decode(Buffer.concat([bytes, bytes]));
     expect(decode).toThrow(/after its last field/);

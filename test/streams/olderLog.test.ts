@@ -33,7 +33,7 @@ function goesOn(address: () => { readonly at: string; readonly run: string }): v
   };
   afterEach(() => log.close());
 
-  test('has every record of every version tapped, fetched and read beside new ones', async () => {
+  test('has every record of every version tapped, fetched and read next to new ones', async () => {
     const written: { topic: Topic<unknown>; now: unknown; expected: unknown[] }[] = [];
     await open();
     for (const key of keys) {

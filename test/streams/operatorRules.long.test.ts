@@ -198,7 +198,7 @@ describe('the record of what is in flight', () => {
     reader: {},
   });
 
-  test('asks for a garbage collection ever more rarely when nobody holds a record, and not while one is processed', () => {
+  test('requests a garbage collection ever more rarely when no one holds a record, and not while one is processed', () => {
     let collections = 0;
     const inFlight = new InFlight(() => {
       collections += 1;

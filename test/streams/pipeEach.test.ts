@@ -187,7 +187,7 @@ describe('pipeEach', () => {
     expect(result.sideRecords).toEqual({});
   });
 
-  test('unsubscribes when nobody wants the result any more', () => {
+  test('unsubscribes when the result is no longer wanted', () => {
     let open = 0;
     const counted = new Observable<number>(() => {
       open += 1;

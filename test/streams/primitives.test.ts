@@ -79,7 +79,7 @@ describe('mapEach', () => {
     expect(topicsOf(1)).toEqual(['metrics']);
   });
 
-  test('records in the dead letter where the record lies and what was wrong', async () => {
+  test('records in the dead letter where the record is and what was wrong', async () => {
     const work = mapEach(() => {
       throw new RangeError('no');
     }, one);

@@ -85,7 +85,7 @@ describe('deliveries of one original', () => {
   });
 });
 
-test('an original is notified when all that is left of it waits in open groups, and when that ends', () => {
+test('an original is notified when everything left of it waits in open groups, and when that ends', () => {
   const told: string[] = [];
   const owner = { inflightMax: 9, waiting: new WaitingRecords(), ready: () => undefined };
   const root = (offset: number) => ({

@@ -93,7 +93,7 @@ describe('a source that is an Observable', () => {
     expect((await values()).slice(9, 13)).toEqual([0, 1, 2, 3]);
   });
 
-  test('resumes after a failure by skipping what is in the log, or takes what comes if told to', async () => {
+  test('resumes after a failure by skipping what is in the log, or takes what comes if requested', async () => {
     const broken$ = concat(
       from(items.slice(0, 4)),
       throwError(() => new Error('gone')),
@@ -122,7 +122,7 @@ describe('a source that is an Observable', () => {
     });
   });
 
-  test('drops the oldest or the newest if told to, and counts them', async () => {
+  test('drops the oldest or the newest if requested, and counts them', async () => {
     let stats: FlowStats | undefined;
     const onStats = (now: FlowStats): void => {
       stats = now;

@@ -230,7 +230,7 @@ describe('the text of a live run', () => {
     }
   });
 
-  it('colours the state and the bottleneck if colour is asked for', () => {
+  it('colours the state and the bottleneck if colour is requested', () => {
     const said = [status({ stages: [stage({ fullMs: 10_000 }), stage({ name: 'score' })] })];
     const live = liveOf(look(new Workers(), said));
     const lines = liveLines(live, { colour: true });

@@ -30,7 +30,7 @@ describe('a radar chart', () => {
     expect(markup).toContain('aria-label="t. a: up 1, right 0.5, down 20, left not measured"');
   });
 
-  it('tells series apart by shape, and has their values as text', () => {
+  it('distinguishes series by shape, and has their values as text', () => {
     const series = ['a', 'b', 'c'].map((name) => ({ name, values: [1, 1, 1, 1] }));
     const { markup } = radar({ title: 't', axes, series })!;
     expect(areas(markup)).toHaveLength(3);

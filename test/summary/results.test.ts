@@ -180,7 +180,7 @@ describe('phases', () => {
     ]);
   });
 
-  it('are one table with the rounds, and what several rounds changed together is told below it', () => {
+  it('are one table with the rounds, and what several rounds changed together is below it', () => {
     const text = reportText(results());
     expect(text).toMatch(
       /round +steps +reward +accuracy +change .*\nbefore +0\.0 % .*\nfine-tuning .* 10\.0 % +\+10\.0 /,
@@ -283,7 +283,7 @@ describe('the uncertainty of results', () => {
   });
 });
 
-it('the sampling is shown beside the accuracy', () => {
+it('the sampling is shown next to the accuracy', () => {
   const settings = { temperature: 0.6, topP: 0.95 };
   const drawn = (over: object) => summaryOf({ facts: { ...record, settings: over as never } });
   const asked = '2 held-out questions · 2 rollouts each · temperature 0.6, top-p 0.95';

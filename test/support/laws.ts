@@ -76,7 +76,7 @@ export function obeysOperatorLaws<In, Out>(
       expect(again.outputs).toEqual(once.outputs);
     });
 
-    test('stops a synchronous source once nobody listens', () => {
+    test('stops a synchronous source once no one listens', () => {
       const reader = fakeReader(sample.topic);
       let made = 0;
       const limit = sample.values.length + 1000;

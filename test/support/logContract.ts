@@ -333,7 +333,7 @@ export function keepsLogContract(
       const tapIds = async (from: From): Promise<string[]> =>
         (await tapAll(from)).map(({ value }) => value.id);
 
-      test('begins where it is told to', async () => {
+      test('begins where it is asked to', async () => {
         for (let i = 0; i < 5; i++) {
           await fill(log, 1, i);
           clock.advance(1000);
@@ -382,7 +382,7 @@ export function keepsLogContract(
         tapping.stop();
       });
 
-      test('ends when nobody listens any more', async () => {
+      test('ends when no one listens any more', async () => {
         await fill(log, 1000);
         const some$ = log.tap(topics.questions, { from: { kind: 'earliest' }, follow: true });
         expect(await lastValueFrom(some$.pipe(take(3), toArray()))).toHaveLength(3);
@@ -430,7 +430,7 @@ export function keepsLogContract(
         expect(told).toEqual([...told].sort((a, b) => b - a));
       });
 
-      test('skips what cannot be read if told to, and fails there otherwise', async () => {
+      test('skips what cannot be read if asked to, and fails there otherwise', async () => {
         await fill(log, 3);
         const options = { from: { kind: 'earliest' }, follow: false } as const;
         const clashing = defineTopic({
@@ -453,7 +453,7 @@ export function keepsLogContract(
         expect(codes).toHaveLength(6);
       });
 
-      test('ends before the record it is told to', async () => {
+      test('ends before the record it is asked to', async () => {
         await fill(log, 100);
         const shown = async (to: From): Promise<number> => {
           const options = { from: { kind: 'earliest' }, to, follow: false } as const;
@@ -544,7 +544,7 @@ export function keepsLogContract(
       });
     });
 
-    test('shows the last status of its process, which is no record', async () => {
+    test('shows the last status of its process, which is not a record', async () => {
       expect(await log.posted!()).toEqual([]);
       await log.post!({ stage: 'a' });
       await log.post!({ stage: 'b' });

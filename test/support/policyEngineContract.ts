@@ -104,7 +104,7 @@ export function policyEngineContract(
       expect(made.logProbs).toHaveLength(end + 1);
     });
 
-    it('ends at the most tokens asked for, or where the context is full', async () => {
+    it('ends at the requested maximum of tokens, or where the context is full', async () => {
       const short = await generate({ maxTokens: 3 });
       expect([short.finish, short.tokens.length]).toEqual(['length', 3]);
       const full = await generate({ maxTokens: 1000 });
@@ -133,7 +133,7 @@ export function policyEngineContract(
       }
     });
 
-    it('gives no log-probs if none are asked for', async () => {
+    it('gives no log-probs if none are requested', async () => {
       expect((await generate()).topLogProbs).toEqual([]);
     });
 

@@ -91,7 +91,7 @@ describe.each(cases)('the schedule of case $seed', ({ per, window, rounds }) => 
     }
   });
 
-  test('lets windows follow each other, and has as many as asked for', () => {
+  test('lets windows follow each other, and has as many as requested', () => {
     for (const explore of rounds) {
       const steps = Math.min(window, explore);
       const size = placesEach(explore, steps);

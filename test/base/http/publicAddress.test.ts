@@ -24,7 +24,7 @@ const OTHERS = [
   ...['', 'localhost', '1.2.3', '999.1.1.1'],
 ];
 
-test('public addresses are told from private and reserved ones', () => {
+test('public addresses are distinguished from private and reserved ones', () => {
   expect(PUBLIC.filter((address) => !isPublicAddress(address))).toEqual([]);
   expect(OTHERS.filter((address) => isPublicAddress(address))).toEqual([]);
 });
@@ -79,7 +79,7 @@ describe('a public lookup', () => {
   });
 });
 
-test('a name that resolves to a private address only when it is connected to reaches nobody', async () => {
+test('a name that resolves to a private address only on connecting is not reached', async () => {
   let reached = 0;
   const server = createServer((_, response) => {
     reached++;

@@ -61,7 +61,7 @@ describe('an lmdb file', () => {
     expect(pagesInUse().length).toBeGreaterThan(30);
   });
 
-  test('is told from a file that is missing, empty, truncated or of another kind', () => {
+  test('is distinguished from a file that is missing, empty, truncated or of another kind', () => {
     expect(lmdbDamage(join(folder.path, 'none'))).toMatch(/cannot be opened .*ENOENT/);
     const whole = readFileSync(path);
     const { length } = whole;

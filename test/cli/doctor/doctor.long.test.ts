@@ -194,7 +194,7 @@ describe('millrace doctor', () => {
     expect(records).toBeGreaterThan(100);
   });
 
-  test('says that the log was truncated, even beside a damaged run.json', async () => {
+  test('says that the log was truncated, even with a damaged run.json', async () => {
     const log = join(logFolder(folder), 'log.mdb');
     const bytes = await readFile(log);
     for (const [size, what] of [

@@ -160,7 +160,7 @@ describe('millrace export', () => {
     expect(await duckdb(`SELECT * FROM '${path}'`)).toEqual([]);
   });
 
-  test('leaves no partial file, and touches no file of others', async () => {
+  test('leaves no partial file, and touches no other file', async () => {
     mkdirSync(at('half/first.metrics.parquet'), { recursive: true });
     const refused = await millrace('first.metrics', '--out', 'half');
     expect(refused.code).toBe(2);

@@ -107,7 +107,7 @@ test('a job file inside the folder of a run is never executed, whatever its name
   expect(existsSync(at('executed'))).toBe(false);
 });
 
-test('unpack refuses records that lie elsewhere: addresses, clusters, folders of another machine', async () => {
+test('unpack refuses records that are elsewhere: addresses, clusters, folders of another machine', async () => {
   const places: [string, Partial<RunRecord>][] = [
     ['log', { log: 'kafka://attacker.test:9092?sasl=plain' }],
     ['folder', { log: '/etc' }],

@@ -39,7 +39,7 @@ describe('the status line of a terminal', () => {
     expect(plain(80)).toBe('━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left');
   });
 
-  it.each([40, 60, 80, 100, 120, 200])('fits %i columns beside the spinner', (columns) => {
+  it.each([40, 60, 80, 100, 120, 200])('fits %i columns next to the spinner', (columns) => {
     expect(plain(columns).length).toBeLessThanOrEqual(columns - 3);
   });
 

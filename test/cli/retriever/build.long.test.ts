@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-test('retriever build writes an index beside the corpus, reports its progress, and the index answers', async () => {
+test('retriever build writes an index next to the corpus, reports its progress, and the index answers', async () => {
   const { code, stdout, stderr } = await run('corpus.jsonl', '--encoder', 'e5-tiny');
   expect(stderr()).toEqual([
     'e5-tiny: 16 dimensions, mean pooling, at most 40 tokens; "query: " before queries, "passage: " before passages',
@@ -60,7 +60,7 @@ test('retriever build writes an index beside the corpus, reports its progress, a
   );
 });
 
-test('retriever build names the first ten lines that are no passage, and counts all', async () => {
+test('retriever build names the first ten lines that are not passages, and counts all', async () => {
   const bad = [
     'no json',
     '{"contents":"x"}',

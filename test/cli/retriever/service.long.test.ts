@@ -205,7 +205,7 @@ describe('the retriever', () => {
 });
 
 describe('access to the retriever', () => {
-  test('is granted to whoever has the token, if there is one', async () => {
+  test('is granted to anyone who has the token, if there is one', async () => {
     const url = await serve({ token: TOKEN });
     expect((await post(`${url}/retrieve`, { query: 'race' })).status).toBe(401);
     const headers = { authorization: `Bearer ${TOKEN}` };

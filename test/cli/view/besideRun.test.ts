@@ -33,7 +33,7 @@ async function untilGone(link: URL): Promise<void> {
   );
 }
 
-test('a page beside a run shows it while it works, and ends when the run is killed', async () => {
+test('a page next to a run shows it while it works, and ends when the run is killed', async () => {
   const settings = sets({ count: 4000, workMs: 50 });
   const run = millrace(...job, '--run', 'seen', ...settings);
   const link = await linkOf(run);

@@ -287,7 +287,7 @@ describe('a server with control', () => {
     expect(all.map(({ name }) => name)).toContain('first-again-1');
   });
 
-  test('goes on when nobody listens any more', async () => {
+  test('goes on when no one listens any more', async () => {
     server.process.stderr!.destroy();
     expect((await post('admission', { run: 'live', paused: true })).verdict).toBe('200');
     expect(await data<ControlData>('/control.json')).toMatchObject({ control: true });

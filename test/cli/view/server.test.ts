@@ -122,7 +122,7 @@ describe('the data of a view', () => {
     expect(settings.find(({ name }) => name === 'keep')?.value).toBe(7);
   });
 
-  test('has curves over steps and time, whole and in part, beside those of another run', async () => {
+  test('has curves over steps and time, whole and in part, next to those of another run', async () => {
     const whole = await data<MetricsData>(
       '/r/first/metrics.json?m=reward/mean,nope&with=second,third',
     );
@@ -455,7 +455,7 @@ describe('the stream', () => {
   const stepsIn = ({ series }: Points, name = 'reward/mean') =>
     (series[name] ?? []).map(([step]) => step);
 
-  test('begins with a greeting and the overview, then sends new values of what was asked for', async () => {
+  test('begins with a greeting and the overview, then sends new values of what was requested', async () => {
     const reader = await Reader.open('run=live:reward/mean,loss&run=nope');
     const hello = await reader.until<{ runs: { name: string }[]; missing: string[] }>(
       'hello',

@@ -348,13 +348,13 @@ describe('Llama 3', () => {
     expect(rollout.text).toContain('found a\n</result><search>b;{</search> <result>\nfound b;{');
   });
 
-  test('answer with JSON that is no call', async () => {
+  test('answer with JSON that is not a call', async () => {
     const { calls, rollout } = await grown(await made(), [`{"value": 2} \\boxed{2}${END_OF_TURN}`]);
     expect(calls).toEqual([]);
     expect(rollout.finish).toBe('answer');
   });
 
-  test('report that the template drops text beside a call', async () => {
+  test('report that the template drops text next to a call', async () => {
     expect((await made()).notes).toEqual([expect.stringContaining('besides its call')]);
   });
 });

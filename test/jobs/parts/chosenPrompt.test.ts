@@ -159,7 +159,7 @@ describe('a run without a record of its prompt', () => {
     expect(found).toMatchObject({ system: 'Be brief.', usual: false });
   });
 
-  test('is told from a folder that is no run, and from an unreadable record', async () => {
+  test('is distinguished from a folder that is not a run, and from an unreadable record', async () => {
     const folder = fresh();
     expect(await promptIn(folder)).toBeNull();
     await mkdir(folder, { recursive: true });

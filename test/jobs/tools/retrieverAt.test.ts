@@ -70,7 +70,7 @@ async function asked(place: Omit<RetrieverPlace, 'index'> & { index?: string }):
 }
 const ids = (hits: readonly Hit[]): string[] => hits.map(({ id }) => id);
 
-test('a retriever may be an index, a Qdrant collection, or either beside word search', async () => {
+test('a retriever may be an index, a Qdrant collection, or either with word search', async () => {
   const [dense, words] = [await asked({}), await asked({ index: corpus })];
   expect([dense.length, ids(words)]).toEqual([3, ['a', 'b', 'c']]);
   const far = await asked({ index: collection, encoder });

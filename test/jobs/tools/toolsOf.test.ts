@@ -109,7 +109,7 @@ describe('the tools of a job', () => {
     });
   });
 
-  test('tell the policy the limits of Python programs', async () => {
+  test('state for the policy the limits of Python programs', async () => {
     const { python } = settings('tools.python.timeoutMs=120000', 'tools.python.characters=400');
     const clock = sleepClock(manualClock());
     const tool = await pythonOf(python, [], { clock, print: () => undefined });
@@ -117,7 +117,7 @@ describe('the tools of a job', () => {
     expect(tool.about).toContain('A program may take 120 s; 400 characters of what it gives');
   });
 
-  test('need no key on a replay, which asks nobody', async () => {
+  test('need no key on a replay, which makes no requests', async () => {
     const replay: Replay = { engine: (live) => live, tools: (live) => live, keepAll: false };
     expect(await tools(['tools.search.provider=serper'], replay)).toEqual(['python', 'search']);
     expect(await tools(retriever('index=nowhere'), replay)).toEqual(['python', 'search']);
@@ -134,7 +134,7 @@ describe('the tools of a job', () => {
   });
 });
 
-test('the list of tools of an older run is combined with settings beside it', () => {
+test('the list of tools of an older run is combined with other settings', () => {
   const schema = z.object({ tools: toolSettings });
   const given = ['tools.search.top=3'].map(parseSetting);
   const { tools: both } = checkSettings(schema, given, { tools: ['search'] }) as {

@@ -90,7 +90,7 @@ test('an adapter folder keeps the digest that it was written with', async () => 
   expect(await digestAt(at('adapter'))).toBe(sha256);
 });
 
-test('a checkpoint of a moved run is found, and told from one that is changed or gone', async () => {
+test('a checkpoint of a moved run is found, and distinguished from one that is changed or gone', async () => {
   writeFileSync(at('base'), 'some weights');
   const { weights } = await store.adopt(at('base'));
   const recorded = store.record(weights);

@@ -3,7 +3,7 @@ import { actionMask } from '../../../model/credit/toolPo.ts';
 
 const CALL = { kind: 'call', start: 1, end: 3 } as const;
 
-test('actions of ToolPO are calls and folds, and searches if asked for', () => {
+test('actions of ToolPO are calls and folds, and searches if requested', () => {
   const actions = [CALL, { kind: 'search', start: 3, end: 4 }, { kind: 'fold', start: 5, end: 6 }];
   const typed = actions as Parameters<typeof actionMask>[1];
   expect([...actionMask(6, typed)]).toEqual([0, 1, 1, 0, 0, 1]);

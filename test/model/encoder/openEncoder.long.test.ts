@@ -61,7 +61,7 @@ describe('an encoder', () => {
     }
   });
 
-  test('puts prefixes before queries and passages, and skips normalisation if told to', async () => {
+  test('puts prefixes before queries and passages, and skips normalisation if requested', async () => {
     const plain = await opened(at('bert'), { normalised: false });
     const prefixed = await opened(at('bert'), {
       normalised: false,
@@ -79,7 +79,7 @@ describe('an encoder', () => {
     expect(Math.abs(length - 1)).toBeGreaterThan(0.01);
   });
 
-  test('is read in half precision, under a prefix of names, beside integer tensors of old files', async () => {
+  test('is read in half precision, under a prefix of names, with integer tensors of old files', async () => {
     const folder = await tinyEncoder(at('half'), 'bert', { dtype: 'F16', prefix: 'bert.' });
     withPositionIds(join(folder, 'model.safetensors'));
     const encoder = await opened(folder, { pooling: 'cls', tokensMax: want.tokensMax });

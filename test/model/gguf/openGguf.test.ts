@@ -53,7 +53,7 @@ describe('a policy in a GGUF file', () => {
     await opened.close();
   });
 
-  test('has the scaling of Llama 3 that its factors stand for', async () => {
+  test('has the scaling of Llama 3 that its factors mean', async () => {
     const { config, metadata, tensors } = tiny('llama');
     const plain = { ...config, ropeTheta: 500_000 };
     const scaled = {
@@ -95,7 +95,7 @@ describe('a policy in a GGUF file', () => {
     expect(await refusal({ metadata: { ...metadata, ...changed }, tensors })).toMatch(message);
   });
 
-  test('is refused where a tensor is missing, or is none of its parameters', async () => {
+  test('is refused if a tensor is missing, or is not one of its parameters', async () => {
     const { metadata, tensors } = tiny('llama');
     const normless = tensors.filter(({ name }) => name !== 'output_norm.weight');
     expect(await refusal({ metadata, tensors: normless })).toMatch(/model.norm.weight' should be/);

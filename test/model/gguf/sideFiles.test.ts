@@ -126,7 +126,7 @@ describe('the tokenizer of a GGUF file', () => {
     ['kinds of other tokens', { 'tokenizer.ggml.token_type': { i32s: [1] } }, /a number for each/],
     ['no merges', { 'tokenizer.ggml.merges': 'none' }, /no merges/],
     ['a merge of one', { 'tokenizer.ggml.merges': ['hello'] }, /'hello' is not a merge/],
-  ])('with %s is refused, and the way around is said', async (_, changed, message) => {
+  ])('with %s is refused, and the error says what to do', async (_, changed, message) => {
     const refused = filesOf({ ...tiny('llama').metadata, ...changed });
     await expect(refused).rejects.toThrow(message);
     await expect(refused).rejects.toThrow(/--tokenizer FOLDER/);

@@ -162,7 +162,7 @@ describe('millrace model add-tags', () => {
     expect(JSON.parse(other.out).added).toHaveLength(6);
   });
 
-  test('refuses what is no tag, and a tokenizer whose tags are tokens already', async () => {
+  test('refuses what is not a tag, and a tokenizer whose tags are tokens already', async () => {
     const folder = await checkpoint();
     const odd = await millrace(folder, 'x', '--tags', 'a b');
     expect(odd).toMatchObject({

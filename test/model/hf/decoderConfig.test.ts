@@ -133,7 +133,7 @@ test('a decoder that no family describes is refused', () => {
   );
 });
 
-test('older forms of a configuration field do not survive beside the new one', () => {
+test('older forms of a configuration field do not survive next to the new one', () => {
   const before = { rope_parameters: { rope_theta: 1 }, dtype: 'float16', eos_token_id: 7 };
   const json = writeDecoderConfig(base, 'float32', before);
   expect(json).not.toHaveProperty('rope_parameters');

@@ -89,7 +89,7 @@ test('a tag is one token, and outside text makes none', () => {
   expect(tokenizer.decode([])).toBe('');
 });
 
-test('a token has an id when it stands for exactly this text', () => {
+test('a token has an id if it is exactly this text', () => {
   expect(tokenizer.decode([tokenizer.id(' the')])).toBe(' the');
   expect(() => tokenizer.id('no such token')).toThrow(
     'there is no token for exactly "no such token"',
@@ -276,7 +276,7 @@ test('a template knows only the date that it is given', () => {
   expect(() => odd.render([], { now: new Date(0) })).toThrow('%Q is not supported here');
 });
 
-test('a template file beside the tokenizer takes precedence over its configuration', async () => {
+test('a template file next to the tokenizer takes precedence over its configuration', async () => {
   const path = changed('file', 'tokenizer_config.json', (json) => json);
   writeFileSync(
     join(path, 'chat_template.jinja'),
@@ -399,7 +399,7 @@ test('a tokenizer that cannot be reproduced exactly is refused before anything r
   await expect(loadTokenizer(random)).rejects.toThrow('model.dropout makes its tokens random');
 });
 
-test('a file that is no tokenizer is refused by name', async () => {
+test('a file that is not a tokenizer is refused by name', async () => {
   await expect(loadTokenizer(folder.path)).rejects.toThrow(join(folder.path, 'tokenizer.json'));
   const path = changed('unigram', 'tokenizer.json', (json: object) => ({
     ...json,

@@ -100,7 +100,7 @@ describe('a recorded answer of SGLang 0.5.23', () => {
     for (const [place, score] of scores.entries()) expect(score).toBeCloseTo(PROMPT[place]!, 4);
   });
 
-  it('is refused if other weights made it than were asked for', async () => {
+  it('is refused if other weights made it than requested', async () => {
     const { servers } = await replaying('sglang', 'generation');
     const newer = { ...serving, label: 'policy-v3', reported: true };
     await expect(askTokens(servers, ask(), newer)).rejects.toMatchObject({ code: 'WEIGHTS_LOST' });

@@ -209,7 +209,7 @@ describe('a remote engine', () => {
     await raw.generate({ ...ask, temperature: 0.7 });
   });
 
-  it('reports a server that ends without being told to', async () => {
+  it('reports a server that ends without a reason', async () => {
     const early = answer({
       choices: [{ token_ids: [5, 6], logprobs: { token_logprobs: [-1, -1] } }],
     });
@@ -394,7 +394,7 @@ describe('adapters', () => {
   const load = '/v1/load_lora_adapter';
   const unload = '/v1/unload_lora_adapter';
 
-  it('have a name each on every server, and leave once nobody asks for them', async () => {
+  it('have a name each on every server, and leave once no request needs them', async () => {
     const servers = [await wrapped(), await wrapped()];
     const engine = await remote(servers, { publisher });
     for (const version of [1, 2]) {

@@ -257,7 +257,7 @@ describe('after each publish', () => {
     });
   });
 
-  it('the weights are published once more before giving up', async () => {
+  it('the weights are published again before giving up', async () => {
     const server = await toy();
     const { engine, lines } = await remote([server], { publisher: adapters });
     let loads = 0;
@@ -362,7 +362,7 @@ describe('after each publish', () => {
     await expect(engine.load(weights(2))).rejects.toThrow(/answered .*NaN/);
   });
 
-  it('older versions beside newer ones must not change', async () => {
+  it('older versions next to newer ones must not change', async () => {
     const server = await toy();
     const { engine } = await remote([server], { publisher: adapters });
     await engine.load(weights(1));

@@ -46,7 +46,7 @@ const ok = answer({ said: 'yes' });
 const down = answer({ error: { message: 'out of memory' } }, 500);
 
 describe('the user', () => {
-  it('is told when one of several servers stops answering, and when it answers again', async () => {
+  it('is notified when one of several servers stops answering, and when it answers again', async () => {
     const first = await server(inTurn(...Array(8).fill(reset), ok));
     const other = await server(ok);
     const said: [string, unknown][] = [];
@@ -111,7 +111,7 @@ describe('a request to one server', () => {
     expect(clock.sleeps).toEqual([7000, 40_000]);
   });
 
-  it('leaves a server that asks for a pause of minutes', async () => {
+  it('leaves a server that requests a pause of minutes', async () => {
     const [busy, free] = [
       await server(answer('', 429, { 'retry-after': '3600' })),
       await server(ok),
@@ -137,7 +137,7 @@ describe('a request to one server', () => {
     expect(one.seen[0]!.gone.aborted).toBe(true);
   });
 
-  it('is tried again after a reply that is no JSON or of another shape', async () => {
+  it('is tried again after a reply that is not JSON or of another shape', async () => {
     const one = await server(inTurn(answer('<html>'), answer({ other: 1 }), ok));
     const read = (body: unknown) => {
       if (!(body as { said?: string }).said) throw new Error('nothing said');

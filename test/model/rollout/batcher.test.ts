@@ -167,7 +167,7 @@ describe('Batcher', () => {
     ]);
   });
 
-  it('returns top log-probs for as many first tokens as were asked for', async () => {
+  it('returns top log-probs for as many first tokens as requested', async () => {
     const run = batcher(new FakeForward(), 1);
     run.submit(0, request([1], { maxTokens: 5, topLogProbs: 3 }));
     const { topLogProbs } = (await finish(run)).get(0)!;

@@ -92,7 +92,7 @@ describe('sample', () => {
     expect(sample(shares, { temperature: 1, uniform: 0.9999995, top: false }).token).toBe(1);
   });
 
-  it('keeps log-probs finite where a probability has no float32', () => {
+  it('keeps log-probs finite if a probability has no float32', () => {
     const { top } = sample(Float32Array.from([1, 0]), { temperature: 0, uniform: 0, top: true });
     expect(top.map(Number.isFinite)).toEqual([true, true]);
   });

@@ -36,7 +36,7 @@ describe('StopTexts', () => {
     expect(run([stop], [9, 4])).toEqual([undefined, stop]);
   });
 
-  it('keeps the token that completes a text whole, where it goes on beyond it', () => {
+  it('keeps the token that completes a text whole, if it goes on beyond it', () => {
     expect(run(['</search>'], [1, 8, 5])).toEqual([undefined, undefined, '</search>']);
   });
 

@@ -34,7 +34,7 @@ describe('a policy engine as a text model', () => {
     ]);
   });
 
-  it('encodes a continuation as it is told', async () => {
+  it('encodes a continuation as instructed', async () => {
     const engine = scriptedPolicy({ tokenizer: tinyWords, script: () => 'one' });
     const encode = (text: string) => tinyWords.encode(text, { tags: false });
     await enginePolicy({ engine, tokenizer: tinyWords, prompt, encode }).complete(ask);

@@ -102,7 +102,7 @@ describe('a request to /v1/completions', () => {
     });
   });
 
-  it('carries a seed that depends on the key and the continuation alone', async () => {
+  it('carries a seed that depends only on the key and the continuation', async () => {
     const { server, model } = await served(completion({ text: '' }));
     const other = { draws: [2, 'q1', 'judge/0'] };
     for (const more of [{}, { maxTokens: 9 }, { continuation: 'x' }, other]) {
@@ -205,7 +205,7 @@ describe('a reply', () => {
     ['is null', answer('null')],
     ['is no JSON', answer('Internal')],
     ['does not come', reset],
-  ])('that %s is asked for again', async (_, broken) => {
+  ])('that %s is requested again', async (_, broken) => {
     const { server, model } = await served(inTurn(broken, completion({ text: 'whole' })));
     expect(await model.complete(request())).toBe('whole');
     expect(server.seen).toHaveLength(2);

@@ -38,7 +38,7 @@ const tinyConfig: DecoderConfig = {
 };
 const made = { rank: 2, alpha: 4, base: 'b' };
 
-test('an adapter is read back from its archive, wherever it lies in it', async () => {
+test('an adapter is read back from its archive, wherever it is in it', async () => {
   const adapter = initialAdapter(tinyConfig, made, 3);
   mkdirSync(join(folder.path, 'snapshot'));
   await writeAdapter(join(folder.path, 'snapshot', 'adapter'), adapter);
@@ -50,7 +50,7 @@ test('an adapter is read back from its archive, wherever it lies in it', async (
   }
 });
 
-test('an archive without an adapter, or a file that is no archive, is refused', async () => {
+test('an archive without an adapter, or a file that is not an archive, is refused', async () => {
   writeFileSync(join(folder.path, 'notes.txt'), 'n');
   await expect(adapterIn(await packed(['notes.txt']))).rejects.toMatchObject({
     code: 'CHECKPOINT',

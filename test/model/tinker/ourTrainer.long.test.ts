@@ -154,7 +154,7 @@ where(`the training service of trainer/ (${reason})`, () => {
     );
 
     test(
-      'a second job is told that there is one at a time, and finds room when the first is over',
+      'a second job learns that only one may run at a time, and finds room when the first has ended',
       async () => {
         await expect(trainerOn(service, models[kind], { awayMs: 0 })).rejects.toMatchObject({
           code: 'TRAINER_REFUSED',
@@ -268,7 +268,7 @@ where(`the training service of trainer/ (${reason})`, () => {
   );
 
   test(
-    'a token is asked for, and stands in no line of the log',
+    'a token is required, and is in no line of the log',
     async () => {
       const token = 'a-token-of-a-test';
       const service = await serving({ model: models.qwen, ranks: 1, token, more: float32 });

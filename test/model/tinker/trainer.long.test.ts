@@ -196,7 +196,7 @@ test.each(['sft', 'dual-clipped policy loss', 'dpo'])(
 );
 
 test.each(dialectNames)(
-  'fine-tuning asks for gradients and for no log-probs beside them: %s',
+  'fine-tuning requests gradients without log-probs: %s',
   async (name) => {
     const { server, trainer } = await opened(dialects[name]);
     const passes = (route: string) =>
@@ -544,7 +544,7 @@ test('a save leaves the adapter as a file that engines load and PEFT can be give
   expect(modulesOf(await readAdapter(join(folder, 'peft')))).toEqual(modules);
 });
 
-test('an adapter for a policy that lies here says which bytes that policy has', async () => {
+test('an adapter for a policy that is here says which bytes that policy has', async () => {
   const folder = await folderFor();
   const policy = join(folder, 'policy.safetensors');
   await writeFile(policy, 'the policy');
@@ -562,7 +562,7 @@ test('a version that is saved twice has two places and one digest', async () => 
   expect(second.state?.uri).not.toBe(first.state?.uri);
 });
 
-test('a reference version is scored beside the one that is trained', async () => {
+test('a reference version is scored next to the one that is trained', async () => {
   const { server, trainer, folder } = await opened();
   const first = await trainer.save({ version: 0, folder });
   await steps(server, trainer, 1);

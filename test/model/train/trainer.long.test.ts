@@ -417,7 +417,7 @@ test('a batch without targets and a token that the vocabulary lacks are refused'
   expect((await step(batch(1))).applied).toBe(true);
 });
 
-test('a policy file that is not there fails the start with its name', async () => {
+test('a policy file that does not exist fails the start with its name', async () => {
   await expect(EmbeddedTrainer.create({ policy: at('missing') })).rejects.toThrow('missing');
 });
 

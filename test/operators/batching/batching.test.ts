@@ -23,7 +23,7 @@ describe('roundRate', () => {
   const rates = (of: number, rate: ReturnType<typeof roundRate>): number[] =>
     Array.from({ length: of }, (_, index) => rate(batch({ index, of })));
 
-  test('is the reference’s, at the start of each step, if asked for', () => {
+  test('is the reference’s, at the start of each step, if requested', () => {
     const schedule = { kind: 'cosine', warmupSteps: 2, totalSteps: 10, minRatio: 0.1 } as const;
     expect(rates(10, roundRate({ ...options, mode: 'reference' }))).toEqual(
       Array.from({ length: 10 }, (_, step) => 2 * learningRateFactor(schedule, step)),

@@ -16,7 +16,7 @@ describe('a verification hint', () => {
     // The first place in the text, not the first of the list.
     ['<think>Hmm. Not sure.</think>', '<think>Hmm. Let me look.'],
     ['<think>It is UNCERTAIN', '<think>It is UNCERTAIN Let me look.'],
-  ])('in %j goes behind the first unsure sentence', (chain, expected) => {
+  ])('in %j goes after the first unsure sentence', (chain, expected) => {
     expect(verifyFrom(chain, HINT, uncertain)).toBe(expected);
   });
 
@@ -30,7 +30,7 @@ describe('a verification hint', () => {
 });
 
 describe('a reflection hint', () => {
-  test('goes right behind the answer, which is taken back into the thought', () => {
+  test('goes right after the answer, which is taken back into the thought', () => {
     const chain = '<think>It is 3.</think><answer>\\boxed{3}</answer>\n';
     expect(reflectFrom(chain, HINT, ['search'])).toBe('<think>It is 3.\\boxed{3}\n Let me look.');
   });

@@ -40,7 +40,7 @@ describe('an example', () => {
     expect(learnt(made)).toBe(`${CALL}${ANSWER}<|end|>`);
   });
 
-  test('trains on results too if told to, never on the prompt', () => {
+  test('trains on results too if requested, never on the prompt', () => {
     const { mask } = encode(`${CALL} <result>\ntwo\n</result>${ANSWER}`, 'trained');
     expect([...mask]).toEqual([
       ...[...asked].fill(0),

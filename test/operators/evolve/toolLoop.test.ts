@@ -97,7 +97,7 @@ describe('toolLoop', () => {
 });
 
 describe('a reply', () => {
-  test('is cut behind the first closing tag and stripped', () => {
+  test('is cut after the first closing tag and stripped', () => {
     const tags = ['</answer>', '</search>', '</python>'];
     expect(asPiece(' a</python> b</search>', tags)).toBe('a</python>');
     expect(asPiece(' a ', tags)).toBe('a');

@@ -167,7 +167,7 @@ describe('a hostile model server', () => {
     },
   );
 
-  test('as the critic writes nothing but thoughts where it rewrites thinking', async () => {
+  test('as the critic writes nothing but thoughts when it rewrites thinking', async () => {
     const right: Reply = (request) => policy({ ...request, name: '1/' });
     for (const text of Object.values(hostileTexts)) {
       const hostile: Reply = (request) =>

@@ -197,7 +197,7 @@ describe('a hostile tool and a harmless one', () => {
   });
 });
 
-test('a demonstration with a result that nobody asked for is dropped, and one with a chat marker', () => {
+test('a demonstration with a result that no call asked for is dropped, and one with a chat marker', () => {
   const answer = '<answer>\\boxed{42}</answer>';
   const made: readonly [string, string][] = [
     [`<think>a</think><result>b</result>${answer}`, 'result without a call'],

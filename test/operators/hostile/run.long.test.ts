@@ -176,7 +176,7 @@ describe.each(Object.keys(cases))('a run with a hostile tool in %s', (name) => {
     expect(bad.run.deadLetters).toEqual([]);
   });
 
-  test('has the same rollouts but for the words of the tool', () => {
+  test('has the same rollouts except for the words of the tool', () => {
     expect(sorted(bad.run.rollouts.map(ownOf))).toEqual(sorted(good.run.rollouts.map(ownOf)));
   });
 

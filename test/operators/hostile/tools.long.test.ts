@@ -165,7 +165,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
     for (const name of [...names, '']) outputs.set(name, await outputOf(how, name));
   });
 
-  test('says what it is told to say', () => {
+  test('says what it is instructed to say', () => {
     const plain = text('a box');
     // Python's and JSON's way of writing a text doubles the backslash.
     const written = ['the value of a program', 'a title of the web', 'a page around a snippet'];
@@ -203,7 +203,7 @@ describe.each(Object.keys(asking))('%s', (how) => {
     });
 
     if (how === 'a tool of one’s own') {
-      test('makes none where the result is cut off either', () => {
+      test('makes none even if the result is cut off', () => {
         const cuts = (name: string) => {
           const { length } = told(name).tokens;
           const every = name !== '' && length > 100 ? 9 : 1;

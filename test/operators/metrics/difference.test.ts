@@ -33,7 +33,7 @@ describe('the interval of a difference of shares', () => {
     expect([low, high]).toEqual([expect.closeTo(0.0524, 4), expect.closeTo(0.3339, 4)]);
   });
 
-  test('is that of independent shares where the pairs are not correlated', () => {
+  test('is that of independent shares if the pairs are not correlated', () => {
     const { low, high } = shareDifference(crossed(6, 4, 8), seeded);
     expect([low, high]).toEqual([expect.closeTo(-0.3991, 4), expect.closeTo(-0.0823, 4)]);
   });

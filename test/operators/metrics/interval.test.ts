@@ -20,7 +20,7 @@ describe('the interval of a mean', () => {
     expect(meanInterval(values, { seed: 1 })).toEqual({ low, high });
   });
 
-  test('holds the true mean about as often as it says', () => {
+  test('contains the true mean about as often as it claims', () => {
     const stream = draws('coverage');
     let held = 0;
     for (let trial = 0; trial < 80; trial++) {
@@ -94,7 +94,7 @@ describe('the interval of a mean over what only some questions have', () => {
       return { sum, count };
     });
 
-  test('holds the true mean about as often as it says', () => {
+  test('contains the true mean about as often as it claims', () => {
     let held = 0;
     for (let trial = 0; trial < 80; trial++) {
       const { low, high } = ratioInterval(parts(trial), { seed: trial })!;

@@ -82,7 +82,7 @@ describe('the reward of an evaluation', () => {
     expect(nothing).toMatchObject({ score: 0, parts: { valid: 0, f1: 0, raw: 0, format: -1 } });
   });
 
-  test('can be kept beside another one by a weight of 0', async () => {
+  test('can be kept next to another one by a weight of 0', async () => {
     const both = weighted([
       { weight: 1, reward: accuracy() },
       { weight: 0, reward: execution() },
@@ -102,7 +102,7 @@ describe('the table', () => {
   const table = benchmarkTable([ada, half, seven], { seed: 1, order: ['amc23'] });
   const [amc, wiki] = table.rows;
 
-  test('has a row for each benchmark in the order asked for', () => {
+  test('has a row for each benchmark in the requested order', () => {
     expect(
       table.rows.map(({ source, measure, questions, responses }) => [
         source,

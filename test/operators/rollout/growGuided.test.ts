@@ -76,7 +76,7 @@ function searcher(line: ScriptLine): string {
 }
 
 describe('a guided group', () => {
-  test('has a main chain and branches behind its widest windows, largest first', async () => {
+  test('has a main chain and branches after its widest windows, largest first', async () => {
     // Step 2 is unsure at its first 10 tokens, step 1 a little at its first 20, step 0 nowhere.
     const unsure = (step: number, place: number) =>
       step === 2 ? (place < 10 ? 1 : 0) : step === 1 ? (place < 20 ? 0.5 : 0) : 0;
@@ -172,7 +172,7 @@ describe('a guided group', () => {
     expect(second).toEqual(first);
   });
 
-  test('has at most the chains that are asked for, and fewer if the main chain is short', async () => {
+  test('has at most the chains that are requested, and fewer if the main chain is short', async () => {
     const few = await growGroup(
       ask,
       { ...optionsOf({ script: searcher }), samples: () => 3 },

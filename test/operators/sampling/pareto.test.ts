@@ -109,7 +109,7 @@ describe('paretoSelect', () => {
     expect(paretoSelect(equal, 200_000).selected.at(-1)).toBe(199_999);
   });
 
-  test('selects all if there are fewer than asked for, and none if none is asked for', () => {
+  test('selects all if there are fewer than requested, and none if none is requested', () => {
     expect(paretoSelect(points, 99).selected).toHaveLength(7);
     expect(paretoSelect(points, 0)).toMatchObject({ selected: [] });
   });

@@ -29,7 +29,7 @@ describe('stableOrder', () => {
     expect([...before]).toEqual([3, 0, 2]);
   });
 
-  test('sorts values that lie inside a larger buffer', () => {
+  test('sorts values that are inside a larger buffer', () => {
     const values = Float64Array.of(9, 9, 2, 1).subarray(2);
     expect([...stableOrder(values, inOrder(2))]).toEqual([1, 0]);
   });

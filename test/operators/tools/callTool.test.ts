@@ -258,7 +258,7 @@ describe('a tool that is down', () => {
     });
   });
 
-  it('is called only once if it is broken for good', async () => {
+  it('is called only once if it is permanently broken', async () => {
     const tool = scripted(() => {
       throw toolBroken('echo', 'it is not there.');
     });

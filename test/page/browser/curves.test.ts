@@ -68,7 +68,7 @@ describe('a series', () => {
     );
   });
 
-  test('says what a point stands for', () => {
+  test('says what a point means', () => {
     expect(bucketNote([emptySeries('r', 'a')])).toBeUndefined();
     const wide = { ...emptySeries('r', 'a'), width: 4, count: [4, 4] };
     expect(bucketNote([wide])).toBe('each point covers up to 4 steps; band = lowest to highest');

@@ -141,7 +141,7 @@ describe('points of a scatter plot', () => {
       expect(Math.hypot(x[i]! - 100, y[i]! - 80)).toBeLessThanOrEqual(26.01);
   });
 
-  test('lie within their frame, even one point or none', () => {
+  test('are within their frame, even one point or none', () => {
     for (const some of [points, [{ x: 3, y: 3 }], []]) {
       const frame = frameOf(some, 600, 400);
       for (const { x, y } of some) {

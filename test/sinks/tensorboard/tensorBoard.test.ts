@@ -96,7 +96,7 @@ describe('event files', () => {
     expect(offsets()).toEqual([[0, 1], [], [2]]);
   });
 
-  test('of a restarted or rewound run lie in their own folders', async () => {
+  test('of a restarted or rewound run are in their own folders', async () => {
     await write(1, 2);
     await carry();
     expect(await carry({ startedMs: about.startedMs + 1 })).toBe(2);

@@ -92,7 +92,7 @@ describe('a growing file', () => {
     expect(await next).toEqual(['b', 'c', 'd']);
   });
 
-  test('loses nothing when it is rotated twice while nobody reads', async () => {
+  test('loses nothing when it is rotated twice while no one reads', async () => {
     writeFileSync(path, lines('a', 'b'));
     expect(await taking.take(1)).toEqual(['a']);
     await taking.stop();

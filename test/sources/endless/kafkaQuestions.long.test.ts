@@ -86,7 +86,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     return taking;
   }
 
-  test('is read from the end if told to, without missing anything from then on', async () => {
+  test('is read from the end on request, without missing anything from then on', async () => {
     const taking = await begunAtTheEnd();
     await send(1, question('b'));
     expect(await taking.take(1)).toEqual(['b']);

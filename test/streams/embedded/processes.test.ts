@@ -34,7 +34,7 @@ async function startAppender(): Promise<Child> {
 }
 
 describe('the writer of an embedded log', () => {
-  test('is one process, and a second is told which', async () => {
+  test('is one process, and a second learns which', async () => {
     const child = await startAppender();
     const second = openLog({ folder: folder.path, mode: 'write' });
     await expect(second).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe('the writer of an embedded log', () => {
 
   const linux = existsSync('/proc/self/stat');
   (linux ? test : test.skip)(
-    'takes the lock over from a process that was killed and that nobody has reaped',
+    'takes the lock over from a process that was killed and that has not been reaped',
     async () => {
       // The shell becomes a program that never asks after the child it has started.
       const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600']);
@@ -134,7 +134,7 @@ describe('a reader in another process', () => {
     await log.close();
   });
 
-  test('is told that there is no log', async () => {
+  test('learns that there is no log', async () => {
     const opening = openLog({ folder: join(folder.path, 'typo'), mode: 'read' });
     await expect(opening).rejects.toMatchObject({ code: 'NO_LOG' });
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Tail } from '../../../streams/embedded/keys/tail.ts';
 
 describe('the tail of an index', () => {
-  test('passes over records that are known to have other names, and over no others', () => {
+  test('skips records that are known to have other names, and only those', () => {
     const tail = new Tail();
     tail.note(5, [1, 2]);
     tail.note(6, [3]);
@@ -13,7 +13,7 @@ describe('the tail of an index', () => {
     expect(tail.candidate(4, 9, new Set([9]))).toBe(4);
   });
 
-  test('forgets rather than grows, and then passes over nothing', () => {
+  test('forgets rather than grows, and then skips nothing', () => {
     const tail = new Tail();
     for (let offset = 0; offset <= 4096; offset++) tail.note(offset, [1]);
     expect(tail.candidate(0, 4097, new Set([2]))).toBe(0);

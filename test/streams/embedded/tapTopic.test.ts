@@ -17,7 +17,7 @@ function logOf(times: readonly (number | null)[]): Tappable<unknown> {
 }
 
 describe('a tap from a time', () => {
-  it('begins right beside damaged records, without older ones', () => {
+  it('begins right next to damaged records, without older ones', () => {
     const times = [10, 10, 20, 30, 30, 40, 50];
     for (let damage = 0; damage < 2 ** times.length; damage++) {
       const left = times.map((atMs, offset) => ((damage >> offset) & 1 ? null : atMs));

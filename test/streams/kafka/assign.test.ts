@@ -21,7 +21,7 @@ describe('assigning partitions', () => {
     expect(counts(assign([claim('a'), claim('b')], 1))).toEqual([0, 1]);
   });
 
-  test('gives a moving partition to nobody until its holder has released it', () => {
+  test('gives a moving partition to no one until its holder has released it', () => {
     const alone = assign([claim('a')], 4);
     const first = assign([...nextClaims(alone, 1), claim('b')], 4);
     expect(first.get('a')).toEqual([0, 1]);

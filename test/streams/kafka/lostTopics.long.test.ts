@@ -90,7 +90,7 @@ describeKafka('a topic that is deleted on the broker', () => {
     });
   });
 
-  test('is told from a complete run, and from another cluster', async () => {
+  test('is distinguished from a complete run, and from another cluster', async () => {
     expect(await log.lost?.()).toEqual([]);
     const { cluster = '' } = log;
     expect(cluster).not.toBe('');

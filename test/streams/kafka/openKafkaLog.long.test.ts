@@ -97,7 +97,7 @@ describeKafka('a log on Kafka', () => {
     });
   });
 
-  test('fetches what it has just committed, even behind an open transaction of another process', async () => {
+  test('fetches what it has just committed, even after an open transaction of another process', async () => {
     const log = await open();
     await fill(log, 1); // its record is at 0, the mark of its end at 1
     const { brokers } = kafkaSettings(kafkaUrl);
@@ -122,7 +122,7 @@ describeKafka('a log on Kafka', () => {
     await expect(aborted).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('shows another process all that was settled before, even behind a transaction that was left open', async () => {
+  test('shows another process everything that was settled before, even after a transaction that was left open', async () => {
     const log = await open();
     await fill(log, 1);
     const { brokers } = kafkaSettings(kafkaUrl);
@@ -276,7 +276,7 @@ describeKafka('a log on Kafka', () => {
     expect(got.sort()).toEqual(expected.sort());
   });
 
-  test('compresses what it writes if told to, and reads it back', async () => {
+  test('compresses what it writes if requested, and reads it back', async () => {
     const log = await open({ url: `${kafkaUrl}?compression=gzip` });
     await log.commit((tx) => tx.append(topics.rollouts, samples.rollouts.full));
     expect(await all(log, topics.rollouts)).toEqual([samples.rollouts.full]);

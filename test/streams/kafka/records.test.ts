@@ -34,7 +34,7 @@ const placed = (records: readonly Raw[]): unknown =>
   records.map(({ offset, key, atMs }) => [offset, key, atMs]);
 
 describe('the committed records of a fetch', () => {
-  test('have plain offsets and times, and begin where they were asked for', () => {
+  test('have plain offsets and times, and begin where requested', () => {
     const records = committedRecords([batch(40, ['a', 'b', 'c'])], [], 3, 41);
     expect(placed(records)).toEqual([
       [41, 'b', 1_005],

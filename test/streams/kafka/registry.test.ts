@@ -14,7 +14,7 @@ describe('the wire format', () => {
     expect(unseal(sealed)).toEqual({ id: 0x01020304, body: Buffer.from('avro') });
   });
 
-  test('is told from anything else in a topic', () => {
+  test('is distinguished from anything else in a topic', () => {
     expect(unseal(Buffer.from('{"a":1}'))).toBeNull();
     expect(unseal(Buffer.alloc(4))).toBeNull();
   });
@@ -145,7 +145,7 @@ describe('a registry server', () => {
     expect(server.schemas).toHaveLength(1);
   });
 
-  test('has its errors told apart by code', async () => {
+  test('has its errors distinguished by code', async () => {
     await expect(registry.byId(9)).rejects.toMatchObject({ code: 'SCHEMA' });
     server.status = 401;
     await expect(registry.byId(1)).rejects.toMatchObject({ code: 'KAFKA_AUTH' });

@@ -149,7 +149,7 @@ describeKafka('an archive of a run on Kafka', () => {
     await isWhole(110);
   });
 
-  test('is told from what somebody else has deleted', async () => {
+  test('is distinguished from what someone else has deleted', async () => {
     await fill(0, 100);
     await log.retain!({ bytesMax: 0, segmentRecords: SEGMENT });
     await log.close();

@@ -7,7 +7,7 @@ import { weights } from '../../support/weights.ts';
 
 const kept: Weights = { ...weights(2, 0), state: 'tinker://one/2' };
 
-test('the place of a state in a service is no difference, the place that engines load is', () => {
+test('the place of a state in a service is not a difference, the place that engines load is', () => {
   const other = (over: Partial<Weights>) =>
     recordDifference(topics.weights, kept, { ...kept, ...over });
   expect(other({ state: 'tinker://two/7' })).toBeNull();
@@ -16,7 +16,7 @@ test('the place of a state in a service is no difference, the place that engines
   expect(other({ uri: 'w3' })).toMatchObject({ field: 'uri' });
 });
 
-test('an unrecorded format is no difference, another format is', () => {
+test('an unrecorded format is not a difference, another format is', () => {
   const told = (format?: number, score = 1) => {
     const parts = format === undefined ? { raw: 1 } : { raw: 1, format };
     return scored({ question: question(), rewards: [{ score, parts }] });
@@ -33,7 +33,7 @@ test('an unrecorded format is no difference, another format is', () => {
   expect(recordDifference(topics.metrics, valid(1, 'loss'), valid(0.5, 'loss'))).not.toBeNull();
 });
 
-test('the attempts and the cache of a tool call are no difference, its answer is', () => {
+test('the attempts and the cache of a tool call are not a difference, its answer is', () => {
   const compare = (over: Partial<ToolCall>) =>
     recordDifference(topics.toolCalls, toolCall(), toolCall(over));
   expect(compare({ attempts: 7, cached: true, ms: 12 })).toBeNull();

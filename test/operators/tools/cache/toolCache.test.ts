@@ -86,7 +86,7 @@ describe('the cache of tool results', () => {
   });
 });
 
-test('the cache of a user lies in their cache folder', () => {
+test('the cache of a user is in their cache folder', () => {
   expect(defaultCachePath({ XDG_CACHE_HOME: '/x' })).toBe(join('/x', 'millrace', 'tools.mdb'));
 });
 

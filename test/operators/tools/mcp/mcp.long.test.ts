@@ -94,7 +94,7 @@ describe.each([
     expect(long.output.endsWith('y...')).toBe(true);
   });
 
-  test('has content that is no text named', async () => {
+  test('has content that is not text named', async () => {
     const server = started(place());
     const [image] = specsOf('mine', await server.tools(), {
       prefix: '',

@@ -76,14 +76,11 @@ describe('a file of Debian', () => {
     });
   }
 
-  (existsSync(FS) ? test : test.skip)(
-    'has more text where all that can be seen is taken',
-    async () => {
-      const [main, all] = [await read(FS), await read(FS, 'visible')];
-      expect(all.text).not.toMatch(/\n| {2}/);
-      expect(all.text.length).toBeGreaterThan(main.text.replace(/\s+/g, ' ').length);
-    },
-  );
+  (existsSync(FS) ? test : test.skip)('has more text if everything visible is taken', async () => {
+    const [main, all] = [await read(FS), await read(FS, 'visible')];
+    expect(all.text).not.toMatch(/\n| {2}/);
+    expect(all.text.length).toBeGreaterThan(main.text.replace(/\s+/g, ' ').length);
+  });
 });
 
 test('a PDF is read with title and words, and recognised by its first bytes', async () => {
@@ -93,7 +90,7 @@ test('a PDF is read with title and words, and recognised by its first bytes', as
   ).toEqual({ format: 'pdf', title: 'Its title', text: 'Words of a page.' });
 });
 
-test('a file that is no PDF is reported', async () => {
+test('a file that is not a PDF is reported', async () => {
   const page = { bytes: new Uint8Array(Buffer.from('%PDF-1.7 rubbish')), contentType: '' };
   await expect(
     parser.parse({ ...page, extract: 'readable' }, new AbortController().signal),

@@ -79,7 +79,7 @@ const sources = (from: string | null = null, digests = { [mill.file]: mill.sha25
 });
 
 describe('the lock file of the installed pyodide', () => {
-  test('names packages with all that they need, what is needed first', () => {
+  test('names packages with everything they need, dependencies first', () => {
     const lock = pyodideLock();
     const names = (given: readonly string[]) => withNeeded(lock, given).map(({ name }) => name);
     expect(names(['sympy'])).toEqual(['mpmath', 'sympy']);
@@ -148,7 +148,7 @@ describe('files of another pyodide', () => {
     packages: {},
   });
 
-  test('are told from those of the installed one', () => {
+  test('are distinguished from those of the installed one', () => {
     expect(otherDistribution(own)).toBeNull();
     expect(otherDistribution('no lock')).toBeNull();
     expect(otherDistribution(older)).toMatch(

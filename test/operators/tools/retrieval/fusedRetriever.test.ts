@@ -91,7 +91,7 @@ describe('passages found by words', () => {
     expect(hits.map((each) => each.map(({ id }) => id))).toEqual([['a'], ['d', 'm'], []]);
   });
 
-  test('are scored by BM25+, whoever reads them', async () => {
+  test('are scored by BM25+, whichever retriever reads them', async () => {
     const vocabulary = ['mill', 'race', 'the', 'weir', 'Ada', 'Wheel,', 'été'];
     const draw = (n: number, of: number): number => Math.floor(uniform(n) * of);
     const uniform = (n: number): number => (Math.sin(n * 12.9898) * 43758.5453) % 1;
@@ -124,7 +124,7 @@ describe('passages found by words', () => {
     });
   });
 
-  test('are no longer read when nobody waits for them', async () => {
+  test('are no longer read when no one waits for them', async () => {
     const call = new AbortController();
     async function* endless(): AsyncGenerator<Passage> {
       for (let id = 0; ; id++) {

@@ -189,7 +189,7 @@ describe('an index', () => {
     await expect(build(root.path)).rejects.toThrow(/is not empty/);
   });
 
-  test('skips and names rows that are no passage or repeat an id', async () => {
+  test('skips and names rows that are not passages or repeat an id', async () => {
     const refused: (readonly [number, string])[] = [];
     const built = await build(at('rows'), {
       exactMax: 9,

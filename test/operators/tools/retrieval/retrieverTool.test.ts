@@ -42,7 +42,7 @@ describe('the text of a search', () => {
   });
 });
 
-test('the search tool asks for its number of passages, and for nothing on an empty query', async () => {
+test('the search tool requests its number of passages, and for nothing on an empty query', async () => {
   const retriever = gatedRetriever();
   const options = { top: 1, charactersMax: 100, form: 'documents', concurrencyMax: 2 } as const;
   const tool = retrieverTool({ retriever, ...options });
@@ -99,7 +99,7 @@ describe('a retriever on a server', () => {
     await retriever.close();
   });
 
-  test('is queried again if it is busy, after the time it asks for', async () => {
+  test('is queried again if it is busy, after the time it requests', async () => {
     const busy = answer({ error: 'later' }, 429, { 'retry-after': '2' });
     const { clock, said, tool } = await world(inTurn(busy, answer('', 500), reset, good), {
       triesMax: 4,

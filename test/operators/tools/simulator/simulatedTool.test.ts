@@ -80,7 +80,7 @@ describe('a simulated tool', () => {
     ['', '{"error":"users_for_music needs the argument \\"name\\""}'],
     ['{"name":3}', expect.stringContaining('"name\\" of users_for_music does not fit')],
     ['{"name":"a","limit":1.5}', expect.stringContaining('"limit\\" of users_for_music')],
-  ])('refuses %s before anybody is asked', async (input, output) => {
+  ])('refuses %s before any request', async (input, output) => {
     const { world, asked } = counting();
     const tool = simulatedTool(spec, { world, once: askOnce(null) });
     expect(await tool.run(input, signal)).toEqual({ output, ok: false });

@@ -269,7 +269,7 @@ test('a search provider that does not answer is down', async () => {
   web.close();
 });
 
-test('the user is told when searches begin to fail, and when they work again', async () => {
+test('the user is notified when searches begin to fail, and when they work again', async () => {
   const lines: string[] = [];
   const clock = impatientClock((ms) => ms >= 60_000);
   const report = (line: string): void => void lines.push(line);

@@ -124,7 +124,7 @@ describe('a request', () => {
     ).toBe('403 ORIGIN');
   });
 
-  test('needs no token if that was asked for, but still the right host', () => {
+  test('needs no token if that was requested, but still the right host', () => {
     const open = { ...options, token: null };
     expect(judged({}, open)).toBe('pass');
     expect(judged({ headers: { host: 'evil.example' } }, open)).toBe('403 HOST');

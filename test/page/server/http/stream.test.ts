@@ -123,7 +123,7 @@ test('what a slow reader missed is in the next tick, with the number of records 
   await hot.close();
 });
 
-test('a slow reader that missed more than is kept is told to read again', async () => {
+test('a slow reader that missed more than is kept has to read again', async () => {
   const { reader, stream, hot } = await opened('run=a:loss', 10);
   reader.stuck = true;
   await write(0, 6_000);

@@ -69,7 +69,7 @@ describe('a series', () => {
     expect(series.between(...all, 10).buckets).toHaveLength(2);
   });
 
-  test('gives a part in fewer buckets if asked to', () => {
+  test('gives a part in fewer buckets on request', () => {
     const { buckets, width } = filled(1000, 4096).between(100, 500, 50);
     expect(width).toBe(16);
     expect(buckets.length).toBeLessThanOrEqual(50);

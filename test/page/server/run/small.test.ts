@@ -157,7 +157,7 @@ describe('a missing curve', () => {
     return seriesOf(given, [name], range).absent[0]?.why;
   };
 
-  test('says whether nothing was made yet, the run is fine-tuning, or nobody writes it', () => {
+  test('says whether nothing was made yet, the run is fine-tuning, or it is never written', () => {
     expect(why('reward/mean', 0)).toBe('no step has been made yet; the first step writes it');
     expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
     expect(why('nope', 16)).toBe('no metric of that name was written up to step 16');
@@ -195,7 +195,7 @@ describe('a comparison of two runs', () => {
 });
 
 describe('the rate of a topic', () => {
-  test('covers the half minute of the stage rates, however often it is asked for', () => {
+  test('covers the half minute of the stage rates, however often it is requested', () => {
     const history = new RateHistory();
     const at = (seconds: number, records: number): number | null => {
       history.add([{ topic: 'rollouts', records, bytes: 0, lag: {} }], 1000 * seconds);
