@@ -1,5 +1,5 @@
 /**
- * `millrace/jobs`: the methods, their settings, and the pieces that a method of one's own is wired from.
+ * `millrace/jobs`: the methods, their settings, and the pieces that a method of your own is wired from.
  */
 
 export {

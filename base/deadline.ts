@@ -3,7 +3,7 @@
  * too long.
  *
  * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever
- * they are; it costs a sixth of a millisecond. Work that was ended is begun once more, since a process that
+ * they are; it costs a sixth of a millisecond. Work that was ended is begun again, since a process that
  * was stopped for a while has done nothing wrong; so it has to be pure.
  */
 import { createContext, Script } from 'node:vm';

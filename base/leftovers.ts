@@ -77,7 +77,7 @@ const MARKED = /^(.*)-(\d{1,7})-(\d{10,})(?:\.tmp)?$/;
 /** As versions before wrote it. */
 const UNMARKED = /[.-](\d{1,7})(?:\.tmp)?$/;
 
-/** Whether the process that a name tells of is gone from this machine. */
+/** Whether the process in a name is gone from this machine. */
 function isDead(name: string): boolean {
   const [, before = '', pid, start] = MARKED.exec(name) ?? [];
   if (pid !== undefined) {

@@ -9,5 +9,5 @@ export interface Outage {
   readonly forMs: number;
 }
 
-/** Says a line to the person who watches; one about an outage is said to programs too. */
+/** Says a line to the user; one about an outage is said to programs too. */
 export type Report = (line: string, outage?: Outage) => void;

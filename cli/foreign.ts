@@ -1,6 +1,6 @@
 /**
  * Runs from elsewhere. An unpacked run is data: it can be inspected, but what it names (a job file, commands
- * of tool servers, addresses) is not executed or contacted. `unpack --trust` restores one's own run;
+ * of tool servers, addresses) is not executed or contacted. `unpack --trust` restores your own run;
  * otherwise the user names a job with `--job`.
  */
 import { existsSync } from 'node:fs';

@@ -34,7 +34,7 @@ export interface Io {
   /** Calls `handler` when stdin ends. */
   readonly onInputEnd?: (handler: () => void) => void;
   /**
-   * From now on this process takes what others leave of the processors: who watches must not slow what is
+   * From now on this process takes what others leave of the processors: watching must not slow what is
    * watched.
    */
   readonly giveWay?: () => void;

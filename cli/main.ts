@@ -3,7 +3,8 @@
 import { openFilesMax, outOfFiles } from '../base/system/index.ts';
 
 /**
- * Many modules are read at once; with fewer files, some would seem not to exist. Until it is known, few are.
+ * Many modules are read at once; with fewer files, some would seem not to exist. Until the limit is known,
+ * few are.
  */
 const OPEN_FILES_MIN = 320;
 

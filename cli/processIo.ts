@@ -16,7 +16,7 @@ import { programName } from './programName.ts';
  */
 const ECHO_MS = 250;
 
-/** A terminal with colours, where neither NO_COLOR nor TERM=dumb speaks against it. */
+/** A terminal with colours, unless NO_COLOR or TERM=dumb forbids it. */
 function takesColour(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && stream.hasColors();
 }

@@ -2,7 +2,7 @@
  * `run.json`: what a run is. Written when a run starts, resumes and ends; every other command reads it.
  *
  * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is
- * (job, seed, settings, log) tells when a byte of that has changed; one that was written by hand need not
+ * (job, seed, settings, log) shows if a byte of that has changed; one that was written by hand need not
  * have it.
  */
 

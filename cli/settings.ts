@@ -114,7 +114,7 @@ export function checkSettings(
   throw usageError(complaint(lines, known, help));
 }
 
-/** Where commands that have no `--show-settings` send those who look for the settings of a job. */
+/** Where commands that have no `--show-settings` send users who look for a job's settings. */
 export function listedBy(program: string, jobFile: string): string {
   return `for the meaning of each setting: ${program} run ${jobFile} --show-settings`;
 }

@@ -70,7 +70,7 @@ function tooMuch(file: string, what: string): Error {
 
 /**
  * Whether collections are nested deeper than `nestingMax`, as far as brackets and the marks of
- * a line tell (indentation cannot nest deep in so short a file). Asked before anything that recurses: V8 ends
+ * a line show (indentation cannot nest deep in so short a file). Asked before anything that recurses: V8 ends
  * the whole process where a regular expression is compiled on a stack that is nearly full, so an overflow
  * cannot be caught with certainty.
  */

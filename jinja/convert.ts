@@ -8,8 +8,8 @@ const DEPTH_MOST = 500;
 
 /**
  * A whole number is an int and any other a float, as JSON writes them; `Float` and bigint are for those that
- * JavaScript's numbers cannot tell apart. A Map is a dict. Texts are of `origin`. Fails for functions and for
- * what is too deep.
+ * JavaScript's numbers cannot distinguish. A Map is a dict. Texts are of `origin`. Fails for functions and
+ * for what is too deep.
  */
 export function convert(value: unknown, origin: Origin | null = null, depth = 0): Value {
   if (depth > DEPTH_MOST) fail(`values nested deeper than ${DEPTH_MOST}`);

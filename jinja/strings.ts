@@ -43,7 +43,7 @@ function offsets(text: string): readonly number[] | null {
   return [...starts, text.length];
 }
 
-/** The start, stop and step that Python makes of a slice of something so long. */
+/** The start, stop and step that Python makes of a slice of something this long. */
 export function sliceBounds(
   length: number,
   start: number | null,

@@ -23,7 +23,7 @@ export interface JobContext<Settings> {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
-  /** A line for the person who watches (stderr). */
+  /** A line for the user (stderr). */
   readonly print: Report;
   /**
    * Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its

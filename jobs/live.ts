@@ -44,7 +44,7 @@ export interface LiveSettings {
   at(version: number): Changes;
   /** For a question, whose rollouts and steps are due one version. */
   of(question: Question): Changes;
-  /** Resolves once `at`, or `of`, can tell. */
+  /** Resolves once `at`, or `of`, is known. */
   ready(due: number | Question, signal: AbortSignal): Promise<void>;
 }
 

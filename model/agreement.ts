@@ -38,7 +38,7 @@ const TIMES = 4;
 const PEAK = 20;
 
 /**
- * The bound of one comparison that is made again and again: a canary's, or that of the rollouts of every
+ * The bound of one comparison that is repeated: a canary's, or that of the rollouts of every
  * step.
  */
 export class Agreement {

@@ -216,7 +216,7 @@ export interface TrainerEngine extends Scorer {
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
   /**
-   * Keep weights and state, whole or not at all. A version that is saved once more (after a crash) replaces
+   * Keep weights and state, whole or not at all. A version that is saved again (after a crash) replaces
    * the first.
    */
   save(target: SaveTarget): Promise<SavedCheckpoint>;

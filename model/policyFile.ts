@@ -1,5 +1,5 @@
 /**
- * A policy in one file: safetensors whose metadata carries the decoder's configuration.
+ * A policy in one file: safetensors whose metadata has the decoder's configuration.
  *
  * Writing is atomic (temporary name, sync, rename), so a reader finds the old file or the new one, whole.
  * hf/loadPolicy.ts reads it.

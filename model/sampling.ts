@@ -1,5 +1,5 @@
 /**
- * How tokens are drawn from what the policy says: what a request carries of it, and the settings of it.
+ * How tokens are drawn from what the policy says: the part of it in a request, and the settings of it.
  *
  * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1,
  * over the whole vocabulary, as the trainer computes them (docs/losses.md).

@@ -9,7 +9,7 @@
  * first, and waits.
  *
  * Two forms: `batch` schedules practice groups, B a step; `batchSelected` trains on the groups that won their
- * window of Pareto sampling as they are, a window a step.
+ * window of Pareto sampling as they are, one window per step.
  */
 import {
   first,
@@ -149,7 +149,7 @@ export function batch(options: BatchOptions): OperatorFunction<Delivery<Scored>,
   );
 }
 
-/** selected → batches: the groups that were kept, a window a step. */
+/** selected → batches: the groups that were kept, one window per step. */
 export function batchSelected(
   options: BatchSelectedOptions,
 ): OperatorFunction<Delivery<Selected>, Delivery<Batch>> {

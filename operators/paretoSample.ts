@@ -38,7 +38,7 @@ export interface ParetoOptions {
   readonly sampler?: 'pareto' | 'front' | 'random';
   /** Most groups to keep of a window (N); as a function, by a question of it. */
   readonly keep: number | ((question: Question) => number);
-  /** Awaited before a window is sorted: whether `keep` can tell of it. */
+  /** Awaited before a window is sorted: whether `keep` knows about it. */
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
    * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part

@@ -3,9 +3,9 @@
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
  * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without carrying them through the topic. A reward that throws, rejects, gives a number
+ * finds the tokens without a copy in the topic. A reward that throws, rejects, gives a number
  * that is not finite or lacks a part that is needed ends the stage: without its group a round would never be
- * complete, and a run that is resumed with a better reward scores the group once more.
+ * complete, and a run that is resumed with a better reward scores the group again.
  *
  * A failed rollout is not the policy's fault (a tool or a server was gone): it has a reward, for the record,
  * and the advantages of the others are as if it were not there.

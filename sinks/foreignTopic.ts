@@ -2,7 +2,7 @@
  * Records as JSON in another system's Kafka topic: for consumers that know nothing of Millrace.
  *
  * Its stage continues where it stopped, by its own reading group in the run's log: nothing is
- * missing, and what was under way when the process died is sent once more, under the same `millrace-position`
+ * missing, and what was under way when the process died is sent again, under the same `millrace-position`
  * (topic/partition/offset), which is a header of every message. Records of one key keep their order. While
  * the broker is away the stage waits and the run goes on.
  */

@@ -2,7 +2,7 @@
  * `trainer`: a batch in, its optimiser steps made, a weights manifest out.
  *
  * A step itself is not transactional. It becomes real with its manifest, which is committed together with the
- * consumed batch; after a crash before that, the step is made again from the version it began with, whose
+ * consumed batch; after a crash before that, the step is repeated from the version it began with, whose
  * files are still there, and gives the same bits.
  *
  * A batch waits until the version that it starts from is committed. So steps are made one at a time and in
@@ -71,7 +71,7 @@ export interface TrainerOptions {
   readonly keepVersions?: number;
   /** What else stays; the ends of all rounds unless given. */
   readonly keepRule?: Omit<WeightsRule, 'newest'>;
-  /** What the shared beginnings of branched rollouts carry; soft when left out. */
+  /** The advantage of the shared beginnings of branched rollouts; soft when left out. */
   readonly attribution?: Attribution;
   /** Whether searches for tools are actions to ToolPO, as calls and folds are; not when left out. */
   readonly searchActions?: boolean;

@@ -126,7 +126,9 @@ function refused({ number, text }: TextLine, why: string): Refused {
   return { place: number, reason: `invalid CSV: ${why}`, payload: text };
 }
 
-/** A record as its quotes tell it: its text, the index of its first line, and that of the line after it. */
+/**
+ * A record as its quotes delimit it: its text, the index of its first line, and that of the line after it.
+ */
 interface Draft {
   readonly place: number;
   readonly payload: string;

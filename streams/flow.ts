@@ -45,7 +45,7 @@ export function partOf(whole: Flow, { only, except = [] }: PartNames): Flow {
   };
 }
 
-/** What of a flow a part of it leaves to other processes. */
+/** What a part of a flow leaves to other processes. */
 export function restOf(whole: Flow, part: Flow): Pick<Flow, 'stages' | 'sources'> {
   return {
     stages: whole.stages.filter((stage) => !part.stages.includes(stage)),

@@ -192,7 +192,7 @@ export interface Log {
   stats(): Promise<readonly TopicStat[]>;
   /**
    * How far everything is now, or was right after the commit that appended the record at `after`. Absent
-   * if a log cannot tell. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
+   * if a log does not know. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**

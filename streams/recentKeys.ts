@@ -1,5 +1,5 @@
 /**
- * Which keys a topic has had lately, as a log of any kind can tell.
+ * Which keys a topic has had lately, as any kind of log knows.
  *
  * Filled from the topic itself, so it knows what is in the log and nothing else, whenever the process was
  * killed. At least the newest `max` keys are known, at most twice as many: there are two generations of them,

@@ -9,7 +9,7 @@ export interface Topic<T> {
   readonly name: string;
   /** Contract version; raised when the schema changes. */
   readonly version: number;
-  /** Who writes it and who reads it. */
+  /** What writes it and what reads it. */
   readonly about: string;
   /** A method, so that a `Topic<Order>` is assignable to a `Topic<unknown>`. */
   key(value: T): string;

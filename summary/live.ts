@@ -106,7 +106,7 @@ export interface Live {
   readonly stages: readonly StageRow[];
 }
 
-/** A process that has reported nothing for so long does nothing, as far as we know. */
+/** A process that has reported nothing for this long does nothing, as far as we know. */
 export const SILENT_MS = 5_000;
 
 export function isLive({ silentMs, ended }: WorkerRow): boolean {

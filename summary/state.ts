@@ -17,7 +17,7 @@ export type RunState =
   | 'failed'
   | 'damaged';
 
-/** A run whose processes report nothing for so long is silent. */
+/** A run whose processes report nothing for this long is silent. */
 export const SILENT_RUN_MS = 10_000;
 
 export interface Seen {

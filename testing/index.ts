@@ -1,5 +1,5 @@
 /**
- * `millrace/testing`: what a test of one's own operator, tool or job needs instead of a log, a policy and
+ * `millrace/testing`: what a test of your own operator, tool or job needs instead of a log, a policy and
  * tools. Nothing here starts a process or reads a file.
  */
 export { type FakeTools, type FakeToolsOptions, fakeTools } from './fakeTools.ts';

@@ -74,7 +74,7 @@ export interface OperatorRun<Out> {
   /** Side records by topic name, in order of commit. */
   readonly sideRecords: Readonly<Record<string, readonly unknown[]>>;
   readonly commits: readonly FakeCommit[];
-  /** Deliveries that were neither carried out nor dropped: must be 0. */
+  /** Deliveries that were neither settled nor dropped: must be 0. */
   readonly unsettled: number;
 }
 

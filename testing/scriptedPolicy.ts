@@ -1,6 +1,6 @@
 /**
- * A policy engine that says what a script tells it to. It keeps the contract of a real one: output is cut at
- * `maxTokens` and after the first stop token, and carries the version that is loaded.
+ * A policy engine that says what a script says. It keeps the contract of a real one: output is cut at
+ * `maxTokens` and after the first stop token, and has the version that is loaded.
  *
  * The script sees what the policy would: the context as text, and a stream of draws that is tied to the
  * request's key and to the length of its context, as a real sampler's is. It returns the text of the next

@@ -70,7 +70,7 @@ export class Learning {
     return !wasNotable && isNotable(now) ? now : null;
   }
 
-  /** Notes on the run so far, a sentence each; none if it learns. */
+  /** Notes on the run so far, one sentence each; none if it learns. */
   notes(run: string): readonly string[] {
     return [...this.#longest.values()]
       .filter((idle) => isNotable(idle) || this.#isAll(idle))

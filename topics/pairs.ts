@@ -1,4 +1,4 @@
-/** `pairs`: preference pairs, a record a question. */
+/** `pairs`: preference pairs, one record per question. */
 
 import { counted } from '../base/text/index.ts';
 import { list, named, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';

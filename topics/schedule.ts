@@ -179,7 +179,7 @@ export function withFirstVersion(question: Question, known: readonly VersionProg
 }
 
 /**
- * Where a run is made again with other settings: by how many versions a question's round begins later than it
+ * Where a run is repeated with other settings: by how many versions a question's round begins later than it
  * did in the record. `recorded` = all recorded manifests, in order; `begun` = the version that the round
  * begins with now.
  */

@@ -1,5 +1,5 @@
 /**
- * Tells the person who watches that no server answers: a line every while with the time so far, what is known
+ * Tells the user that no server answers: a line every while with the time so far, what is known
  * and what will happen, and one when it has ended. All waiting requests share the lines.
  */
 import type { Report } from '../outage.ts';

@@ -32,7 +32,7 @@ export function admit(headers: IncomingHttpHeaders, { host, token }: Admission):
   }
 }
 
-/** In a time that does not tell how much of it is right. */
+/** In a time that does not reveal how much of it is right. */
 export function sameText(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

@@ -1,4 +1,4 @@
-/** HTTP as both sides need it: requests with bounds, servers that refuse strangers, who is away. */
+/** HTTP as both sides need it: requests with bounds, servers that refuse strangers, outages. */
 export { Absence, wholeSeconds } from './absence.ts';
 export { admit, isLoopback, sameText } from './admit.ts';
 export { apiKey } from './apiKey.ts';

@@ -31,7 +31,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** How often connections are looked at that let us wait. */
+/** How often idle connections are checked. */
 const CHECK_MS = 1_000;
 
 /** Above `connectionsMax`, closes the connection that has been idle longest, or else the new one. */

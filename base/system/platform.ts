@@ -1,7 +1,7 @@
 /**
- * What differs between Linux, macOS and Windows, in one place: what the system tells of a process, signals,
- * and folders on the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc; elsewhere
- * what it would tell is not known.
+ * What differs between Linux, macOS and Windows, in one place: what the system knows about a process,
+ * signals, and folders on the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc;
+ * elsewhere what it would say is unknown.
  */
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const PAGE_BYTES = 4096;
 /** The system and its processor, for a person: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;
 
-/** Limit of open files; null if the system does not tell. Read at the start, since asking takes a file. */
+/** Limit of open files; null if the system does not say. Read at the start, since asking takes a file. */
 export const openFilesMax: number | null = (() => {
   const found = /^Max open files +(\d+)/m.exec(proc(process.pid, 'limits'))?.[1];
   return found === undefined ? null : Number(found);
@@ -28,12 +28,12 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** When a process began, in clock ticks since the machine did; empty if the system does not tell. */
+/** When a process began, in clock ticks since the machine did; empty if the system does not say. */
 export function startOf(pid: number): string {
   return statOf(pid)[19] ?? '';
 }
 
-/** Resident size of a process in bytes; null if the system does not tell. */
+/** Resident size of a process in bytes; null if the system does not say. */
 export function residentBytes(pid: number): number | null {
   const [, pages] = proc(pid, 'statm').split(' ');
   return pages === undefined ? null : Number(pages) * PAGE_BYTES;
@@ -51,7 +51,7 @@ export function ownBytes(): number {
   return lastBytes;
 }
 
-/** What a process was started with; empty if the system does not tell. */
+/** What a process was started with; empty if the system does not say. */
 export function commandLineOf(pid: number): readonly string[] {
   const line = proc(pid, 'cmdline');
   return line === '' ? [] : line.split('\0');

@@ -36,7 +36,7 @@ const inboxIn = (runFolder: string): string => join(runFolder, 'control');
 
 let made = 0;
 
-/** A command for a run, with who asks and when. */
+/** A command for a run, with its sender and time. */
 export function asked(
   what: Pick<ControlRecord, 'kind'> & Partial<Pick<ControlRecord, 'setting' | 'value'>>,
   nowMs: number,

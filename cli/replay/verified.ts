@@ -10,7 +10,7 @@ import { replaceFile } from '../../base/index.ts';
 const schema = z.object({
   atMs: z.number(),
   ok: z.boolean(),
-  /** That were made again, equal. */
+  /** Those that were recomputed and are equal. */
   records: z.number(),
   /** A sentence. */
   text: z.string(),

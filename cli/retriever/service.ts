@@ -42,7 +42,7 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
-  /** Every query must carry it as `Authorization: Bearer …`; '' = none set; null = none, anyone may ask. */
+  /** Every query must have it as `Authorization: Bearer …`; '' = none set; null = none, anyone may ask. */
   readonly token: string | null;
   /** Passages per query if the request does not say. */
   readonly top: number;

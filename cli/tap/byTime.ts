@@ -66,7 +66,7 @@ function earliest(queues: readonly TopicQueue[]): TopicQueue | null {
   return first;
 }
 
-/** Until the promise resolves, or so long. */
+/** Until the promise resolves, but at most this long. */
 async function within(promise: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -68,7 +68,7 @@ export function formatOf(name: string, options: FormatOptions): FormatFor {
   }
 }
 
-/** A header from the first record, then a line a record; what is nested is a cell of JSON. */
+/** A header from the first record, then one line per record; what is nested is a cell of JSON. */
 function csv(whole: View): Format {
   let columns: readonly string[] | null = null;
   return async (stored, shown) => {

@@ -61,7 +61,7 @@ export interface Plan {
 export function planOf(options: TapOptions, io: Io): Plan {
   const { fields, output } = options;
   const partsBy = options.diff === true ? '--diff' : fields === undefined ? null : '--fields';
-  // A change is one of a key; who asks for fields asks for those of the envelope too.
+  // A change is one of a key; a choice of fields includes those of the envelope.
   const envelope =
     partsBy === null ? (options.envelope === true ? true : null) : partsBy === '--diff';
   const truncate = options.truncate === 0 ? Number.POSITIVE_INFINITY : options.truncate;

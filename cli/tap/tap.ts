@@ -1,8 +1,8 @@
 /**
  * `millrace tap`: the records of topics, from another process, while the run goes on or after it.
  *
- * It opens the log to read, belongs to no group and commits nothing: a job cannot tell that it is watched. A
- * tap whose output is slow reads slowly; what it has not read stays in the log.
+ * It opens the log to read, belongs to no group and commits nothing: a job cannot notice that it is watched.
+ * A tap whose output is slow reads slowly; what it has not read stays in the log.
  */
 import { resolve } from 'node:path';
 import { hasCode } from '../../base/index.ts';

@@ -86,7 +86,7 @@ export class TopicQueue {
     return head;
   }
 
-  /** It is known what of the topic is there. */
+  /** The topic's extent is known. */
   get begun(): boolean {
     return this.#size > 0 || this.#ahead !== null || this.#ended || this.#lacks !== null;
   }
@@ -99,7 +99,7 @@ export class TopicQueue {
     return this.#lacks;
   }
 
-  /** Decides what lacks: the tap goes on without this topic, or fails. */
+  /** Decides about what is missing: the tap goes on without this topic, or fails. */
   passOver(goesOn: boolean): void {
     if (goesOn) this.#ended = true;
     else this.#failure = { error: this.#lacks };

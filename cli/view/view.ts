@@ -20,7 +20,7 @@ export interface ViewOptions {
   /** A text, or false for `--no-token`; undefined = a new one. */
   readonly token?: string | false;
   readonly trustedOrigin?: string;
-  /** Takes POSTs that pause, verify and replay, from who has a second token. */
+  /** Takes POSTs that pause, verify and replay, from clients with a second token. */
   readonly control?: boolean;
   /** It was started by a run and ends with it. */
   readonly beside?: boolean;

@@ -1,5 +1,5 @@
 /**
- * A job of one's own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my`
+ * A job of your own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my`
  * copies it into a folder; change what you like and run it with `npx millrace run my/job.ts`.
  * `--show-settings` shows what can be set.
  */

@@ -2,7 +2,7 @@
  * The quickstart's analyst and critic: a model by rule that knows the world's tasks and what each takes.
  *
  * It replies to the flywheel's prompts in the formats that they ask for. What it puts into the policy's mouth
- * (new steps, shorter steps, thinking) holds no fact that only a tool could tell: it counts how far the
+ * (new steps, shorter steps, thinking) holds no fact that only a tool could give: it counts how far the
  * results in the prompt have come on the shortest way, and goes on from there with words of the question and
  * of those results. (Single-digit sums are known by heart.) It uses no word that the policy has no token for.
  * Reads the prompts of the package; where those are overridden, use a model that reads.
@@ -141,7 +141,7 @@ function answerFlaw(task: Task, { answer, boxed }: Move, early: boolean): Flaw {
   return boxed ? null : 'answered without a box';
 }
 
-/** Whether the result of a call tells the fact that a step looks for. */
+/** Whether the result of a call has the fact that a step looks for. */
 function tells({ tool, result }: Move, step: Step): boolean {
   const fact = step.tool === 'search' ? step.finds : step.value;
   return tool === step.tool && ` ${words(result)} `.includes(` ${words(fact)} `);

@@ -1,5 +1,5 @@
 /**
- * A dialect of one's own: ReAct, as many prompts have it (Thought, Action, Action Input, Observation, Final
+ * A dialect of your own: ReAct, as many prompts have it (Thought, Action, Action Input, Observation, Final
  * Answer).
  */
 import type { Tokenizer } from 'millrace';

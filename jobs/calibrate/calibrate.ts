@@ -6,7 +6,7 @@
  *         └───────────────────────────────────────────────┴──────────────────────── weights ◄──────────────────┘
  *
  * A round: direct rollouts of its candidates under the newest policy, Pareto sampling chooses among them, the
- * chosen are rolled out once more, with branching, and trained on, step by step, on-policy. Held-out
+ * chosen are rolled out again, with branching, and trained on, step by step, on-policy. Held-out
  * questions are measured before the first round and after each. With `select: 'groups'` the practice is left
  * out: the chosen groups are trained on as they are, a window of candidates a step.
  */

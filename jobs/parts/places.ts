@@ -23,7 +23,7 @@ export interface PartPlace {
   readonly folder: string;
   readonly seed: number;
   readonly clock: SleepClock;
-  /** A line for the person who watches. */
+  /** A line for the user. */
   readonly print: Report;
 }
 

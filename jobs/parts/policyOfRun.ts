@@ -40,7 +40,7 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   if (!found.success)
     throw noWeights(`${folder}/run.json does not describe a run; check it with millrace doctor`);
   const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
-  // A job of one's own may have its first policy elsewhere; its tokenizer is noted all the same.
+  // A job of your own may have its first policy elsewhere; its tokenizer is noted all the same.
   const began = settings.policy ?? (await notedTokenizer(folder));
   if (began === null) {
     throw noWeights(

@@ -35,7 +35,7 @@ const schema = z.object({
 
 /** How a policy is asked. */
 export interface PromptRecord extends AskedBy {
-  /** `tags`, `native`, or that of a job of one's own. */
+  /** `tags`, `native`, or that of a job of your own. */
   readonly dialect: string;
   /** The prompt of a question, with `{question}` in its place; null = unknown. */
   readonly prompt: string | null;
@@ -56,7 +56,7 @@ export function promptRecord(dialect: Dialect): PromptRecord {
 }
 
 /**
- * The text of a question's prompt; null if a dialect of one's own has none for a question that is not
+ * The text of a question's prompt; null if a dialect of your own has none for a question that is not
  * there.
  */
 export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {

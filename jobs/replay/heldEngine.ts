@@ -7,7 +7,7 @@
  *
  * Generations of one version run together; when none of it is left, the lowest version that is waited for is
  * loaded. A generation waits for a version that does not exist yet. `load` only says which version a
- * generation is due that the record does not know.
+ * generation is due that the record does not have.
  */
 import type { Observable, Subscription } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

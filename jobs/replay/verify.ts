@@ -1,5 +1,5 @@
 /**
- * `verify`: a run is made again from its records, and every record that comes out is compared with the
+ * `verify`: a run is recomputed from its records, and every record that comes out is compared with the
  * recorded one.
  *
  * The job is wired as usual, in a scratch folder: its questions are those recorded, its tools answer from the
@@ -65,14 +65,14 @@ export interface VerifyOptions {
 export interface Verified {
   /** Null if everything recomputed is equal. */
   readonly difference: Difference | null;
-  /** Records that were made again, equal, by topic. */
+  /** Records that were recomputed and are equal, by topic. */
   readonly equal: Readonly<Record<string, number>>;
   /** Weights files whose digests were equal, the first included. */
   readonly weights: number;
   readonly stopped: boolean;
 }
 
-/** What is read of the run before it is made again. */
+/** What is read of the run before it is recomputed. */
 interface Recorded {
   readonly standing: Standing;
   readonly places: Places;
@@ -248,7 +248,7 @@ class Verification {
     return { ...built, stages, sources };
   }
 
-  /** All but those of the first weights, which are made again, and of topics that a stage writes too. */
+  /** All but those of the first weights, which are recomputed, and of topics that a stage writes too. */
   #replacedSources({ sources, stages }: Flow): readonly Source[] {
     const written = new Set(stages.map(({ to }) => to?.name));
     return sources.filter(({ to }) => !written.has(to.name));

@@ -4,7 +4,7 @@
  *
  *     data files ─► demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
  *
- * All rows are shuffled once more for each epoch by the run's seed; the learning rate follows the place of a
+ * All rows are shuffled again for each epoch by the run's seed; the learning rate follows the place of a
  * step among all of them.
  */
 

@@ -59,7 +59,7 @@ function endOfTurn(
   const turn = next < 0 ? runs : runs.slice(0, next);
   const first = turn.findIndex(({ origin }) => origin?.message === message);
   const last = turn.findLastIndex(({ origin }) => origin?.message === message);
-  // a template may name the call once more where the tool answers, after the end of the turn
+  // a template may name the call again where the tool answers, after the end of the turn
   const found =
     first < 0
       ? undefined

@@ -14,7 +14,7 @@ export type Condition =
   | { readonly kind: 'missing' }
   /** It cannot be read, or its digest is another now. */
   | { readonly kind: 'changed'; readonly why: string }
-  /** Nobody here can tell: a service keeps it. */
+  /** Unknown here: a service keeps it. */
   | { readonly kind: 'unseen' };
 
 /** Every checkpoint is recorded unless it says otherwise. */

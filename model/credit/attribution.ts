@@ -1,13 +1,13 @@
 /**
- * Whose advantage a token carries where rollouts share a beginning (ARPO reference §1.7).
+ * Whose advantage a token has where rollouts share a beginning (ARPO reference §1.7).
  *
- * soft: each rollout's tokens carry its own advantage. Rollouts that share a beginning repeat it, so its
+ * soft: each rollout's tokens have its own advantage. Rollouts that share a beginning repeat it, so its
  * gradients add up to that of the mean as long as none is clipped.
- * hard: a shared token carries the mean of the advantages of all rollouts that share it, in each of them.
+ * hard: a shared token has the mean of the advantages of all rollouts that share it, in each of them.
  *
  * Token t of rollout i was written by the rollout itself, or, before the place where it was cloned, by the
  * one that wrote token t of its parent. Rollouts share a token when the same rollout wrote it for them; equal
- * tokens written twice are not shared. A shared beginning carries the same sum of advantages in both forms.
+ * tokens written twice are not shared. A shared beginning has the same sum of advantages in both forms.
  */
 import { counted } from '../../base/text/index.ts';
 
@@ -20,7 +20,7 @@ export interface Grown {
 }
 
 /**
- * Whose advantage a shared token carries: `soft` = in each rollout its own, `hard` = in all of them the mean.
+ * Whose advantage a shared token has: `soft` = in each rollout its own, `hard` = in all of them the mean.
  */
 export type Attribution = 'soft' | 'hard';
 

@@ -1,7 +1,7 @@
 /**
  * The graph builder: nodes are added in order, every value knows its element type and symbolic shape.
  *
- * A node added by `derive` carries its vector-Jacobian product, so that `gradients` can go back through it; a
+ * A node added by `derive` has its vector-Jacobian product, so that `gradients` can go back through it; a
  * node added by `node` alone is a constant to differentiation. Shapes hold numbers and names; a name must be
  * a dimension of some input, which is where `reshape` and friends read it when the graph runs.
  */

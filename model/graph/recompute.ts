@@ -11,7 +11,7 @@ import { pullBack } from './gradients.ts';
 import type { Derivation, Value } from './graph.ts';
 
 /**
- * `body(x)`, computed a second time for its gradient. It may use `leaves`, whose gradients are carried on.
+ * `body(x)`, computed a second time for its gradient. It may use `leaves`, whose gradients are passed on.
  */
 export function recomputed(x: Value, leaves: readonly Value[], body: (x: Value) => Value): Value {
   const { graph } = x;

@@ -47,7 +47,7 @@ export function judgeInChunks(x: Value, head: Value, targets: Value, chunkTokens
   const logProbs = flat(graph, node('Sub', picked, logTotal), rows);
   const entropies = flat(graph, entropy, rows);
 
-  /** d loss / d logits of a chunk from its logits, carried to x and head. */
+  /** d loss / d logits of a chunk from its logits, with respect to x and head. */
   const pull = (g: Value, slope: (logits: Value, shares: Value, chunk: Chunk) => Value) => {
     let dx: Value | null = null;
     const dHead: Value[] = [];

@@ -21,7 +21,7 @@ import {
   writeTensorFile,
 } from './writeTensorFile.ts';
 
-/** What is carried from another folder, unchanged, besides the fields of its `config.json`. */
+/** What is copied from another folder, unchanged, besides the fields of its `config.json`. */
 export const CARRIED: readonly string[] = [
   'added_tokens.json',
   'additional_chat_templates',
@@ -45,7 +45,7 @@ export interface FolderOptions {
    * out.
    */
   readonly shardBytesMax?: number;
-  /** Folder whose tokenizer, generation settings and other fields of `config.json` are carried along. */
+  /** Folder whose tokenizer, generation settings and other fields of `config.json` are copied along. */
   readonly like?: string;
   /** Folder whose tokenizer files are taken instead of those of `like`. */
   readonly tokenizer?: string;
@@ -165,7 +165,7 @@ export async function writeJson(path: string, value: unknown): Promise<string> {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Copy what is carried along; returns the names. */
+/** Copy what is copied along; returns the names. */
 async function carry(
   folder: string,
   like: string | undefined,

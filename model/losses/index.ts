@@ -1,4 +1,4 @@
-/** Losses by name, and what a loss of one's own is made of. */
+/** Losses by name, and what a loss of your own is made of. */
 export {
   type AnyLoss,
   defineLoss,

@@ -241,7 +241,7 @@ export class HeldWeights {
   }
 
   /**
-   * Weights that are not what they should be are published once more, in case a server has mixed something
+   * Weights that are not what they should be are published again, in case a server has mixed something
    * up; those that a server does not have when they are looked at (it was restarted since it took them), a
    * few times.
    */

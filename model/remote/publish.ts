@@ -66,7 +66,7 @@ export function isLabel(name: string): boolean {
 
 /**
  * LoRA adapters. Each version has a name of its own, never used again: an adapter that is
- * loaded once more under its old name may answer from caches of the old one. Requests under way keep theirs.
+ * loaded again under its old name may answer from caches of the old one. Requests under way keep theirs.
  */
 export function publishAdapter(folder: FolderOf): Publisher {
   return ({ name: server, adapters }) => {
@@ -87,7 +87,7 @@ export function publishAdapter(folder: FolderOf): Publisher {
         const request = adapters.load(label, path);
         const load = async (at: number, options?: AskOptions) => {
           const result = await servers.ask(at, request, options);
-          // A name that carries the digest means these very weights: an earlier try, or an earlier
+          // A name that has the digest means these very weights: an earlier try, or an earlier
           // start, loaded them.
           const isThere =
             result.kind === 'refused' &&

@@ -270,7 +270,7 @@ export class RemoteEngine implements PolicyEngine {
     );
   }
 
-  /** A restarted server gets its weights again, and may be restarted once more while it does. */
+  /** A restarted server gets its weights again, and may be restarted again while it does. */
   async #generateOrReload(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
     for (let reloads = 0; ; reloads++) {
       const serving = await this.#held.enter(signal);

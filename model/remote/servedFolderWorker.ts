@@ -19,7 +19,7 @@ import type { WriteArgument, WriteResult } from './servedFolders.ts';
 const RECORD = 'millrace.json';
 
 interface FolderRecord {
-  /** Digest of the checkpoint; null if it has none, and then the folder is written once more. */
+  /** Digest of the checkpoint; null if it has none, and then the folder is written again. */
   readonly of: string | null;
   /** Of the folder (`digestAt`). */
   readonly digest: string;

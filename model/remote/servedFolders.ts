@@ -24,7 +24,7 @@ import { isLabel, labelOf } from './publish.ts';
 /** What a version is written as. */
 export type ServedAs = 'adapter' | 'full';
 
-/** Where folders go, as what, and what is carried into them. */
+/** Where folders go, as what, and what is copied into them. */
 export interface ServedFoldersOptions {
   readonly as: ServedAs;
   /** Folder on the shared disk; made if it is not there. */
@@ -32,7 +32,7 @@ export interface ServedFoldersOptions {
   /** The same folder as the servers see it; `share` when left out. */
   readonly seenAs?: string;
   /**
-   * Hugging Face folder of the first policy: its tokenizer, template and settings are carried along, if it is
+   * Hugging Face folder of the first policy: its tokenizer, template and settings are copied along, if it is
    * one.
    */
   readonly like?: string;

@@ -129,7 +129,7 @@ export async function serverEngine(
     report: print,
     tokenBytes: tokenBytes(tokenizer),
     probes,
-    // Who has the policy compares its log-probs; who has a tokenizer alone sees here whether it is the right
+    // With the policy, log-probs are compared; with only a tokenizer this shows whether it is the right
     // one.
     ...(policy === null
       ? { texts: TEXTS.map((text) => ({ text, tokens: tokenizer.encode(text, { tags: false }) })) }

@@ -44,7 +44,7 @@ export interface PoolOptions {
    * tries).
    */
   readonly awayMaxMs?: number;
-  /** A line for the person who watches, while no server is there. */
+  /** A line for the user, while no server is there. */
   readonly report?: Report;
 }
 

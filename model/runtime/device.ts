@@ -46,7 +46,7 @@ export async function openDevice({ provider, turns }: Place): Promise<Device> {
   return device;
 }
 
-/** Opening a session is what tells whether there is such a provider. */
+/** Opening a session is what shows whether there is such a provider. */
 async function firstSession({ provider, open }: Pick<Device, 'provider' | 'open'>) {
   const graph = new Graph();
   const x = graph.input('x', 'float32', ['N']);

@@ -18,7 +18,7 @@ export interface Trial {
 }
 
 /**
- * The largest difference that is let pass, as a share of the largest number of its tensor. Float32 sums in
+ * The largest difference that is accepted, as a share of the largest number of its tensor. Float32 sums in
  * another order differ by some millionths. A wrong kernel differs by far more, and so do products rounded to
  * fewer bits (TF32).
  */

@@ -27,7 +27,7 @@ import type { Answer, Ask, Transport } from './transport.ts';
 export type Repeat =
   /** Nothing. */
   | 'harmless'
-  /** It would train once more, unless the service knows a repetition by its number. */
+  /** It would train again, unless the service knows a repetition by its number. */
   | 'numbered'
   /** Nothing, without waiting: a service that is away is not waited for. */
   | 'once';

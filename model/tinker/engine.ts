@@ -187,7 +187,7 @@ export class TinkerEngine implements PolicyEngine {
     throw new MillraceError('WEIGHTS_UNKNOWN', 'no weights are loaded: load a version first');
   }
 
-  /** The service has lost the model: of many requests that find it gone, the first one makes it once more. */
+  /** The service has lost the model: of many requests that find it gone, the first one makes it again. */
   #again(gone: Sampled): Promise<void> {
     const loaded = this.#loading.then(async () => {
       const now = await this.#sampled?.catch(() => null);

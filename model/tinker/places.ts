@@ -1,4 +1,4 @@
-/** Places in a training service, as manifests carry them: `tinker://MODEL/weights/NAME`. */
+/** Places in a training service, as in manifests: `tinker://MODEL/weights/NAME`. */
 import { MillraceError } from '../../base/index.ts';
 
 /** Fails with code `CHECKPOINT_KIND` if a place is not one in a training service. */

@@ -14,7 +14,7 @@ import type { AdamParams, Pass, RemoteModel } from './remoteModel.ts';
 
 export interface Found {
   readonly reduction: Reduction;
-  /** A request that is sent once more under its number is the same request. */
+  /** A request that is sent again under its number is the same request. */
   readonly deduplicates: boolean;
   /**
    * Whether beta1, beta2, epsilon and the decay are taken, or are those that the service was started with.
@@ -124,7 +124,7 @@ function passes(model: RemoteModel): Passes {
   };
 }
 
-/** Log-probs of the probe's tokens: what a model says of them tells its weights from others. */
+/** Log-probs of the probe's tokens: what a model says of them distinguishes its weights from others. */
 export async function probeLogProbs(model: RemoteModel): Promise<Float32Array> {
   return probeResult(model, await submitProbe(model));
 }

@@ -1,7 +1,7 @@
 /**
  * A training service as this process sees it: its session, kept alive by heartbeats, and the models in it.
  *
- * A session that the service has forgotten (it was restarted without its database) is opened once more with
+ * A session that the service has forgotten (it was restarted without its database) is opened again with
  * the next model.
  */
 

@@ -15,7 +15,7 @@
  * - a step's gradient is that of our loss (passes.ts), whatever the service's own losses are and however it
  *   adds them up;
  * - a batch is never trained twice. If a reply is lost, or the service loses the model, what the model
- *   holds is not known: the last saved state is loaded into a new model, the steps since are made once more,
+ *   holds is not known: the last saved state is loaded into a new model, the steps since are made again,
  *   and then this one;
  * - a model that someone else has changed is given up in the same way (batchSteps.ts);
  * - a saved version is two things: what is trained in a file of the run, which engines load, and a place in
@@ -82,7 +82,7 @@ interface Origin {
   readonly state: string | null;
 }
 
-/** Times that one piece of work begins once more after a loss. */
+/** Times that one piece of work begins again after a loss. */
 const LOSSES_MAX = 5;
 /** States that an engine is compared with the trainer in. */
 const STATES_REMEMBERED = 32;
@@ -206,7 +206,7 @@ export class TinkerTrainer implements TrainerEngine {
     return answer;
   }
 
-  /** `work`, begun once more from what is known when what the models hold is not. */
+  /** `work`, begun again from what is known when what the models hold is not. */
   async #surviving<T>(work: () => Promise<T>): Promise<T> {
     for (let losses = 1; ; losses++) {
       try {
@@ -247,7 +247,7 @@ export class TinkerTrainer implements TrainerEngine {
     for (const model of [trained, frozen]) await model?.unload().catch(() => undefined);
   }
 
-  /** What is trained: its origin and the steps since, made once more if that is lost. */
+  /** What is trained: its origin and the steps since, made again if that is lost. */
   async #trained(): Promise<RemoteModel> {
     if (this.#model !== null) return this.#model;
     const model = await this.#made(this.#origin);

@@ -1,5 +1,5 @@
 /**
- * A service tried out at the start (probe.ts): on a model that is given back, once more if that is lost
+ * A service tried out at the start (probe.ts): on a model that is given back, again if that is lost
  * meanwhile. What the service does not do is an error if it was requested, and reported if it is a default.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
@@ -8,10 +8,10 @@ import type { Reduction } from './passes.ts';
 import { type Found, probe } from './probe.ts';
 import type { ModelSpec, TinkerService } from './service.ts';
 
-/** Times that it begins once more after a loss. */
+/** Times that it begins again after a loss. */
 const LOSSES_MAX = 5;
 
-/** On a model that is given back; once more if it is lost meanwhile. */
+/** On a model that is given back; again if it is lost meanwhile. */
 export async function tryOut(
   service: TinkerService,
   spec: ModelSpec,

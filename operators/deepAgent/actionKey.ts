@@ -1,5 +1,5 @@
 /**
- * By what two actions are the same: a call that was made, or a search that was asked, is not made again.
+ * By what two actions are the same: a call that was made, or a search that was asked, is not repeated.
  *
  * `reference` compares what was written, so another order of keys or another space makes a call new.
  * Repaired, calls are the same when they say the same: keys in order, no space between; a text that is no

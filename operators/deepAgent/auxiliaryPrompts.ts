@@ -96,7 +96,7 @@ export function memoryPrompt(
   ].join('\n\n');
 }
 
-/** The same once more, with what was wrong with the first reply. */
+/** The same again, with what was wrong with the first reply. */
 export function repairPrompt(prompt: string, why: string): string {
   return `${prompt}\n\n## Your first answer could not be used\n\n${why}. Write it again, of the form above.`;
 }

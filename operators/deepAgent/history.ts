@@ -1,5 +1,5 @@
 /**
- * All that was written so far as numbered steps: what an auxiliary model reads when it condenses or remembers
+ * Everything written so far as numbered steps: what an auxiliary model reads when it condenses or remembers
  * (DeepAgent §2.2).
  */
 import { isBlank, strip } from '../text/characters.ts';

@@ -34,7 +34,7 @@ export interface EpisodeLimits {
 
 /** The state of an episode. */
 export interface EpisodeState {
-  /** All that was ever written, by whomever; folds do not shorten it. */
+  /** Everything ever written, by policy or harness; folds do not shorten it. */
   readonly output: string;
   readonly actions: number;
   /** Length of the context as it is now. */

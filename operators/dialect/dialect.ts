@@ -66,7 +66,7 @@ export interface AskedBy {
 
 /** How a policy writes. Pure: the same arguments give the same values. */
 export interface Dialect {
-  /** `tags`, `native`, or a name of one's own. */
+  /** `tags`, `native`, or a name of your own. */
   readonly name: string;
   readonly tokenizer: Tokenizer;
   /** What a person who starts a run should know, a line each; left out = nothing. */

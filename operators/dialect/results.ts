@@ -9,7 +9,7 @@ export function resultBlocks(text: string): string[] {
   return blocks(text, 'result').map((block) => block.inner);
 }
 
-/** Whether a result tells of a failed call: empty, timed out, failed, or with the word "error" in it. */
+/** Whether a result shows a failed call: empty, timed out, failed, or with the word "error" in it. */
 export function isFailedResult(result: string): boolean {
   return (
     result === '' ||
@@ -19,7 +19,7 @@ export function isFailedResult(result: string): boolean {
   );
 }
 
-/** Number of result blocks that tell of a failed call. */
+/** Number of result blocks that show a failed call. */
 export function countFailedResults(text: string): number {
   return resultBlocks(text).filter(isFailedResult).length;
 }

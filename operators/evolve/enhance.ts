@@ -7,7 +7,7 @@ import { numberedSteps, splitSteps } from '../dialect/steps.ts';
 import { type ActionContext, type EvolveAction, finishStep } from './action.ts';
 import { closedThinking, readRedundancy, upToThinkEnd } from './replies.ts';
 
-/** The question asked once more (ET-Agent §4.6). */
+/** The question asked again (ET-Agent §4.6). */
 export const rerollout: EvolveAction = {
   name: 'rerollout',
   on: 'correct',

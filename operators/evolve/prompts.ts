@@ -2,7 +2,7 @@
  * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one a
  * request, with places to fill in written `{{name}}`.
  *
- * A folder of one's own overrides the files that it holds. Every file is read and checked once, when the
+ * A folder of your own overrides the files that it holds. Every file is read and checked once, when the
  * prompts are loaded: a place that a prompt must have and lacks, or that nothing fills in, is an error then
  * and not in the middle of a run. What the replies must look like is said in `replies.ts`; a prompt that asks
  * for something else gets nothing.

@@ -16,7 +16,7 @@ export interface RecordedCalls {
 export interface RecordedCallsOptions {
   readonly tools: Pick<CallTool, 'call'>;
   readonly signal: AbortSignal;
-  /** A failed call's output as the toolbox gave it, also where nothing in it tells of the failure. */
+  /** A failed call's output as the toolbox gave it, even if nothing in it shows the failure. */
   readonly asGiven: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What an evaluation tells beyond accuracy, by the names of the metrics topic: successful execution,
+ * What an evaluation shows beyond accuracy, by the names of the metrics topic: successful execution,
  * reasoning length and conciseness and right calls if the rewards left the parts for them (`execution`, a
  * vote, `toolPo`), pass@k where questions have several rollouts.
  */

@@ -3,7 +3,7 @@
  * wrote itself.
  *
  * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`,
- * `thinkingLength`. Added with weight 0 to any reward, it makes `measure` and the report tell successful
+ * `thinkingLength`. Added with weight 0 to any reward, it makes `measure` and the report show successful
  * execution and reasoning length.
  */
 
@@ -12,7 +12,7 @@ import type { GroupForReward, PureReward } from '../rewards/reward.ts';
 
 /** What became of the tool calls of one response, and how much the policy wrote. */
 export interface Execution {
-  /** Closed result blocks, and those of them that tell of a failed call. */
+  /** Closed result blocks, and those of them that show a failed call. */
   readonly resultBlocks: number;
   readonly failedResults: number;
   /** Tokens that the policy wrote itself. */

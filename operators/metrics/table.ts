@@ -131,7 +131,7 @@ function rowOf(source: string, groups: readonly Scored[], seed: number): Benchma
   };
 }
 
-/** The radar metrics; those that the parts do not tell are 0, conciseness null. */
+/** The radar metrics; those that the parts lack are 0, conciseness null. */
 function behaviourOf(
   responses: readonly Response[],
 ): Pick<BenchmarkRow, 'successfulExecution' | 'reasoningLength' | 'conciseness'> {

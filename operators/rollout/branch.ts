@@ -63,7 +63,7 @@ export function clone(source: Branch, index: number): Branch {
   };
 }
 
-/** One segment a policy version: the step's entropy is the first one's. */
+/** One segment per policy version: the step's entropy is the first one's. */
 export function appendGeneration(branch: Branch, made: Generation, entropy: number | null): void {
   const start = branch.tokens.length;
   branch.tokens.push(...made.tokens);

@@ -6,7 +6,7 @@
  * - The reference looks at 50 log-probs a token; here it is as many as the engine returns (10, and the
  *   sampled one), so entropies are a little smaller, and places may differ where two are close.
  * - If the window is the whole step there is nothing left of it to sample: the reference goes on after a
- *   call without its result, or after the answer. Here such a step is sampled once more from its beginning.
+ *   call without its result, or after the answer. Here such a step is sampled again from its beginning.
  * - A branch is known by `parent`; it begins with the entropies of the main chain's steps before its own, as
  *   in the reference.
  */

@@ -8,8 +8,8 @@
  * - a request is answered exactly once, even if the process that had it dies: another one gets it then;
  * - what a rollout gets is what the same toolbox gives in its own process, failures and a tool that is down
  *   included;
- * - these topics only carry calls. What is recorded of a call is its `tool-calls` record, as ever, and
- *   replays read that alone; a rollout that is made again after a crash asks again.
+ * - these topics only transport calls. What is recorded of a call is its `tool-calls` record, as ever, and
+ *   replays read that alone; a rollout that is repeated after a crash asks again.
  */
 import type { OperatorFunction, Subscription } from 'rxjs';
 import { hasCode, MillraceError, type SleepClock } from '../../base/index.ts';
@@ -54,7 +54,7 @@ const toolReply = record('ToolReply', {
 export interface ToolReply extends ValueOf<typeof toolReply> {}
 
 /**
- * The topics that carry calls; they have as many partitions as the log gives, so that calls spread over
+ * The topics that transport calls; they have as many partitions as the log gives, so that calls spread over
  * workers.
  */
 export const toolTopics = {

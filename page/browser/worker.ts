@@ -14,7 +14,9 @@ export type ToWorker =
   | { readonly kind: 'took' }
   | { readonly kind: 'bye' };
 
-/** A tab that says nothing for so long is gone, or sleeps. Hidden tabs have timers once a minute at most. */
+/**
+ * A tab that says nothing for this long is gone, or sleeps. Hidden tabs have timers once a minute at most.
+ */
 const silentMs = 150_000;
 
 const hub = hubOf({ open: eventSource, later });

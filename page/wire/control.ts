@@ -27,5 +27,5 @@ export interface ControlSaid {
   readonly said: string;
 }
 
-/** What `from` of a replay takes: the first topic that is made again. */
+/** What `from` of a replay takes: the first topic that is recomputed. */
 export const replayFrom = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;

@@ -2,7 +2,7 @@
  * `npm run real-model [-- FOLDER]`: a real chat model, SmolLM2-135M-Instruct, as a Hugging Face folder, for
  * tests and examples. Its path is printed last, alone on stdout.
  *
- * What is there is not made again: neither the download nor the folder, so a run that was stopped goes on
+ * What is there is not repeated: neither the download nor the folder, so a run that was stopped goes on
  * from what it had.
  */
 import { existsSync } from 'node:fs';

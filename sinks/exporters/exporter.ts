@@ -1,5 +1,5 @@
 /**
- * An exporter: carries what a run writes to a program outside. `millrace metrics RUN --to NAME:WHERE` chooses
+ * An exporter: sends what a run writes to a program outside. `millrace metrics RUN --to NAME:WHERE` chooses
  * one of `all.ts`.
  */
 import type { Clock } from '../../base/index.ts';
@@ -10,13 +10,13 @@ import {
   type RunAbout,
 } from '../outside/exportMetrics.ts';
 
-/** The run that is carried, and how. */
+/** The run that is exported, and how. */
 export interface Exported {
   readonly about: RunAbout;
   /** Of the run, absolute. */
   readonly folder: string;
   readonly clock: Clock;
-  /** A line for the person who watches. */
+  /** A line for the user. */
   readonly notice: (line: string) => void;
   /** How long a server that is away is waited for. */
   readonly patienceMs: number;
@@ -24,9 +24,9 @@ export interface Exported {
   readonly content: boolean;
 }
 
-/** What carries a run to a program. */
+/** What exports a run to a program. */
 export interface Carrier {
-  /** Gives how many things were carried. */
+  /** Gives how many things were exported. */
   readonly carry: (options: ExportOptions) => Promise<number>;
   /** What these are: `metric`. */
   readonly of: string;

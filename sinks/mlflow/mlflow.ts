@@ -3,7 +3,7 @@
  *
  * MLflow's run is found by the tag `millrace.id`, and how far it goes is in the tag `millrace.cursor`, which
  * is written in one request with the metrics before it: nothing has to be kept here, and any machine can go
- * on. A request that is made again after its reply was lost brings the same metrics (name, step, time,
+ * on. A request that is repeated after its reply was lost brings the same metrics (name, step, time,
  * value), which MLflow's databases keep once.
  */
 import type { Stored } from '../../streams/index.ts';

@@ -28,7 +28,7 @@ const WAIT_MS = 500;
 /** A rollout and its calls are committed together; on Kafka their times may differ a little. */
 const TOGETHER_MS = 5_000;
 
-/** Gives the number of rollouts that were carried. */
+/** Gives the number of rollouts that were exported. */
 export async function exportTraces(
   { collector, kept, ...options }: TraceOptions,
   { log, clock, over, stop }: Omit<ExportOptions, 'end'>,

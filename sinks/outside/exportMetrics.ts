@@ -18,7 +18,7 @@ export interface RunAbout {
   readonly seed: number;
   /** Version of millrace that started it. */
   readonly millrace: string;
-  /** When it was started first: tells a run from an older one of the same name. */
+  /** When it was started first: distinguishes a run from an older one of the same name. */
   readonly startedMs: number;
   readonly settings: Readonly<Record<string, unknown>>;
 }
@@ -60,7 +60,7 @@ export interface ExportOptions {
 export const METRICS_MAX = 500;
 const WAIT_MS = 500;
 
-/** Gives the number of metrics that were carried. */
+/** Gives the number of metrics that were exported. */
 export async function exportMetrics(target: MetricTarget, options: ExportOptions): Promise<number> {
   const { log, clock, over, stop, end } = options;
   let cursor = await target.open(stop);

@@ -1,8 +1,8 @@
 /**
  * A server outside that may be away: requests are retried until it answers, and one notice says so.
  *
- * Guarantees: a request that the server may have received is made again only because each of ours may be
- * received twice. A request that the server refuses is not made again.
+ * Guarantees: a request that the server may have received is repeated only because each of ours may be
+ * received twice. A request that the server refuses is not repeated.
  */
 
 import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index.ts';

@@ -1,4 +1,4 @@
-/** What a run tells of itself while it goes on, as data: what has happened, and what is going on. */
+/** What a run reports about itself while it goes on, as data: what has happened, and what is going on. */
 
 /**
  * An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic

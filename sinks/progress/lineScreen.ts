@@ -1,5 +1,5 @@
 /**
- * Progress for an output that is not a terminal: a line an evaluation, a line a step but at most one in ten
+ * Progress for an output that is not a terminal: one line per evaluation, one per step but at most one in ten
  * seconds (the first and the last of a round always), and one now and then while nothing else happens.
  */
 import type { ProgressEvent, ProgressScreen } from './events.ts';

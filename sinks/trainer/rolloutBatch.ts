@@ -3,7 +3,7 @@
  * and what tools wrote are not.
  *
  * A rollout whose context was replaced (a fold) is a sequence for each of its contexts, and one rollout to
- * whatever counts rollouts; all carry its advantages.
+ * whatever counts rollouts; all have its advantages.
  */
 
 import {

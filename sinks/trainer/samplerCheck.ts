@@ -1,7 +1,7 @@
 /**
  * Whether the rollouts of a step were made by the weights that the step starts from, as their records say:
  * the trainer recomputes the log-prob of every token that it trains on, and with the same weights only
- * rounding sets the two apart (model/agreement.ts).
+ * rounding separates the two (model/agreement.ts).
  *
  * Labels and digests say what a server was given; this says what it answered with. Rollouts of older versions
  * are not judged.
@@ -28,7 +28,7 @@ export class SamplerCheck {
 
   /**
    * Whether a batch must not be trained, by its first optimiser step, which is then taken back. Fails with
-   * code `WEIGHTS_WRONG` at the second one in a row: weights were published once more between the two.
+   * code `WEIGHTS_WRONG` at the second one in a row: weights were published again between the two.
    */
   async refuses(
     { step, version }: Batch,

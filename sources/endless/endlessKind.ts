@@ -7,7 +7,7 @@ import type { EndlessQuestions } from './endlessQuestions.ts';
 export interface SourceOptions extends ArrivalRules {
   readonly clock: SleepClock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line for the person who watches. */
+  /** A line for the user. */
   readonly print: (line: string) => void;
 }
 

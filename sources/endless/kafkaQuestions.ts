@@ -63,7 +63,7 @@ export function kafkaQuestions(
 }
 
 /**
- * A record; or, in its place, where the reader stood in a topic that has been made again since, or the
+ * A record; or, in its place, where the reader stood in a topic that has been recreated since, or the
  * records up to `low` that the broker deleted before they were read.
  */
 type Taken =

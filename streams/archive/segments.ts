@@ -97,7 +97,10 @@ export class SegmentReader {
   }
 }
 
-/** The `count` records of a segment, for who may wait. Fails with code `ARCHIVED` if it cannot be read. */
+/**
+ * The `count` records of a segment, for a caller who may wait. Fails with code `ARCHIVED` if it cannot be
+ * read.
+ */
 export async function readSegment(
   logFolder: string,
   topic: string,

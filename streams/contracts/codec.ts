@@ -116,7 +116,7 @@ function show(value: unknown): string {
   return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }
 
-/** A codec for values of this shape. `topic` is the name that its errors carry. */
+/** A codec for values of this shape. `topic` is the name that its errors have. */
 export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
   const schema = schemaOf(shape);
   const type = typeOf(schema);

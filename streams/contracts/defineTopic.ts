@@ -16,7 +16,7 @@ export interface TopicSpec<T>
     >
   > {
   readonly name: string;
-  /** Who writes it and who reads it. */
+  /** What writes it and what reads it. */
   readonly about: string;
   readonly shape: Shape<T>;
   /** Records of one key keep their order; also what `millrace tap --key` looks for. */

@@ -40,7 +40,7 @@ export function deadLetterOf(delivery: Delivery<unknown>, error: unknown): DeadL
 
 /**
  * Whether this record is at fault and no other: its bytes do not decode. A log that is damaged, or a contract
- * that this version cannot read at all, is not the record's fault, and stops who reads.
+ * that this version cannot read at all, is not the record's fault, and stops the reader.
  */
 export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
   return hasCode(error, 'DECODE');

@@ -19,7 +19,7 @@ import type { EachOptions, Scope } from './scope.ts';
 /** An RxJS operator; it may take the record's `Scope`, for side records and to learn that it should stop. */
 export type EachOperator<In, Out> = (value$: Observable<In>, scope: Scope) => Observable<Out>;
 
-/** Bounds of `pipeEach`: records at once, and outputs of each. */
+/** Bounds of `pipeEach`: concurrent records, and outputs of each. */
 export interface PipeOptions extends EachOptions {
   /** Most outputs of one record; one more is that record's error, with code `OUTPUTS`. 1,000 by default. */
   readonly outputsMax?: number;
@@ -41,7 +41,7 @@ export function pipeEach<In, Out>(
   return calling(outputsOf, options, (delivery, outputs) => delivery.split(outputs));
 }
 
-/** All that it emits, at once if it completes at once. */
+/** Everything it emits, at once if it completes at once. */
 function collect<Out>(
   outputs$: Observable<Out>,
   scope: Scope,

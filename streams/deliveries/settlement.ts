@@ -184,7 +184,7 @@ export function settlementOf(deliveries: readonly Delivery<unknown>[]): Settleme
   };
 }
 
-/** As `settlementOf`, family by family: records that share no output are apart. */
+/** As `settlementOf`, family by family: records that share no output are separate. */
 export function settlementsOf(deliveries: readonly Delivery<unknown>[]): readonly Settlement[] {
   /** The parts that end with this commit, if any. */
   const ending = new Map<Family, TrackedDelivery<unknown>[]>();

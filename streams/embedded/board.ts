@@ -1,7 +1,7 @@
 /**
  * What the writing process says about itself: a small file next to the log, replaced by a rename.
  *
- * Not a record and not flushed: it is for who looks at a live run, and after a crash it may be old or
+ * Not a record and not flushed: it is for watching a live run, and after a crash it may be old or
  * missing.
  */
 import { readFile } from 'node:fs/promises';

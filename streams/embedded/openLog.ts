@@ -2,7 +2,7 @@
  * The embedded log: one folder, no server, one process that writes and any number that read.
  *
  * Keeps the contract of `log.ts`. Opened to write it holds the writer's lock until it is closed or the
- * process dies. Opened to read it can tap, fetch and tell statistics of a live run; it looks for news
+ * process dies. Opened to read it can tap, fetch and give statistics of a live run; it looks for news
  * every `pollMs`, while the writer's own process is notified at once.
  */
 import { defer, Observable, takeUntil } from 'rxjs';

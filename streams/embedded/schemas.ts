@@ -1,5 +1,5 @@
 /**
- * Which schema each record was written with: a list per topic, of which a record carries the number.
+ * Which schema each record was written with: a list per topic, whose number a record has.
  *
  * A topic's current schema joins the list before its first record does. One that could not read the
  * older ones is refused there, before anything is written.

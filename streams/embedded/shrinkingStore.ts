@@ -34,7 +34,7 @@ export function shrinkingStore(
 function nextOf(store: Store, topic: string, records: number): readonly Next[] {
   const from = store.archived(topic).segments.at(-1)?.to ?? 0;
   const settled = Math.min(store.head(topic).end, ...store.groups(topic).map(([, { low }]) => low));
-  // The newest segment's worth stays: who looks at a live run looks there.
+  // The newest segment's worth stays: watching a live run looks there.
   if (from + 2 * records > settled) return [];
   const newestMs = store.record(topic, from + records - 1)?.atMs;
   return newestMs === undefined ? [] : [{ topic, from, to: from + records, newestMs }];

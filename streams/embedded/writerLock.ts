@@ -14,7 +14,7 @@ import type { Store } from './store.ts';
 interface Owner {
   readonly pid: number;
   readonly host: string;
-  /** When it began (`startOf`); empty if the system does not tell. */
+  /** When it began (`startOf`); empty if the system does not say. */
   readonly started: string;
 }
 

@@ -68,7 +68,7 @@ export async function foreignKafka({ settings }: ForeignTopic, clientId: string)
  * A producer of it that sends everything that it was given, or fails.
  *
  * Tried again by kafkajs itself, a request to several partitions leaves out those that have moved to a broker
- * which had answered already, and counts as sent: so who asks tries again, with all of it.
+ * which had answered already, and counts as sent: so the caller tries again, with all of it.
  */
 export function wholeProducer(kafka: Kafka, config: Omit<ProducerConfig, 'retry'>): Producer {
   return kafka.producer({ ...config, maxInFlightRequests: 1, retry: { retries: 0 } });

@@ -1,7 +1,7 @@
 /**
  * What the processes of a run say about themselves: a topic of its own, `<run>._board`, in no transaction.
  *
- * Its records are dropped after a while and only the newest are ever read: it is for who looks at a live run.
+ * Its records are dropped after a while and only the newest are ever read: it is for watching a live run.
  */
 import type { KafkaTopics } from './kafkaTopics.ts';
 import type { Link } from './link.ts';

@@ -63,7 +63,7 @@ const NOTICE_AFTER_MS = 3_000;
 const GONE_AFTER_MS = 5_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** A broker that says nothing about the cluster for so long is skipped: another will. */
+/** A broker that says nothing about the cluster for this long is skipped: another will. */
 const METADATA_MS = 5_000;
 /** The library's own limit, longer than any of ours. */
 const REQUEST_MS_MAX = 600_000;
@@ -105,7 +105,7 @@ export class Link {
 
   /**
    * Rejects with `KAFKA`, `KAFKA_AUTH`, `TOPIC_GONE` or `CLOSED`; if the broker refuses the request
-   * itself, with an error that says why and whose kind `kindOf` tells.
+   * itself, with an error that says why and whose kind `kindOf` gives.
    */
   async ask<Args extends unknown[], Answer>(
     target: Target,

@@ -42,7 +42,7 @@ export interface MembershipOptions {
   readonly topic: string;
   readonly partitions: number;
   readonly worker: string;
-  /** Without a sign of life for so long, the group goes on without us. */
+  /** Without a sign of life for this long, the group goes on without us. */
   readonly sessionMs: number;
   readonly heartbeatMs: number;
 }

@@ -76,7 +76,7 @@ export interface KafkaLogOptions {
   readonly openMs?: number;
   /** The cluster that the run's records are on, if that is known. */
   readonly cluster?: string;
-  /** A worker that gives no sign of life for so long loses its partitions. The broker has limits for it. */
+  /** A worker that gives no sign of life for this long loses its partitions. The broker has limits for it. */
   readonly sessionMs?: number;
   /** A partition that moves to another worker waits this long for what is under way. */
   readonly drainMs?: number;

@@ -21,7 +21,7 @@ const IN_STATE = 'm1@';
 const NO_EPOCH = -1;
 const ONLY_DECIDED = true;
 
-/** As a commit's note tells it. */
+/** As in a commit's note. */
 export function settledBy(settles: readonly Settle[]): CommitNote['settled'] {
   return [...byPartition(settles)].map(([{ topic, group, partition }, offsets]) => {
     return [topic, group, partition, offsets] as const;

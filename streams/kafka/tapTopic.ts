@@ -74,7 +74,7 @@ class Tap<T> {
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
   readonly #places: TapPlaces;
-  /** The keys that are wanted, if a key tells: what is not wanted is then not decoded. */
+  /** The keys that are wanted, if the key is enough to tell: what is not wanted is then not decoded. */
   readonly #keys: ReadonlySet<string> | null = null;
   readonly #isAsked: (key: string, value: T) => boolean = () => true;
   #cursors: readonly Cursor[] = [];
@@ -130,7 +130,7 @@ class Tap<T> {
     return this.#stopping.signal.aborted || this.#subscriber.closed;
   }
 
-  /** How many the topic has; 0 = it is not there. */
+  /** How many the topic has; 0 = it does not exist. */
   async #partitions(): Promise<number> {
     const { topics, ensure } = this.#parts;
     const { name } = this.#topic;

@@ -5,7 +5,7 @@
  * the former is aborted, and whatever the former still tries is refused. Every transaction also writes a
  * numbered record of this writer to the state topic. When the outcome of a commit is unknown (the connection
  * died, the transaction timed out) the producer is initialised again, which decides what was open, and that
- * number tells whether it was made.
+ * number shows whether it was made.
  */
 import {
   addOffsetsToTxnV3,

@@ -2,7 +2,7 @@
  * A flow that goes over nothing but what another run had finished: a record is processed where the stage's
  * group had settled it, and dropped if that run had not come so far (or was stopped, or killed).
  *
- * It tells records by their offsets, so the topics must hold the same records at the same places.
+ * It identifies records by their offsets, so the topics must hold the same records at the same places.
  */
 import { concatMap, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../deliveries/delivery.ts';

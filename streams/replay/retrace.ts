@@ -34,7 +34,7 @@ export interface RetraceOptions {
   readonly given: ReadonlyMap<string, number>;
   /** Called at the first difference; nothing is committed after it. */
   readonly onDifference: (difference: Difference) => void;
-  /** Called for every record that was made again, equal. */
+  /** Called for every record that was recomputed and is equal. */
   readonly onEqual?: (topic: string, value: unknown) => void;
 }
 

@@ -15,7 +15,7 @@ import { runInNewContext } from 'node:vm';
 import type { PartState, Root, RootObserver } from '../deliveries/family.ts';
 import { placeOf } from '../deliveries/settlement.ts';
 
-/** Records are looked at weakly once they are in flight for so long. */
+/** Records are looked at weakly once they are in flight for this long. */
 const YOUNG_MS = 500;
 /** A collection is requested this long after a record was first seen free, then after twice as long, … */
 const COLLECT_MS = 1_000;

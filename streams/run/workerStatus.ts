@@ -34,7 +34,7 @@ export interface StatusOptions extends WorkerId {
 export interface StatusReporter {
   /** For `runFlow`, with `STATUS_MS`. */
   onStats(stats: FlowStats): void;
-  /** Posts the latest status once more, marked as the last. Waits two seconds for it at most. */
+  /** Posts the latest status again, marked as the last. Waits two seconds for it at most. */
   end(): Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The frame of a page: self-contained, no script, no other file, no request. What a model wrote is shown as
- * text; the content policy in the head forbids the rest should anything ever slip through.
+ * text; the content policy in the head forbids the rest if anything slips through.
  */
 import { type Html, html } from './html.ts';
 import { style } from './style.ts';
@@ -22,7 +22,7 @@ ${body}
   return page.markup;
 }
 
-/** Stands in place of what is not there. */
+/** Replaces what is missing. */
 export function muted(text: string): Html {
   return html`<p class="muted">${text}</p>`;
 }

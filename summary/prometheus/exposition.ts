@@ -6,7 +6,7 @@
  */
 import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 
-/** A kind of number: its name, what it means, and the labels that its samples carry. */
+/** A kind of number: its name, what it means, and the labels that its samples have. */
 export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';

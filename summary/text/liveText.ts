@@ -1,4 +1,4 @@
-/** What a run does now as lines of text, for a terminal or a log of one's own. */
+/** What a run does now as lines of text, for a terminal or a log of your own. */
 
 import { counted, visible } from '../../base/text/index.ts';
 import { duration, fixed, rate, type Show, size } from '../format/numbers.ts';

@@ -14,7 +14,7 @@ export function apiText(raw: RawApi): string {
 }
 
 /**
- * ToolHop and RestBench, and libraries of one's own: name, description and the schema of the parameters, a
+ * ToolHop and RestBench, and libraries of your own: name, description and the schema of the parameters, a
  * line each.
  */
 export function functionText({ name, description, parameters }: ToolDoc): string {

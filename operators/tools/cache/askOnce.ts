@@ -26,7 +26,7 @@ export type AskOnce = (
   signal: AbortSignal,
 ) => Promise<Known>;
 
-/** Asks through a cache; null = nothing is kept, but who asks alike at the same time still asks once. */
+/** Asks through a cache; null = nothing is kept, but equal simultaneous requests are still made once. */
 export function askOnce(cache: ToolCache | null): AskOnce {
   /** What is being asked now; bounded by the tools' own bounds on calls. */
   const asking = new Map<string, Promise<Asked>>();

@@ -3,7 +3,7 @@
  * HTTP).
  *
  * Guarantees: it is started by the first request and again when it has ended; a call that a server's death
- * cut off is made once more, on a new one; what a server says is untrusted, and every wait is bounded.
+ * cut off is made again, on a new one; what a server says is untrusted, and every wait is bounded.
  */
 import {
   type CallToolResult,
@@ -98,7 +98,7 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
   }
 
   /**
-   * Made once more if the server ended under it. Of several calls that it cut off, the first opens the new
+   * Made again if the server ended under it. Of several calls that it cut off, the first opens the new
    * one for all.
    */
   async function asked<Result>(ask: (client: Client) => Promise<Result>): Promise<Result> {

@@ -16,7 +16,7 @@ async function parse({ bytes, contentType, extract }: PageBytes): Promise<Parsed
   return (await import('./htmlText.ts')).htmlText(text, extract);
 }
 
-/** By the first bytes if they tell, else by the header. */
+/** By the first bytes if they are distinctive, else by the header. */
 function formatOf(bytes: Uint8Array, contentType: string): ParsedPage['format'] {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase();

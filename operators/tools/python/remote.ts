@@ -33,7 +33,7 @@ export interface RemoteInterpreter {
   close(): void;
 }
 
-/** A program may wait for others at the server for so long. */
+/** A program may wait for others at the server for this long. */
 const QUEUE_MAX_MS = 60_000;
 const REPLY_BYTES_MAX = 8 * 2 ** 20;
 /** What node-fetch says of a longer one. */

@@ -133,7 +133,7 @@ export class Batches {
     const { top } = batch[0]!;
     this.#options.onBatch?.(queries.length);
     try {
-      // It goes on while one caller is there.
+      // It goes on while it has a caller.
       const hits = await this.#retriever.retrieve(queries, top, allGone(batch));
       const byQuery = new Map(queries.map((query, i) => [query, hits[i] ?? []]));
       for (const [query, found] of byQuery) this.#kept.set(keyOf(query, top), found);

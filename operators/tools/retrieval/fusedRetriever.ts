@@ -71,6 +71,6 @@ function reciprocalRanks(list: readonly Hit[]): number[] {
 function scaled(list: readonly Hit[], weight: number): number[] {
   const scores = list.map(({ score }) => score);
   const [worst, best] = [Math.min(...scores), Math.max(...scores)];
-  // A list of equal scores says only that they are there.
+  // A list of equal scores says only that they exist.
   return scores.map((score) => weight * (best === worst ? 1 : (score - worst) / (best - worst)));
 }

@@ -32,7 +32,7 @@ export const query = computed<Query>(() => place.value.query);
 /** The parameter that every page of a run knows: as of when it shows what it shows. */
 export const at = computed<string>(() => place.value.query.at ?? '');
 
-/** What an anchor carries, so that links can be opened in another tab and copied. */
+/** What an anchor has, so that links can be opened in another tab and copied. */
 export const linkTo = (href: string): string => (frozen === null ? href : `#${href}`);
 
 /**

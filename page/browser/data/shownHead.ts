@@ -1,5 +1,5 @@
 /**
- * The run as the data of the view tells it, for the head of the page until the stream says something newer.
+ * The run from the data of the view, for the head of the page until the stream says something newer.
  */
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';

@@ -57,7 +57,7 @@ export function curveSentence(
   return `${name} ${did} from ${value(first.y)} to ${value(last.y)}${span}, between ${value(low)} and ${value(high)}`;
 }
 
-/** Values along an axis, all with as many decimals as tell them apart. */
+/** Values along an axis, all with as many decimals as distinguish them. */
 export function tickTexts(ticks: readonly number[]): string[] {
   const [low = 0, high = low] = [ticks[0], ticks.at(-1)];
   const step = (high - low) / Math.max(1, ticks.length - 1);

@@ -5,7 +5,7 @@
 
 import { type RunPage, runPages, runViews } from '../../wire/index.ts';
 
-/** What a press is, as the browser tells it, and where it fell. */
+/** What a press is, as the browser reports it, and where it fell. */
 export interface Press {
   readonly key: string;
   /** Control, Alt or Meta is down. */

@@ -381,7 +381,7 @@ function linkOf(href: string): string {
   return linkTo(`${path}${text === '' ? '' : `?${text}`}`);
 }
 
-/** A damaged log may have many: the first tell what is wrong. */
+/** A damaged log may have many: the first show what is wrong. */
 const unreadableMax = 3;
 
 function UnreadableRows({ rows }: { readonly rows: readonly UnreadableRow[] }) {

@@ -8,7 +8,7 @@ import type { ControlJob, replayFrom } from '../../wire/index.ts';
 import type { Host, RunCommands } from './host.ts';
 
 const OUTPUT_MAX = 32_768;
-/** How long it may take to stop in order, and then to stop at once, before it is killed. */
+/** How long it may take to stop gracefully, and then at once, before it is killed. */
 const STOP_MS = 5_000;
 
 export class Recomputing {

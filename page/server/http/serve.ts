@@ -19,7 +19,7 @@ export interface ServeOptions {
   /** Null = everybody who reaches the server may read. */
   readonly token: string | null;
   readonly trustedOrigin: URL | null;
-  /** Takes POSTs, from who has a second token. */
+  /** Takes POSTs, from clients with a second token. */
   readonly control: boolean;
   /** How often streams look. */
   readonly tickMs?: number;

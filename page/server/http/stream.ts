@@ -131,7 +131,7 @@ export class EventStream {
     this.#to.destroy();
   }
 
-  /** What it missed. A run that is not there is looked for again later. */
+  /** What it missed. A run that does not exist is looked for again later. */
   async #open(name: string, metrics: readonly string[]): Promise<readonly StreamEvent[]> {
     const taken = await this.#means.hot.take(name).catch(() => null);
     if (taken === null) return [];

@@ -1,5 +1,5 @@
 /**
- * How far the topic `metrics` of a run was read: the offset vector that a stream's `id:` carries. Written
+ * How far the topic `metrics` of a run was read: the offset vector that is a stream's `id:`. Written
  * `0-812.1-33`.
  */
 import type { Position } from '../../../topics/index.ts';

@@ -6,7 +6,7 @@ import type { TopicStat } from '../../../streams/index.ts';
 
 const STEP_MS = 5_000;
 const POINTS_MAX = 60;
-/** A rate of now is over at least this long, and at most so long as the rates of stages. */
+/** A rate of now is over at least this long, and at most as long as the rates of stages. */
 const NOW_MS = 800;
 const WINDOW_MS = 30_000;
 /** Between two sizes that are remembered. */

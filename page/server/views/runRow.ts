@@ -1,4 +1,4 @@
-/** A run in the list of runs: what a glance at its log tells. */
+/** A run in the list of runs: what a glance at its log shows. */
 import type { Log, Topic } from '../../../streams/index.ts';
 import { metricNames, type RunFacts, Workers } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';

@@ -29,7 +29,7 @@ const PAGE_ENTRIES = 1024;
 const HEADER_BYTES = 4;
 const ENTRY_BYTES = 8;
 
-/** 32 bits of a name: FNV-1a over its UTF-16 units, mixed once more so that its upper bits spread too. */
+/** 32 bits of a name: FNV-1a over its UTF-16 units, mixed again so that its upper bits spread too. */
 export function hashOf(name: string): number {
   let hash = 0x811c_9dc5;
   for (let i = 0; i < name.length; i++) {

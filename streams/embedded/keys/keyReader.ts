@@ -1,6 +1,6 @@
 /**
  * Leads a tap to the records that may be wanted. If the index says nothing it leads to every record,
- * one by one, and tells: nothing is left out because the index lacks it.
+ * one by one, and says so: nothing is left out because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';
 import type { Store } from '../store.ts';

@@ -98,7 +98,7 @@ export class KeyChange {
     return read === null ? { runs, from: end, entries: [] } : { runs, from, entries: read };
   }
 
-  /** The last runs into one, when there are enough of a level and none lacks. */
+  /** The last runs into one, when there are enough of a level and none is missing. */
   #merge(writes: Writes, topic: string, runs: Run[]): boolean {
     const last = runs.slice(-MERGED);
     const { level } = last.at(-1)!;

@@ -1,6 +1,6 @@
 /**
  * Names of records that were read because no run of the index holds them (the last few hundred of a topic):
- * who asks for another name need not read them again, since a record never changes.
+ * a search for another name need not read them again, since a record never changes.
  */
 const KEPT_MAX = 4096;
 

@@ -131,7 +131,7 @@ export class ShrinkingRun implements Shrinking<Next> {
   }
 
   /**
-   * The next segment of a partition, if as many offsets stay after it as it has records: who looks at a
+   * The next segment of a partition, if as many offsets stay after it as it has records: watching a
    * live run looks there.
    */
   async #nextOf(

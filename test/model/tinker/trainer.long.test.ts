@@ -195,21 +195,18 @@ test.each(['sft', 'dual-clipped policy loss', 'dpo'])(
   },
 );
 
-test.each(dialectNames)(
-  'fine-tuning requests gradients without log-probs: %s',
-  async (name) => {
-    const { server, trainer } = await opened(dialects[name]);
-    const passes = (route: string) =>
-      server.seen.filter(
-        ({ route: asked, body }) =>
-          asked === route && body[`${route}_input`].data.length === batch.length,
-      ).length;
-    await trainer.step({ sequences: batch, loss: losses.sft!, lr: 0.1 });
-    expect([passes('forward'), passes('forward_backward')]).toEqual([0, 1]);
-    await trainer.step({ sequences: batch, loss: losses['clipped policy loss']!, lr: 0.1 });
-    expect([passes('forward'), passes('forward_backward')]).toEqual([1, 2]);
-  },
-);
+test.each(dialectNames)('fine-tuning requests gradients without log-probs: %s', async (name) => {
+  const { server, trainer } = await opened(dialects[name]);
+  const passes = (route: string) =>
+    server.seen.filter(
+      ({ route: asked, body }) =>
+        asked === route && body[`${route}_input`].data.length === batch.length,
+    ).length;
+  await trainer.step({ sequences: batch, loss: losses.sft!, lr: 0.1 });
+  expect([passes('forward'), passes('forward_backward')]).toEqual([0, 1]);
+  await trainer.step({ sequences: batch, loss: losses['clipped policy loss']!, lr: 0.1 });
+  expect([passes('forward'), passes('forward_backward')]).toEqual([1, 2]);
+});
 
 test('a training service is probed on a model that is released again', async () => {
   for (const name of dialectNames) {

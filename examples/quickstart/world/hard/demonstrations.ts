@@ -27,7 +27,7 @@ export const GUESS: Readonly<Record<HardKind, number>> = {
 /** Share of searches for the bare name. */
 export const BARE = 0.55;
 /**
- * After a page that does not tell: asks otherwise, asks the same, else takes what is there for the answer.
+ * After a page without the fact: asks differently, asks the same, else takes what is there for the answer.
  */
 export const AFTER_DEAD_END = { other: 0.3, same: 0.2 };
 /** After a tool that failed: the same call again, else gives up. */

@@ -1,7 +1,7 @@
 /**
  * The hard world: what there is to know, and which page says it.
  *
- * It differs from the small world in what a search gives. Everyone and everything has two pages that tell
+ * It differs from the small world in what a search gives. Everyone and everything has two pages with
  * different facts, and a search for the bare name finds one of them, drawn by the seed: half the time the
  * wrong one, a dead end. With a word of the fact that is wanted (`Balmia Coswick born`) it finds the right
  * one. Pages have another fact next to the one that is wanted (born in one town, living in another), and

@@ -2,7 +2,7 @@
  * Tools that fail now and then: `noisy(callTools(…), …)`.
  *
  * Which call fails is drawn by its origin (rollout and turn), so that a run fails the same way every time,
- * and the same call made once more may work. A search that fails finds nothing; Python gives an error.
+ * and the same call made again may work. A search that fails finds nothing; Python gives an error.
  */
 import { draws } from 'millrace';
 import type { CallTool } from 'millrace/operators';
