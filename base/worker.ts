@@ -27,7 +27,7 @@ interface Reply {
 interface Failure {
   readonly message: string;
   readonly code: string | undefined;
-  /** If it is one of the system's. */
+  /** Of a system error. */
   readonly path: string | undefined;
   readonly context?: MillraceError['context'];
 }

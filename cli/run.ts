@@ -34,7 +34,7 @@ import { readSettingsFile } from './settingsFile.ts';
 import { showPrompt } from './showPrompt.ts';
 import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
-import { beginAnew } from './startOver.ts';
+import { prepareFolder } from './startOver.ts';
 import { startRun } from './startRun.ts';
 import { noPage, pageBeside } from './view/besideRun.ts';
 
@@ -145,7 +145,7 @@ async function runAs(
     begun === null &&
     (options.log !== undefined || !existsSync(join(logFolder(folder), 'log.mdb')))
   ) {
-    await beginAnew({ name, folder, log: request.log, startOver: request.startOver });
+    await prepareFolder({ name, folder, log: request.log, startOver: request.startOver });
   }
   const kept = retentionOf(options, io.cwd);
   const started = await startRun(

@@ -37,7 +37,7 @@ const schema = z.object({
   starts: z.array(z.object({ startedMs: z.number(), endedMs: z.number().nullable() })).min(1),
   /** Why it failed; empty otherwise. */
   reason: z.string(),
-  /** If it was forked off, if it was. */
+  /** Where it was forked off, if it was. */
   forked: z.object({ run: z.string(), step: z.number() }).optional(),
   /** The run that it was made over from, and the first topic that is its own. */
   replayed: z.object({ run: z.string(), from: z.string() }).optional(),

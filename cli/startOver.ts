@@ -28,7 +28,7 @@ export interface Beginning {
 }
 
 /** For a run without a record: fails with code `RECORDS_GONE` over its work, or sets that aside. */
-export async function beginAnew({ name, folder, log, startOver }: Beginning): Promise<void> {
+export async function prepareFolder({ name, folder, log, startOver }: Beginning): Promise<void> {
   const work = await workIn(folder);
   if (startOver) return setAside(folder);
   if (work === null) return;

@@ -16,7 +16,7 @@ import type { RunRecord } from './runRecord.ts';
 import { type Run, withLog } from './runs.ts';
 import { isGroup, knownSettings } from './settingFields.ts';
 import { checkSettings, type Setting } from './settings.ts';
-import { beginAnew, workIn } from './startOver.ts';
+import { prepareFolder, workIn } from './startOver.ts';
 import { version } from './version.ts';
 
 export interface StartRequest {
@@ -58,7 +58,7 @@ export async function startRun(
       `run ${name} has its records: drop --start-over to resume it, or start another run with --run NAME`,
     );
   }
-  await beginAnew({ name, folder, log: run.log ?? record.log, startOver });
+  await prepareFolder({ name, folder, log: run.log ?? record.log, startOver });
   const asBefore = startOver || request.given.length === 0;
   return { record: asBefore ? againRecord(request, run) : freshRecord(request), resumed: false };
 }

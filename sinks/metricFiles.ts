@@ -85,12 +85,12 @@ export function metricFiles({
     defer(() => {
       const stop = new AbortController();
       const { signal } = stop;
-      const mended = oneWriter(folder, async () => {
+      const repaired = oneWriter(folder, async () => {
         const ends: number[] = [];
         for (const file of filesIn(folder)) ends.push(await repair(file, recorded, signal));
         return ends;
       });
-      return from(mended).pipe(
+      return from(repaired).pipe(
         concatMap((ends) => metrics$.pipe(appended(folder, ends, signal))),
         finalize(() => stop.abort()),
       );

@@ -31,7 +31,7 @@ export interface ControlOptions {
 }
 
 /** How long the run may take to record a command, and how often we look. */
-const TOLD_MS = 20_000;
+const RECORDED_MS = 20_000;
 const LOOK_MS = 100;
 const ENDED_MS = 10_000;
 
@@ -166,7 +166,7 @@ async function pausedNow(log: Log): Promise<boolean> {
 /** Resolves when the run has recorded it. */
 async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<void> {
   await put(run, what);
-  const untilMs = performance.now() + TOLD_MS;
+  const untilMs = performance.now() + RECORDED_MS;
   const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
   try {
     while (performance.now() < untilMs) {
@@ -178,7 +178,7 @@ async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<v
   }
   throw new MillraceError(
     'NO_ANSWER',
-    `run ${run.name} has not acknowledged the command within ${TOLD_MS / 1000} s: it is still starting, or hangs; the command takes effect once the run responds`,
+    `run ${run.name} has not acknowledged the command within ${RECORDED_MS / 1000} s: it is still starting, or hangs; the command takes effect once the run responds`,
   );
 }
 

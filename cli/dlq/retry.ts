@@ -25,7 +25,7 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
   const files = new Map<string, Promise<Rows>>();
   const outcomes: Retried[] = [];
   for (const one of letters) {
-    const row = await mended(one, files);
+    const row = await fixedRow(one, files);
     const why =
       'why' in row
         ? row.why
@@ -45,7 +45,7 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
 }
 
 /** The row of a dead letter, fixed by now, or why there is none. */
-async function mended(
+async function fixedRow(
   { letter, retried }: Letter,
   files: Map<string, Promise<Rows>>,
 ): Promise<QuestionRow | { readonly why: string }> {

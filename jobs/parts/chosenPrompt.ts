@@ -174,7 +174,7 @@ function systemLines(
   return now === null ? [] : bothLines('system prompt', was, now);
 }
 
-/** If everything that has a name is the same. */
+/** The whole prompts, if everything that has a name is the same. */
 function wholeLines(
   { prompt: was }: PromptRecord,
   { prompt: now }: PromptRecord,

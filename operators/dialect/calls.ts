@@ -20,7 +20,7 @@ export function lastCallInput(piece: string, tool: string): string {
   return strip(piece.slice(open + tool.length + 2, piece.lastIndexOf(`</${tool}>`)));
 }
 
-/** If the first call of any of `tools` opens; -1 when there is none. */
+/** Where the first call of any of `tools` opens; -1 if there is none. */
 export function firstCall(text: string, tools: readonly string[]): number {
   const calls = tools.map((tool) => text.indexOf(`<${tool}>`)).filter((at) => at >= 0);
   return calls.length === 0 ? -1 : Math.min(...calls);

@@ -87,15 +87,15 @@ async function isReady(
 ): Promise<void> {
   const { name, ready } = kinds[running.kind]!;
   const startedMs = performance.now();
-  let toldMs = startedMs;
+  let reportedMs = startedMs;
   for (;;) {
     if (ended() !== null) throw new Error(`${name} exited with ${ended()}`);
     if (await answers(running, ready)) return;
     const nowMs = performance.now();
     if (nowMs - startedMs > START_MAX_MS)
       throw new Error(`${name} is still not ready after ${START_MAX_MS / 1000} s`);
-    if (nowMs - toldMs > PROGRESS_MS) {
-      toldMs = nowMs;
+    if (nowMs - reportedMs > PROGRESS_MS) {
+      reportedMs = nowMs;
       tell(
         `${name} has been starting for ${Math.round((nowMs - startedMs) / 1000)} s (it takes one to three minutes)`,
       );

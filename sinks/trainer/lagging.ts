@@ -27,12 +27,12 @@ export async function corrected(
     return { steps: steps.map((step) => step.map(({ sequence }) => sequence)), numbers: {} };
   }
   const scores = await scorer.score(lagging.map(({ sequence }) => sequence.tokens));
-  const mended = new Map(
+  const byItem = new Map(
     lagging.map((item, i) => [item, lagCorrected(item.sequence, scores[i]!.logProbs, correction)]),
   );
   return {
-    steps: steps.map((step) => step.map((item) => mended.get(item) ?? item.sequence)),
-    numbers: weightNumbers([...mended.values()]),
+    steps: steps.map((step) => step.map((item) => byItem.get(item) ?? item.sequence)),
+    numbers: weightNumbers([...byItem.values()]),
   };
 }
 

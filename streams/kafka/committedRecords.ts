@@ -4,7 +4,7 @@ import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
 import { type Link, pause } from './link.ts';
 import { type Raw, writtenEnd } from './pages.ts';
-import { NOBODY } from './records.ts';
+import { NO_PRODUCER } from './records.ts';
 
 const LOOK_AGAIN_MS = 5;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
@@ -42,7 +42,7 @@ export class CommittedRecords {
     const { link, pages } = this.#parts;
     const page = await pages.page(link, this.#topic, this.#partition, this.#next, PAGE);
     for (const raw of page.records) {
-      if (raw.producerId === NOBODY) continue; // another client's
+      if (raw.producerId === NO_PRODUCER) continue; // another client's
       const list = this.#waiting.get(raw.producerId) ?? [];
       this.#waiting.set(raw.producerId, list);
       list.push(raw);

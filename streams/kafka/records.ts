@@ -38,7 +38,7 @@ export interface Writes {
 }
 
 /** Of no client that is idempotent or in a transaction. */
-export const NOBODY = -1n;
+export const NO_PRODUCER = -1n;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
 const NO_HEADERS: Map<Buffer, Buffer> = new Map();

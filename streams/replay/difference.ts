@@ -34,15 +34,15 @@ export function recordDifference(
   made: unknown,
 ): FieldDifference | null {
   if (!isRecord(recorded) || !isRecord(made)) return firstDifference(recorded, made);
-  const untold = new Set([
+  const ignored = new Set([
     ...topic.incidental,
     ...topic.added.filter((field) => recorded[field] === null || made[field] === null),
     ...topic.named.filter((field) => isServices(recorded[field]) && isServices(made[field])),
   ]);
   const then = (topic.asThen?.(made, recorded) ?? made) as Fields;
-  if (untold.size === 0) return firstDifference(recorded, then);
+  if (ignored.size === 0) return firstDifference(recorded, then);
   const comparable = (value: Fields): Fields =>
-    Object.fromEntries(Object.entries(value).filter(([field]) => !untold.has(field)));
+    Object.fromEntries(Object.entries(value).filter(([field]) => !ignored.has(field)));
   return firstDifference(comparable(recorded), comparable(then));
 }
 

@@ -10,7 +10,7 @@ import type { Evaluation } from '../results.ts';
 export interface Figure {
   readonly key: keyof Evaluation;
   readonly label: string;
-  /** If there is little room. */
+  /** For narrow tables. */
   readonly short: string;
   readonly show: Show;
   /** An end of an interval: fewer digits. */

@@ -4,7 +4,7 @@ import { percent, rate } from '../format/numbers.ts';
 import type { Live, SourceRow, StageRow } from '../live.ts';
 import { columns, type Table } from './table.ts';
 
-/** If there is little room, these go, the last first. */
+/** In a narrow table these columns are left out, the last first. */
 const drops = { 'in/s': 1, groups: 2, commits: 3, reads: 4 };
 
 export function stagesTable({ sources, stages }: Live): Table {

@@ -27,7 +27,7 @@ export function againPage(path: string): string {
 /** Those that need no more than a run. */
 const plainViews = ['overview', 'metrics', 'topics', 'pareto', 'replay'] as const;
 
-/** If the client was not built. */
+/** The page if the client was not built. */
 export function dataPage(runs: readonly string[]): string {
   const link = (href: string): Html => html`<a href="${href}">${href}</a> `;
   const rows = runs.map((run) => {

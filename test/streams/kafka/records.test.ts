@@ -5,7 +5,12 @@ import {
   type RecordsBatch,
   readRecordsBatches,
 } from '@platformatic/kafka';
-import { committedRecords, headerOf, NOBODY, type Raw } from '../../../streams/kafka/records.ts';
+import {
+  committedRecords,
+  headerOf,
+  NO_PRODUCER,
+  type Raw,
+} from '../../../streams/kafka/records.ts';
 
 const MARK = 0x20;
 const BROKERS_TIME = 0x08;
@@ -14,7 +19,10 @@ const BROKERS_TIME = 0x08;
 function batch(
   offset: number,
   keys: readonly string[],
-  { producer = NOBODY, flags = 0 }: { readonly producer?: bigint; readonly flags?: number } = {},
+  {
+    producer = NO_PRODUCER,
+    flags = 0,
+  }: { readonly producer?: bigint; readonly flags?: number } = {},
 ): RecordsBatch {
   const messages = keys.map((key, i) => {
     return {
@@ -24,7 +32,7 @@ function batch(
       timestamp: BigInt(1_000 + 5 * i),
     };
   });
-  const owned = producer === NOBODY ? {} : { transactionalId: 'id', producerId: producer };
+  const owned = producer === NO_PRODUCER ? {} : { transactionalId: 'id', producerId: producer };
   const [made] = readRecordsBatches(Reader.from(createRecordsBatch(messages, owned).buffer));
   const { attributes } = made!;
   return { ...made!, firstOffset: BigInt(offset), attributes: attributes | flags };
@@ -40,7 +48,7 @@ describe('the committed records of a fetch', () => {
       [41, 'b', 1_005],
       [42, 'c', 1_010],
     ]);
-    expect(records[0]).toMatchObject({ partition: 3, producerId: NOBODY });
+    expect(records[0]).toMatchObject({ partition: 3, producerId: NO_PRODUCER });
     expect(records[0]!.value.toString()).toBe('of b');
   });
 
