@@ -14,6 +14,7 @@ import { hostsIn, isKafkaUrl, shownAddress } from '../streams/foreign/index.ts';
 import { openAnyLog } from '../streams/index.ts';
 import type { FlowEnd } from '../streams/run/index.ts';
 import { allTopics } from '../topics/index.ts';
+import { checkStart } from './checkStart.ts';
 import { executeRun } from './executeRun.ts';
 import { leavingNothing } from './failedStart.ts';
 import { exitCodes, usageError } from './failure.ts';
@@ -61,6 +62,8 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   readonly showSettings?: boolean | 'yaml' | 'json';
   /** Show the prompt that the policy is asked with, or write it to a file, instead of running the job. */
   readonly showPrompt?: true | string;
+  /** Check whether the job can start, instead of running it. */
+  readonly check?: boolean;
   /** Say only what goes wrong, or say it as JSON on stdout. */
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -91,6 +94,10 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     const whose =
       begun === null || given.length > 0 ? {} : { begun: join(root, options.run ?? '') };
     return showPrompt({ job, settings, seed, ...whose }, options.showPrompt, io);
+  }
+  if (options.check === true) {
+    const settings = checkSettings(job.settings, given, begun?.settings);
+    return checkStart({ job, settings, seed: options.seed ?? begun?.seed ?? 1, runs: root }, io);
   }
   const start = { job, file, given, begun, root };
   if (options.run !== undefined) return runAs(checkedRunName(options.run), start, options, io);

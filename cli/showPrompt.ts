@@ -3,24 +3,16 @@
  * in a file. The job is built up to its prompt, in a temporary folder; nothing runs, and no policy server is
  * contacted.
  */
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { visibleLines } from '../base/text/index.ts';
-import type { Job } from '../jobs/index.ts';
 import { type PromptRecord, QUESTION, recordedPrompt } from '../jobs/parts/index.ts';
-import { openLog } from '../streams/embedded/index.ts';
 import { exitCodes, usageError } from './failure.ts';
-import { stoppable } from './interruption.ts';
 import type { Io } from './io.ts';
-import { logFolder } from './runs.ts';
-import { inScratch } from './scratch.ts';
+import { type Scratch, scratchBuild } from './scratchBuild.ts';
 
 /** Whose prompt it is. */
-export interface PromptOf {
-  readonly job: Job;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly seed: number;
+export interface PromptOf extends Scratch {
   /** The folder of a run that has begun: what it noted. */
   readonly begun?: string;
 }
@@ -54,32 +46,15 @@ class Prompted extends Error {
   }
 }
 
-async function builtPrompt({ job, settings, seed }: PromptOf, io: Io): Promise<PromptRecord> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-prompt-'));
-  return stoppable(io, (scratch) => inScratch(scratch, folder, () => built()));
-
-  async function built(): Promise<PromptRecord> {
-    const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
-    const owned: { close(): Promise<void> }[] = [];
-    try {
-      await job.build({
-        ...{ run: 'prompt', folder, seed, settings, log, clock: io.clock },
-        print: (line) => io.err(line),
-        own(resource) {
-          owned.push(resource);
-          return resource;
-        },
-        prompted(record) {
-          throw new Prompted(record);
-        },
-      });
-    } catch (error) {
-      if (error instanceof Prompted) return error.record;
-      throw error;
-    } finally {
-      for (const resource of owned.reverse()) await resource.close();
-      await log.close();
-    }
-    throw usageError(`job ${job.name} does not record its prompt`);
+async function builtPrompt(of: PromptOf, io: Io): Promise<PromptRecord> {
+  const prompted = (record: PromptRecord): never => {
+    throw new Prompted(record);
+  };
+  try {
+    await scratchBuild(of, { prompted }, io);
+  } catch (error) {
+    if (error instanceof Prompted) return error.record;
+    throw error;
   }
+  throw usageError(`job ${of.job.name} does not record its prompt`);
 }

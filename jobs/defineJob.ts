@@ -8,7 +8,8 @@
 
 import type { z } from 'zod';
 import type { Clock, Report } from '../base/index.ts';
-import type { PolicyEngine } from '../model/index.ts';
+import type { Checkpoint, PolicyEngine, TrainerEngine } from '../model/index.ts';
+import type { Dialect } from '../operators/dialect/index.ts';
 import type { CallTool } from '../operators/index.ts';
 import type { ProgressScreen } from '../sinks/progress/index.ts';
 import type { Control, Flow, Log } from '../streams/index.ts';
@@ -41,6 +42,23 @@ export interface JobContext<Settings> {
    * known, and throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
+  /** Set when only the start is to be checked (`--check`): tries what `policyLoop` has opened. */
+  readonly opened?: (loop: OpenedLoop) => Promise<void>;
+}
+
+/** What a training job has when it could begin. */
+export interface OpenedLoop {
+  readonly engine: PolicyEngine;
+  readonly trainer: TrainerEngine;
+  readonly dialect: Dialect;
+  /** Path of the first policy. */
+  readonly base: string;
+  /** Questions to train on (infinite if they are endless), and held out. */
+  readonly questions: { readonly train: number; readonly heldOut: number };
+  /** The first policy, as engines load it. */
+  readonly first: Checkpoint;
+  /** One that the policy will be asked. */
+  readonly question: string;
 }
 
 /**

@@ -8,7 +8,14 @@ export {
   deepAgentSettings,
   deepAgentTools,
 } from './deepAgent.ts';
-export { defineJob, type Job, type JobContext, type Preset, type Replay } from './defineJob.ts';
+export {
+  defineJob,
+  type Job,
+  type JobContext,
+  type OpenedLoop,
+  type Preset,
+  type Replay,
+} from './defineJob.ts';
 export { type EtAgentParts, type EtAgentSettings, etAgent, etAgentSettings } from './etAgent.ts';
 export {
   type EvaluatedFile,

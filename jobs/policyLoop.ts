@@ -206,6 +206,10 @@ export async function policyLoop(
   const { results = 'masked', ...training } = options.training;
   const encode = (question: string, text: string) => dialect.encodeExample(question, text, results);
   const learner = engine.compareWith?.(parts.trainer) ?? parts.trainer;
+  await context.opened?.({
+    ...{ engine, dialect, trainer: learner, base: parts.base, questions: plan },
+    ...{ first: store.resolve(first.value), question: aQuestion(plan) },
+  });
   const means = { engine: learner, store, log, clock, lagMax, encode };
   const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
   const lr = (batch: Batch): number => rateOf(batch, rates);
@@ -265,6 +269,13 @@ export async function policyLoop(
       ...announcing(settings.announce, context),
     ),
   };
+}
+
+/** The first of the plan; a plain one where questions are still to come. */
+function aQuestion({ items }: QuestionPlan): string {
+  if (Symbol.iterator in items)
+    for (const item of items) if ('value' in item) return item.value.question;
+  return 'What is 2 + 3?';
 }
 
 /** The learning rate of a batch, by its kind. */

@@ -16,6 +16,7 @@ async function declareRun(it: Command, { io, done, args }: Place): Promise<void>
     'millrace run et-agent --set policy=models/qwen --set questions=my.jsonl --set tools=python,search --set corpus=wiki.jsonl',
     'millrace run et-agent --preset et-agent-7b --show-settings > my.yaml',
     'millrace run et-agent --settings my.yaml --set engine.server=vllm --set engine.urls=http://gpu1:8000',
+    'millrace run et-agent --settings my.yaml --check',
     'millrace run my/job.ts --set rounds=2',
   ]);
   const settings = asksForHelpOnJob(args) ? (await import('../jobHelp.ts')).jobHelp(args) : '';
@@ -39,6 +40,10 @@ async function declareRun(it: Command, { io, done, args }: Place): Promise<void>
       ).choices(['yaml', 'json']),
     )
     .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
+    .option(
+      '--check',
+      'check everything that a start needs, try policy, engine and trainer on one question, and exit',
+    )
     .option('--run <NAME>', 'name of the run (default: <job>-1, <job>-2, …)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)
     .option(

@@ -1,2 +1,2 @@
 /** Training services of the Tinker interface. */
-export { adamDefaults, TinkerTrainer } from './trainer.ts';
+export { TinkerTrainer, adamDefaults } from './trainer.ts';

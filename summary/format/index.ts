@@ -1,13 +1,3 @@
 /** Numbers as text; pure, for the browser too. */
-export {
-  duration,
-  fixed,
-  NOTHING,
-  orDash,
-  percent,
-  rate,
-  signed,
-  significant,
-  size,
-} from './numbers.ts';
+export { NOTHING, duration, fixed, orDash, percent, rate, signed, significant, size } from './numbers.ts';
 export { ticks } from './ticks.ts';

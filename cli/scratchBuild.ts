@@ -1,0 +1,48 @@
+/** Builds a job in a temporary folder, for commands that look at its start and run nothing. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Job, JobContext } from '../jobs/index.ts';
+import { openLog } from '../streams/embedded/index.ts';
+import { stoppable } from './interruption.ts';
+import type { Io } from './io.ts';
+import { logFolder } from './runs.ts';
+import { inScratch } from './scratch.ts';
+
+/** What is built. */
+export interface Scratch {
+  readonly job: Job;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly seed: number;
+}
+
+/** Where a job reports on its way; a report may throw to end the building. */
+export type Hooks = Pick<JobContext<unknown>, 'prompted' | 'opened'>;
+
+/** Everything that the job opened is closed, and the folder is gone, when this settles. */
+export async function scratchBuild(
+  { job, settings, seed }: Scratch,
+  hooks: Hooks,
+  io: Io,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-start-'));
+  await stoppable(io, (scratch) => inScratch(scratch, folder, () => built()));
+
+  async function built(): Promise<void> {
+    const log = await openLog({ folder: logFolder(folder), mode: 'write', clock: io.clock });
+    const owned: { close(): Promise<void> }[] = [];
+    try {
+      await job.build({
+        ...{ run: 'start', folder, seed, settings, log, clock: io.clock, ...hooks },
+        print: (line) => io.err(line),
+        own(resource) {
+          owned.push(resource);
+          return resource;
+        },
+      });
+    } finally {
+      for (const resource of owned.reverse()) await resource.close();
+      await log.close();
+    }
+  }
+}
