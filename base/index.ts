@@ -4,11 +4,18 @@ export { copies } from './copies.ts';
 export { crc32, crc32c } from './crc32.ts';
 export { withinDeadline } from './deadline.ts';
 export { type DrawKey, type Draws, draws, shuffled } from './draws.ts';
-export { MillraceError, hasCode, messageOf } from './errors.ts';
+export { hasCode, MillraceError, messageOf } from './errors.ts';
 export { freshName } from './freshName.ts';
-export { type Leftover, leftoversIn, leftoversText, removeLeftovers, scratchName, unfinished } from './leftovers.ts';
+export {
+  type Leftover,
+  leftoversIn,
+  leftoversText,
+  removeLeftovers,
+  scratchName,
+  unfinished,
+} from './leftovers.ts';
 export { canWrite, makeFolder } from './makeFolder.ts';
-export { HOSTS_VARIABLE, areNamed, nameHosts } from './namedHosts.ts';
+export { areNamed, HOSTS_VARIABLE, nameHosts } from './namedHosts.ts';
 export { orAborted } from './orAborted.ts';
 export type { Outage, Report } from './outage.ts';
 export { outsideText } from './outsideText.ts';
@@ -19,8 +26,18 @@ export { replaceFile } from './replaceFile.ts';
 export { keepLogin, keepSecret, withoutSecrets } from './secrets.ts';
 export { Semaphore } from './semaphore.ts';
 export { type SleepClock, sleepClock } from './sleepClock.ts';
-export { commandLineOf, endByInterrupt, isRunning, machine, ownBytes, residentBytes, startOf, stopSignals, syncFolder } from './system/platform.ts';
+export {
+  commandLineOf,
+  endByInterrupt,
+  isRunning,
+  machine,
+  ownBytes,
+  residentBytes,
+  startOf,
+  stopSignals,
+  syncFolder,
+} from './system/platform.ts';
 export { about, mustHaveRoom, systemCode, systemMessage, writingTo } from './system/systemError.ts';
 export { halfOfThem } from './threads.ts';
 export { thrownBy, thrownByUser } from './thrownBy.ts';
-export { Moved, type WorkerHandle, serve, startWorker, threadOn, workerEntry } from './worker.ts';
+export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

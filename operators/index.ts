@@ -3,8 +3,13 @@ export { type BatchOptions, batch, batchSelected } from './batch.ts';
 export { type BatchExamplesOptions, batchDemonstrations, batchPairs } from './batchExamples.ts';
 export { type CallOrigin, type CallTool, callTools } from './callTools.ts';
 export { type CurriculumOptions, curriculum } from './curriculum.ts';
-export { type DemonstrationOrder, type DemonstrationsOptions, type PoolFindings, demonstrations } from './demonstrations.ts';
-export { type EvolveOptions, type Quotas, evolve } from './evolve.ts';
+export {
+  type DemonstrationOrder,
+  type DemonstrationsOptions,
+  demonstrations,
+  type PoolFindings,
+} from './demonstrations.ts';
+export { type EvolveOptions, evolve, type Quotas } from './evolve.ts';
 export { type Admission, type PolicyGate, policyGate } from './gate.ts';
 export { type MeasureOptions, measure } from './measure.ts';
 export { type PairsOptions, pairs } from './pairs.ts';

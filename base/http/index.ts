@@ -3,7 +3,7 @@ export { Absence, wholeSeconds } from './absence.ts';
 export { admit, isLoopback, sameText } from './admit.ts';
 export { apiKey } from './apiKey.ts';
 export { BodyReader } from './bodyReader.ts';
-export { Exchange, type HttpReply, type HttpRequest, NoReply, isRedirect } from './exchange.ts';
+export { Exchange, type HttpReply, type HttpRequest, isRedirect, NoReply } from './exchange.ts';
 export { keylessAddress, keylessHeader } from './keyless.ts';
 export { type Listening, listenOn } from './listenOn.ts';
 export { answersNaN, complainsOfNaN, holdsNaN } from './notFinite.ts';
@@ -12,4 +12,12 @@ export { isPublicAddress, isPublicHost, publicLookup } from './publicAddress.ts'
 export { Refusal, refuse, sendJson } from './refusal.ts';
 export { retryAfterMs } from './retryAfter.ts';
 export { saidIn } from './said.ts';
-export { type AddressWords, MODEL_SERVER, TRAINING_SERVICE, addressSetting, keyIn, serverAddress, serverAddresses } from './serverAddress.ts';
+export {
+  type AddressWords,
+  addressSetting,
+  keyIn,
+  MODEL_SERVER,
+  serverAddress,
+  serverAddresses,
+  TRAINING_SERVICE,
+} from './serverAddress.ts';

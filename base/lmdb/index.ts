@@ -1,4 +1,4 @@
 /** Files of lmdb, checked before they are mapped. */
 export { openCheckedFile } from './checkedFile.ts';
 export { copyLmdb } from './copyLmdb.ts';
-export { type MappedFile, lmdbDamage, mappedFile } from './lmdbFile.ts';
+export { lmdbDamage, type MappedFile, mappedFile } from './lmdbFile.ts';

@@ -1,4 +1,12 @@
 /** Chat templates: text, without an engine. */
 export { type ChatSegment, chatSegments } from './chatSegments.ts';
 export type { ChatContentPart, ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
-export { type CallArgumentsForm, type ChatDifference, type ChatTokenizer, type GrowOptions, chatDifference, checkChatTools, growChat } from './grownChat.ts';
+export {
+  type CallArgumentsForm,
+  type ChatDifference,
+  type ChatTokenizer,
+  chatDifference,
+  checkChatTools,
+  type GrowOptions,
+  growChat,
+} from './grownChat.ts';

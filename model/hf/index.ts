@@ -9,9 +9,17 @@ export { DTYPES, type Dtype } from './dtypes.ts';
 export { fileDigest } from './fileDigest.ts';
 export { type OpenPolicy, openPolicy, passOver } from './loadPolicy.ts';
 export { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
-export { type InitialAdapter, type LoraAdapter, type LoraFactors, type LoraTarget, checkAdapter, initialAdapter, merged } from './lora.ts';
+export {
+  checkAdapter,
+  type InitialAdapter,
+  initialAdapter,
+  type LoraAdapter,
+  type LoraFactors,
+  type LoraTarget,
+  merged,
+} from './lora.ts';
 export { CONFIG_FILE, readJson } from './openFolder.ts';
 export { parameterProblems, problemText } from './parameters.ts';
-export { type TensorSource, inMemory } from './tensorSource.ts';
+export { inMemory, type TensorSource } from './tensorSource.ts';
 export { type FolderOptions, type SavedFolder, writeFolder } from './writeFolder.ts';
 export { writeTensorFile } from './writeTensorFile.ts';

@@ -1,9 +1,29 @@
 /** Policies on inference servers. */
 export type { CanaryOptions, Expected } from './canary.ts';
-export { type FolderOf, type Published, type Publisher, type Publishing, type Servers, publishAdapter, publishByRoute, publishFromDisk } from './publish.ts';
+export {
+  type FolderOf,
+  type Published,
+  type Publisher,
+  type Publishing,
+  publishAdapter,
+  publishByRoute,
+  publishFromDisk,
+  type Servers,
+} from './publish.ts';
 export { RemoteEngine, type RemoteEngineOptions } from './remoteEngine.ts';
 export { PUBLISHED_FOLDER, serverEngine, serverSettings } from './serverEngine.ts';
 export type { AskOptions } from './serverPool.ts';
-export type { AdapterWire, ContextMaxWire, Generated, LabelWire, ModelsWire, ReplacementWire, ScoreWire, ServerWire, Serving, WireRequest } from './serverWire.ts';
+export type {
+  AdapterWire,
+  ContextMaxWire,
+  Generated,
+  LabelWire,
+  ModelsWire,
+  ReplacementWire,
+  ScoreWire,
+  ServerWire,
+  Serving,
+  WireRequest,
+} from './serverWire.ts';
 export { sglang } from './wires/sglang.ts';
 export { vllm } from './wires/vllm.ts';

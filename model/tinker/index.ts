@@ -1,2 +1,2 @@
 /** Training services of the Tinker interface. */
-export { TinkerTrainer, adamDefaults } from './trainer.ts';
+export { adamDefaults, TinkerTrainer } from './trainer.ts';

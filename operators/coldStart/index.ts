@@ -1,4 +1,4 @@
 /** What the cold start keeps, and its hints. */
 export { coldStartFindings } from './findings.ts';
-export { type ColdStartHints, allHints, coldStartHints } from './hints.ts';
+export { allHints, type ColdStartHints, coldStartHints } from './hints.ts';
 export { type ColdStartOptions, coldStartPool } from './pool.ts';

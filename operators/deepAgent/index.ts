@@ -1,5 +1,10 @@
 /** DeepAgent's episodes: actions, memories, folds. */
-export { type DeepDialect, type DeepDialectOptions, type FirstMessageOf, deepDialect } from './deepDialect.ts';
+export {
+  type DeepDialect,
+  type DeepDialectOptions,
+  deepDialect,
+  type FirstMessageOf,
+} from './deepDialect.ts';
 export type { EpisodeMode } from './episode.ts';
 export { type AskAuxiliary, episodeTools } from './episodeTools.ts';
 export { type FirstMessage, foldPrompt } from './foldPrompt.ts';

@@ -6,4 +6,4 @@ export { rerollout } from './enhance.ts';
 export type { EvolvedTrajectory, FlywheelRun, Grow, TurnReport } from './flywheel.ts';
 export type { Hints } from './hints.ts';
 export type { Complete, CompletionRequest, Models, Role } from './models.ts';
-export { type Prompts, loadPrompts } from './prompts.ts';
+export { loadPrompts, type Prompts } from './prompts.ts';

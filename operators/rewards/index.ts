@@ -1,6 +1,17 @@
 /** Rewards of groups of rollouts. */
-export { type KnowledgeScore, accuracy } from './accuracy.ts';
+export { accuracy, type KnowledgeScore } from './accuracy.ts';
 export { deepResearch } from './deepResearch.ts';
-export { type EfficiencyOptions, type Sigma, efficiency, sigmaFactor } from './efficiency.ts';
+export { type EfficiencyOptions, efficiency, type Sigma, sigmaFactor } from './efficiency.ts';
 export { type HierarchicalOptions, hierarchical } from './hierarchical.ts';
-export { type FormOf, type GroupForReward, type PureReward, type RewardFunction, type RolloutForReward, type WeightedTerm, ownTexts, perRollout, perRolloutAsync, weighted } from './reward.ts';
+export {
+  type FormOf,
+  type GroupForReward,
+  ownTexts,
+  type PureReward,
+  perRollout,
+  perRolloutAsync,
+  type RewardFunction,
+  type RolloutForReward,
+  type WeightedTerm,
+  weighted,
+} from './reward.ts';

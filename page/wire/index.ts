@@ -41,10 +41,19 @@
  *   /control/verify            {run}               → ControlData, with status 202
  *   /control/replay            {run, from}         → ControlData, with status 202
  */
-export { type At, type Cut, type ErrorBody, type OfRun, type RunHead, type RunState, type Shown, WIRE } from './common.ts';
+export {
+  type At,
+  type Cut,
+  type ErrorBody,
+  type OfRun,
+  type RunHead,
+  type RunState,
+  type Shown,
+  WIRE,
+} from './common.ts';
 export { type ControlData, type ControlJob, type ControlSaid, replayFrom } from './control.ts';
 export type { DiffData, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
-export { FROZEN_ID, type Frozen, RESULTS_ID, frozenKey } from './frozen.ts';
+export { FROZEN_ID, type Frozen, frozenKey, RESULTS_ID } from './frozen.ts';
 export { limits } from './limits.ts';
 export type { AbsentMetric, MetricName, MetricsData, Series } from './metrics.ts';
 export type { Health, Mill, MillSource, MillStage, MillTopic, Shares } from './mill.ts';
@@ -55,6 +64,21 @@ export type { ReplayData, ReplayStep } from './replay.ts';
 export type { RunRow, RunsData } from './runs.ts';
 export type { Heads, Hello, Points, StateChange, StreamEvents } from './stream.ts';
 export type { TopicData, TopicRow, TopicsData, UnreadableRow } from './topics.ts';
-export { type Call, TOKENS_MAGIC, type TokensHeader, type TrajectoryData, type Turn } from './trajectory.ts';
-export { type KnownRoute, type RunPage, type RunRoute, dataPath, pathOf, routeAt, runPages, runViews } from './views.ts';
+export {
+  type Call,
+  TOKENS_MAGIC,
+  type TokensHeader,
+  type TrajectoryData,
+  type Turn,
+} from './trajectory.ts';
+export {
+  dataPath,
+  type KnownRoute,
+  pathOf,
+  type RunPage,
+  type RunRoute,
+  routeAt,
+  runPages,
+  runViews,
+} from './views.ts';
 export type { WeightsData } from './weights.ts';

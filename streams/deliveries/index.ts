@@ -6,4 +6,4 @@ export { type GatherOptions, gatherBy, gatherCount } from './gatherBy.ts';
 export { type EachOperator, type PipeOptions, pipeEach } from './pipeEach.ts';
 export type { EachOptions, Scope } from './scope.ts';
 export { deliver, emit, settlementOf } from './settlement.ts';
-export { type StopSignals, neverStopping, notNow, unlessStopping } from './stopping.ts';
+export { neverStopping, notNow, type StopSignals, unlessStopping } from './stopping.ts';

@@ -1,3 +1,3 @@
 /** Checks of a log that need to know no topic. */
-export { BRING_ARCHIVE_BACK, type Examined, type Laws, type Look, examine } from './examine.ts';
+export { BRING_ARCHIVE_BACK, type Examined, examine, type Laws, type Look } from './examine.ts';
 export type { Finding } from './finding.ts';

@@ -4,5 +4,13 @@
  */
 export { type ForeignTopic, foreignKafka, foreignTopic, wholeProducer } from './foreignTopic.ts';
 export { HttpRegistry } from './httpRegistry.ts';
-export { type Environment, type KafkaSettings, environmentFor, hostsIn, isKafkaUrl, kafkaSettings, shownAddress } from './kafkaUrl.ts';
+export {
+  type Environment,
+  environmentFor,
+  hostsIn,
+  isKafkaUrl,
+  type KafkaSettings,
+  kafkaSettings,
+  shownAddress,
+} from './kafkaUrl.ts';
 export { type SchemaRegistry, seal, unseal } from './wireFormat.ts';

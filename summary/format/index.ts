@@ -1,3 +1,13 @@
 /** Numbers as text; pure, for the browser too. */
-export { NOTHING, duration, fixed, orDash, percent, rate, signed, significant, size } from './numbers.ts';
+export {
+  duration,
+  fixed,
+  NOTHING,
+  orDash,
+  percent,
+  rate,
+  signed,
+  significant,
+  size,
+} from './numbers.ts';
 export { ticks } from './ticks.ts';
