@@ -12,10 +12,10 @@ const JOB = 'examples/quickstart/job.ts';
 const SMALL = {
   'flywheel.questions': 0,
   rounds: 2,
-  explore: 6,
-  keep: 4,
+  explore: 4,
+  keep: 2,
   heldOut: 3,
-  batchGroups: 2,
+  batchGroups: 1,
   rollouts: 4,
   initialRollouts: 2,
   evaluationRollouts: 1,

@@ -102,8 +102,6 @@ async function trained(name: string, kind: string, threads: number, lora: boolea
 test.each(
   Object.keys(policies).flatMap((name) => [
     { name, loss: 'sft', lora: false },
-    { name, loss: 'sft', lora: true },
-    { name, loss: 'clipped', lora: false },
     { name, loss: 'clipped', lora: true },
     { name, loss: 'gspo', lora: false },
   ]),
