@@ -1,5 +1,5 @@
 /**
- * What the rest of the package, and its users, take from `streams`.
+ * What the rest of the package, and its users, use of `streams`.
  */
 export { type Clock, hasCode, MillraceError, messageOf, systemClock } from '../base/index.ts';
 export { defineTopic, shapes, type TopicSpec } from '../streams/contracts/index.ts';

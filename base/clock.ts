@@ -1,5 +1,5 @@
 /**
- * Time as an argument. Logic asks a clock; only the edges of a process make the system's.
+ * Time as an argument. Logic asks a clock; only the edges of a process create the system clock.
  */
 export interface Clock {
   /** Milliseconds since 1970. */

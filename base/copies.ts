@@ -1,8 +1,8 @@
 /**
- * Which copies of this library are loaded in this process: each adds itself when it is.
+ * Which copies of this library are loaded in this process: each registers itself on loading.
  *
- * Two of them do not work together: what one made (a delivery, an error, a schema) the other takes for a
- * stranger's. It happens when a job file imports another copy than the one that runs it.
+ * Two of them do not work together: each takes what the other made (a delivery, an error, a schema) for
+ * foreign. It happens when a job file imports a different copy from the one that runs it.
  */
 import { fileURLToPath } from 'node:url';
 

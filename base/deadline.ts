@@ -1,6 +1,6 @@
 /**
- * Pure work on what a file says (its regular expressions, its templates, its YAML), given up when it takes
- * too long.
+ * Pure work that depends on a file's contents (its regular expressions, its templates, its YAML), given up
+ * when it takes too long.
  *
  * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever
  * they are; it costs a sixth of a millisecond. Work that was ended is begun again, since a process that

@@ -1,6 +1,6 @@
 /**
  * Which hosts credentials from the environment may go to: those that the person at this machine has named, on
- * the command line or in `MILLRACE_HOSTS` beside the credentials. An address that a file names (a run's
+ * the command line or in `MILLRACE_HOSTS` next to the credentials. An address that a file names (a run's
  * record, an archived segment) is not enough: the file may be someone else's.
  */
 

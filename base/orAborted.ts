@@ -2,7 +2,7 @@
  * Waiting for one thing after another under one signal that lives as long as the run.
  *
  * `Promise.race([work, aborted])` would leave a reaction, and with it the result of `work`, on the promise of
- * the signal for every wait. Here nothing of a wait is left over.
+ * the signal for every wait. Here no wait leaves anything behind.
  */
 
 export interface OrAborted {

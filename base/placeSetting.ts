@@ -1,6 +1,6 @@
 /**
- * Settings that say where a server is, by what name it knows things, and how long it is waited for. What a
- * run computes is not to depend on them, so a run that goes on may have others: servers move.
+ * Settings that say where a server is, what names it uses, and how long to wait for it. What a run computes
+ * must not depend on them, so a resumed run may have others: servers move.
  */
 import type { z } from 'zod';
 

@@ -1,5 +1,5 @@
 /**
- * Waiting that a signal can end. The work itself goes on; only the wait is given up.
+ * Waiting that a signal can end. The work itself continues; only the wait ends.
  */
 import { setMaxListeners } from 'node:events';
 

@@ -1,6 +1,6 @@
 /**
- * A clock that can also be slept by, as an argument: what talks to a server waits between tries and gives up
- * after a while.
+ * A clock that can also sleep, as an argument: what talks to a server waits between tries and gives up after
+ * a while.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Clock } from './clock.ts';

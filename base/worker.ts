@@ -2,7 +2,7 @@
  * A worker thread that answers calls: one request, one reply, by number.
  *
  * The entry module calls `serve(handlers)`; the other side is `startWorker(entry)`. An error in a handler
- * comes back with its message and code (one of ours as one of ours); when the worker dies, every open call
+ * comes back with its message and code (our own errors as such); when the worker dies, every open call
  * fails with the reason. Calls may overlap if handlers are asynchronous: callers that need an order keep it.
  */
 import { createRequire } from 'node:module';

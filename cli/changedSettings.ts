@@ -1,4 +1,4 @@
-/** Which settings of a run are not what its job takes by default, and where they were given. */
+/** Which settings of a run differ from its job's defaults, and where they were given. */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { ChangedSetting } from '../summary/index.ts';

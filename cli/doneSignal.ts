@@ -1,5 +1,5 @@
 /**
- * For a process that runs a part of a run that another one leads, or follows it: a signal that aborts once
+ * For a process that runs part of a run that another one leads, or follows it: a signal that aborts once
  * `run.json` says that it has ended.
  */
 import type { RunStatus } from '../summary/index.ts';

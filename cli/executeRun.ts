@@ -1,6 +1,6 @@
 /**
- * Executes a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps `run.json`
- * true of how it ends. The first Ctrl-C stops gracefully, the second at once.
+ * Executes a run: takes the log's writer lock, runs the job's flow in the run folder, and keeps
+ * `run.json` up to date. The first Ctrl-C stops gracefully, the second at once.
  *
  * Of several processes that share a run, the one with all of its sources leads: it can tell when nothing is
  * left to do, and it alone says in `run.json` how the run ends. The others follow: they end when it says that

@@ -1,5 +1,5 @@
 /**
- * Exit codes, and what a person reads when a command fails.
+ * Exit codes, and what the user reads when a command fails.
  *
  * 0 = done (also: stopped by one Ctrl-C, or the reader of a pipe went away), 1 = failed, 2 = wrong command
  * line, 130 = stopped at once by a second Ctrl-C. Our own errors and those of the system (a full disk) are

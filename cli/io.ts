@@ -1,8 +1,8 @@
 /**
- * What a command sees of the process it runs in: two outputs, a folder, a clock, and interrupts.
+ * What a command sees of its process: two outputs, a folder, a clock, and interrupts.
  *
- * Results go to `out` (stdout, for machines and pipes), everything that is said on the way to `err`
- * (stderr, for the person). Only `processIo.ts` touches the process; tests pass their own.
+ * Results go to `out` (stdout, for machines and pipes), all messages go to `err`
+ * (stderr, for the user). Only `processIo.ts` touches the process; tests pass their own.
  */
 import type { Clock } from '../base/index.ts';
 

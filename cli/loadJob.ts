@@ -1,5 +1,5 @@
 /**
- * Loads a job by its name (those that come with the package) or from its file. tsx loads TypeScript as it is,
+ * Loads a job by name (one that comes with the package) or from its file. tsx loads TypeScript as it is,
  * once per process, so that what the job imports and what runs it are the same modules.
  */
 import { readFile, realpath, stat } from 'node:fs/promises';

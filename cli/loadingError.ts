@@ -1,6 +1,6 @@
 /**
  * Why a job's file cannot be loaded, as one message with the file and line to look at. A loader's error is
- * spread over frames of its own; only its first words, and who imported what, help.
+ * spread over frames of its own; only its first words, and the importing file, help.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
- * The process as `Io`. A reader of stdout that goes away (`| head`) ends the process quietly with 0: no one
- * takes its results. One of stderr does not: a job or a server continues when no one reads its messages any
- * more.
+ * The process as `Io`. If the reader of stdout goes away (`| head`), the process ends quietly with 0: no one
+ * takes its results. If that of stderr does, a job or a server continues.
  */
 import { constants, setPriority } from 'node:os';
 import { about, endByInterrupt, stopSignals, systemClock } from '../base/index.ts';

@@ -1,7 +1,7 @@
 /**
  * How this program is called here, so that a printed command can be typed as it is.
  *
- * Messages anywhere in the code say `millrace doctor RUN`; on the way to the person (`calledHere` for stderr,
+ * Messages anywhere in the code say `millrace doctor RUN`; on the way to the user (`calledHere` for stderr,
  * `tell` for stdout) it becomes what works here. Records and `--json` keep the original.
  */
 import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Warnings that no user can act on are not shown; all others are, as Node shows them. kafkajs asks for a
- * timer that should have gone off long ago, which Node 22 and later remark on.
+ * Hides warnings that no user can act on; all others are shown as Node shows them. kafkajs requests a timer
+ * that should have fired long ago, which Node 22 and later warn about.
  */
 import type { EventEmitter } from 'node:events';
 

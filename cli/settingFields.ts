@@ -1,8 +1,8 @@
 /**
- * The settings that a job's zod schema has: its fields, what is said of each, and the defaults of its groups.
+ * The settings that a job's zod schema has: its fields, their descriptions, and the defaults of its groups.
  *
- * Nothing else looks inside zod. A schema may be wrapped (optional, a default, a transformation); what is
- * asked of it is then found in the layers below.
+ * Nothing else looks inside zod. A schema may be wrapped (optional, a default, a transformation); this looks
+ * through the layers.
  */
 import type { z } from 'zod';
 

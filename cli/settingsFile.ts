@@ -1,8 +1,8 @@
 /**
  * A settings file: YAML or JSON (which is YAML too), a tree of the settings that `--set` sets one by one.
  *
- * Every value knows its line, so that what is wrong with it is said with file, line and field. Keys that
- * begin with `$` are for people and tools (`--show-settings=json` writes one) and set nothing.
+ * Every value knows its line, so that errors name file, line and field. Keys that begin with `$` are for
+ * people and tools (`--show-settings=json` writes one) and set nothing.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';

@@ -1,11 +1,11 @@
 /**
- * Whether a run begins or goes on, and with what.
+ * Whether a run begins or resumes, and with what.
  *
  * A run that has records is bound to its job, seed and settings. What the command line leaves out is taken
  * from `run.json`; what it says must agree, or the command fails and says what differs; only where servers
- * are (`placeSetting`) may be said otherwise. A run without a single record (it was stopped or killed before
- * its first) is bound to nothing and starts from the beginning: with what the command line says, or, where
- * that says nothing of settings, with what it was started with.
+ * are (`placeSetting`) may differ. A run without a single record (it was stopped or killed before
+ * its first) is bound to nothing and starts from the beginning: with what the command line says, or, if that
+ * has no settings, with what it was started with.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { hasCode } from '../base/index.ts';

@@ -1,7 +1,7 @@
 /**
- * Writes a page by a rename, so that a browser never meets half of one, and says where it is. If it cannot
- * be written (a run on a read-only disk) the reason is said instead: what the command prints is the same.
- * Gives whether it is written.
+ * Writes a page by a rename, so that a browser never sees half of one, and says where it is. If it cannot be
+ * written (a run on a read-only disk) it says why instead: what the command prints is the same. Returns
+ * whether it was written.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { systemMessage } from '../base/index.ts';

@@ -1,4 +1,4 @@
-/** What stops a template: a fault in its text, in its input, or a feature of Jinja that is not supported. */
+/** What stops a template: a fault in its text or its input, or a Jinja feature that is not supported. */
 
 /** `line` counts from 1 in the template; it is added where it becomes known. */
 export class TemplateFailure extends Error {

@@ -1,4 +1,6 @@
-/** The tree of a template, by Jinja's grammar: the functions of its parser, less those that include files. */
+/**
+ * The tree of a template, by Jinja's grammar: the functions of its parser, except those that include files.
+ */
 import type {
   Body,
   CallArguments,

@@ -1,7 +1,7 @@
 /**
  * A job: a name, typed settings, and the flow that they wire up. What `millrace run` loads.
  *
- * A job file default-exports `defineJob({...})`. `build` is called once per start, also when a run is
+ * A job file default-exports `defineJob({...})`. `build` is called once per start, even when a run is
  * resumed: it must wire the same flow from the same settings and seed, and may only append to the log
  * through the flow.
  */

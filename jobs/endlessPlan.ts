@@ -2,16 +2,16 @@
  * The plan of a job whose questions have no end: the order of `plan.ts`, but a question takes its place when
  * it comes.
  *
- * The first that come are held out, unless a file gives the held-out questions; the others are asked in the
- * order of their coming. A question is in the topic in the commit that moves its source on and says how many
- * places of the plan are taken: a resumed run goes on with the next place and the next question. Rows that
+ * The first questions are held out, unless a file gives the held-out ones; the others are asked in the order
+ * in which they come. A question is in the topic in the commit that advances its source and says how many
+ * places of the plan are taken: a resumed run continues with the next place and the next question. Rows that
  * are asked again (the held-out ones, after every round) are kept in memory, and read back from the topic by
  * a resumed run. A question whose id was asked before is skipped.
  *
  * The rounds are walked as places are taken: there may be no last one. A round that is cut by time takes what
- * comes until its time is over; the places that it leaves are skipped, and the record that says how many
- * it took is written with the place after it. When it began is part of the cursor: a resumed run cuts it
- * when the one before it would have, or at once.
+ * comes until its time is up; the places that it leaves are skipped, and the record that says how many it
+ * took is written with the place after it. When it began is part of the cursor: a resumed run cuts it when
+ * the one before it would have, or at once.
  */
 
 import { type Clock, MillraceError, type SleepClock, sleepClock } from '../base/index.ts';

@@ -3,7 +3,7 @@
  *
  *     questions ─► rollout (greedy or n) ─► score (benchmark numbers, jury) ─► measure ─► metrics
  *
- * Every number of every response is a part of its reward in `scored`; the table is made of those
+ * Every number of every response is a part of its reward in `scored`; the table is computed from those
  * (`benchmarkTable`).
  */
 import { of } from 'rxjs';

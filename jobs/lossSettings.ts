@@ -1,10 +1,10 @@
 /**
- * Settings of what RL learns from a batch: advantages, loss, correction for lag; and the loss that they say.
- * docs/losses.md has the formula of each and why one would choose it.
+ * Settings of what RL learns from a batch: advantages, loss, correction for lag; and the loss that they
+ * describe. docs/losses.md has the formula of each and when to choose it.
  *
  * A loss brings its own settings (model/losses). Those of `clipped`, the default, are top-level, and
- * the ones that others share with it (`kl`, say) are set for all at once; what else a loss has stands under
- * its name: `gspo.clipHigh`.
+ * the ones that others share with it (`kl`, say) are set for all at once; its other settings are under its
+ * name: `gspo.clipHigh`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 /**
- * The loop that every training job turns in: questions are rolled out by the newest policy, scored, and
+ * The loop of every training job: questions are rolled out by the newest policy, scored, and
  * whatever the `batches` topic schedules is trained on; the new weights go back to the rollouts. Held-out
- * questions take the same way and are measured.
+ * questions take the same path and are measured.
  *
  *     questions ─► rolled ─► scored ─► … a method … ─► batches ─► trained ─► weights
  *         ▲ gate                │                                               │
@@ -9,7 +9,7 @@
  *                               └─► watched (metrics, files, the screen)
  *
  * A method is the part in the middle: a page of its own (`flywheel`, `finetune`, `calibrate`, …) that names
- * the parts of the loop it turns in. Several methods on one loop make one job (method.ts): `flow` counts a
+ * the parts of the loop that it uses. Several methods on one loop make one job (method.ts): `flow` counts a
  * part that is named twice once.
  */
 import { type OperatorFunction, of } from 'rxjs';

@@ -1,4 +1,4 @@
-/** Settings of the loop that every training job turns in (`policyLoop`). */
+/** Settings of the loop of every training job (`policyLoop`). */
 import { z } from 'zod';
 import { samplingSettings } from '../model/index.ts';
 import { mayChange } from './live.ts';

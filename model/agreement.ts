@@ -1,9 +1,9 @@
 /**
- * How near the log-probs of a policy engine have to be to the trainer's for both to have the same weights.
+ * How close an engine's log-probs must be to the trainer's if both have the same weights.
  *
  * With the same weights only rounding sets them apart: two float32 computations by about 1e-5 nats a token
- * (mean; SmolLM2-135M and small checkpoints, measured), half precision by some hundredths. What was measured
- * first bounds what comes later: rounding stays what it is, other weights show.
+ * (mean; SmolLM2-135M and small checkpoints, measured), half precision by some hundredths. What is measured
+ * first bounds what comes later: rounding does not change, other weights show.
  */
 
 /** The arithmetic of an engine, as far as it is known. The trainer computes in float32. */

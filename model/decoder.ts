@@ -4,7 +4,7 @@
  *
  * RMS norms, rotary positions, grouped-query attention, SwiGLU; biases, norms over heads and a tied head
  * if the configuration says so. The definition says what is computed, in which order and with which
- * parameters. How it is computed is the business of a lowering: `lowering/sequences.ts` writes whole
+ * parameters. How it is computed is up to a lowering: `lowering/sequences.ts` writes whole
  * sequences that can be differentiated (training, scoring), `lowering/cached.ts` writes tokens over a cache
  * of keys and values (generation).
  */

@@ -1,5 +1,5 @@
 /**
- * `inCallOrder`: lets calls of an asynchronous function overlap, and their results come in the order of the
+ * `inCallOrder`: lets calls of an asynchronous function overlap, with their results in the order of the
  * calls.
  *
  * For use inside `mapEach`, whose concurrency is the bound: what is finished early waits for those before it.

@@ -1,6 +1,6 @@
 /**
- * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record a question (with none
- * where its responses do not differ enough).
+ * `pairs`: the scored groups of phase `prefer` in, preference pairs out, one record per question (empty
+ * if its responses do not differ enough).
  *
  * Which responses make a pair is a criterion (preferences/): Tool-Star's self-critic, Tool-Light's two
  * rounds. The texts are looked up at the positions that the group gives for its rollouts.

@@ -2,9 +2,9 @@
  * `score`: a complete group of rollouts in, its rewards and advantages out.
  *
  * Rewards are group-relative (the efficiency reward compares tool calls and lengths within the group), so the
- * unit is the group; `completeGroups` gathers it. References to the rollouts ride along, so that the trainer
- * finds the tokens without a copy in the topic. A reward that throws, rejects, gives a number
- * that is not finite or lacks a part that is needed ends the stage: without its group a round would never be
+ * unit is the group; `completeGroups` gathers it. References to the rollouts are included, so that the
+ * trainer finds the tokens without a copy in the topic. A reward that throws, rejects, gives a number that is
+ * not finite or lacks a part that is needed ends the stage: without its group a round would never be
  * complete, and a run that is resumed with a better reward scores the group again.
  *
  * A failed rollout is not the policy's fault (a tool or a server was gone): it has a reward, for the record,

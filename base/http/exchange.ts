@@ -1,9 +1,9 @@
 /**
- * One request over HTTP and its whole reply.
+ * One HTTP request and its whole reply.
  *
- * Guarantees: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`, unless
- * it is taken as it comes; a redirect is never followed here, so nothing that was meant for one server reaches
- * another.
+ * Guarantees: an exchange ends within `timeoutMs`, reply read; no reply is larger than `replyBytesMax`,
+ * unless it is taken as it comes; a redirect is never followed here, so nothing that was meant for one server
+ * reaches another.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -32,8 +32,9 @@ export interface HttpRequest {
   readonly method?: 'PUT';
   readonly body?: string | Buffer | undefined;
   /**
-   * Takes the body of a good reply as it comes, whatever its size; the reply then has no bytes. `timeoutMs` is
-   * the longest wait between two pieces. May reject with a `MillraceError`, or with what the body rejects with.
+   * Takes the body of a good reply as it comes, whatever its size; the reply then has no bytes. `timeoutMs`
+   * is the longest wait between two pieces. May reject with a `MillraceError`, or with what the body rejects
+   * with.
    */
   readonly take?: ((body: AsyncIterable<Uint8Array>) => Promise<void>) | undefined;
 }

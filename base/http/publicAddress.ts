@@ -4,7 +4,7 @@
  *
  * Guarantees: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches
  * global unicast addresses alone. The address that is checked is the one that is connected to, so a name that
- * resolves to another address a moment later (DNS rebinding) gains nothing. Every form that leads elsewhere
+ * resolves to another address a moment later (DNS rebinding) gains nothing. Every other form
  * is refused: loopback, private, shared and link-local ranges, multicast, and IPv6 forms that carry an IPv4
  * address (mapped, translated, 6to4, Teredo).
  */

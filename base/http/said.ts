@@ -1,5 +1,5 @@
 /**
- * What a server says is wrong: `error.message`, `error`, `message` or `detail` of a JSON reply, else the
+ * A server's own words on an error: `error.message`, `error`, `message` or `detail` of a JSON reply, else the
  * reply as it is.
  */
 import { outsideText } from '../outsideText.ts';

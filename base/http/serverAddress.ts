@@ -1,7 +1,6 @@
 /**
  * Addresses of servers as people write them: with or without the path of the interface, with or without a
- * last slash; never with a user, a password or a query, which would be shown and stored wherever the address
- * is.
+ * trailing slash; never with a user, a password or a query, which would be shown and stored with the address.
  */
 import { z } from 'zod';
 import { MillraceError, messageOf } from '../errors.ts';

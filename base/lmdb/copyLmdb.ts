@@ -1,6 +1,6 @@
 /**
- * Copies a file of lmdb as it is at one moment, also while another process writes it: copying its bytes could
- * take half of a transaction. The copy has no free pages.
+ * Copies an lmdb file as it is at one moment, even while another process writes it: copying its bytes could
+ * catch half of a transaction. The copy has no free pages.
  */
 import { open } from 'lmdb';
 import { MillraceError } from '../errors.ts';

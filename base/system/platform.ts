@@ -1,6 +1,6 @@
 /**
  * What differs between Linux, macOS and Windows, in one place: what the system knows about a process,
- * signals, and folders on the disk. What follows for a user is in docs/platforms.md. Only Linux has /proc;
+ * signals, and folders on the disk. docs/platforms.md says what this means for users. Only Linux has /proc;
  * elsewhere what it would say is unknown.
  */
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** JSON as one text, whatever the order of its keys was: what is compared and what keys are made of. */
+/** JSON as one text, whatever the order of its keys, for comparisons and keys. */
 
 /** Keys sorted by UTF-16 units at every depth, nothing between; as `JSON.stringify` otherwise. */
 export function canonicalJson(value: unknown): string {

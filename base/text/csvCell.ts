@@ -1,5 +1,5 @@
 /**
- * A cell of a CSV file that a spreadsheet shows and does not run.
+ * A CSV cell that a spreadsheet shows and does not run.
  *
  * Spreadsheets take text that begins with `=`, `+`, `-`, `@`, a tab or an end of line for a formula, which
  * may read other cells and fetch addresses. Such text gets an apostrophe before it; a number stays a number.

@@ -1,6 +1,6 @@
 /**
  * `millrace init JOB FOLDER`: copies the source of a ready job as `job.ts` into the user's folder, with its
- * settings beside it.
+ * settings next to it.
  *
  * It is the file that `millrace run JOB` runs, except that it imports from `millrace/jobs`, as a user's
  * project does. Nothing is overwritten, and the copy runs where it is: it gets a package.json that makes it a

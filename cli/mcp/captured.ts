@@ -1,4 +1,4 @@
-/** A command whose output is kept instead of shown, as far as it goes: one that says more is stopped. */
+/** A command whose output is captured instead of shown, up to a limit: one that prints more is stopped. */
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Reads the sizes and lags of a log for a scrape. A log that does not answer in time is not waited for: its
- * last word stands.
+ * last numbers are used.
  */
 import type { Log, TopicStat } from '../../streams/index.ts';
 

@@ -1,6 +1,6 @@
 /**
  * `millrace metrics`: gives the numbers of a run to monitoring systems, from a process of its own: for a run
- * that was started without, and to have all processes of a shared run in one place.
+ * that was started without them, and to have all processes of a shared run in one place.
  *
  * Like a tap it belongs to no group and commits nothing. Prometheus is served until interrupted, even after
  * the run has ended; the others get what there is and what follows until the run ends.

@@ -1,5 +1,5 @@
 /**
- * Progress on a terminal: one status line that ora keeps at the bottom, and above it one lasting line per
+ * Progress on a terminal: one status line that ora keeps at the bottom, and above it one permanent line per
  * evaluation.
  */
 

@@ -1,4 +1,4 @@
-/** A difference between two records, for a person: where it is, and both sides. */
+/** A difference between two records, as text: where it is, and both sides. */
 import type { Difference } from '../../streams/replay/index.ts';
 import { plain } from '../../summary/text/index.ts';
 

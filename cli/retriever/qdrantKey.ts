@@ -1,4 +1,4 @@
-/** The key of a Qdrant, from the environment. */
+/** Qdrant's API key, from the environment. */
 import { apiKey } from '../../base/http/index.ts';
 
 const NAME = 'QDRANT_API_KEY';

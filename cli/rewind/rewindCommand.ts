@@ -1,4 +1,4 @@
-/** The command that goes back to before a version with damaged files; shown when a run fails on one. */
+/** The command that rewinds to before a version with damaged files; shown when a run fails on one. */
 import { MillraceError } from '../../base/index.ts';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';
 import { type Log, recordsOf } from '../../streams/index.ts';

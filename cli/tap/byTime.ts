@@ -1,8 +1,8 @@
 /**
  * The records of several topics in the order of their time; those of one moment in the order of the queues.
  *
- * A queue with nothing to show is waited for until it has reached its end. Past that, in a tap that follows,
- * a record waits `patienceMs` for older ones of the other topics, which are looked at only so often.
+ * A queue with nothing to show is waited for until it has reached its end. After that, in a tap that follows,
+ * a record waits `patienceMs` for older ones of the other topics, which are polled only now and then.
  */
 import type { Stored } from '../../streams/index.ts';
 import type { TopicQueue } from './topicQueue.ts';

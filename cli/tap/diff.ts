@@ -1,9 +1,9 @@
 /**
- * `--diff`: what is different from the record before it of the same topic and key, part by part.
+ * `--diff`: what differs from the previous record of the same topic and key, part by part.
  *
  * Parts are named by path (`rewards.0.score`); packed arrays are compared whole. The first record of a key is
- * kept to compare with and shows nothing, nor does one that is equal. The `KEYS_MAX` keys that came last are
- * known.
+ * kept to compare with and shows nothing, nor does an equal one. The `KEYS_MAX` most recent keys are
+ * remembered.
  */
 import type { Stored } from '../../streams/index.ts';
 

@@ -1,7 +1,7 @@
 /**
  * `--fields a,b.c`: parts of a record by dotted path. An array is entered by number (`rewards.0.score`, the
  * last one by -1), or without one to take the part of every member (`rewards.score`). `$topic`, `$partition`,
- * `$offset`, `$key` and `$at` are of the envelope.
+ * `$offset`, `$key` and `$at` belong to the envelope.
  */
 import type { Stored } from '../../streams/index.ts';
 import { usageError } from '../failure.ts';

@@ -1,5 +1,5 @@
 /**
- * Which topics a tap is of: names and patterns (`*`, `?`), each with or without the run before it, all of one
+ * Which topics a tap reads: names and patterns (`*`, `?`), each with or without the run before it, all of one
  * run.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Records for a person's eyes. What a model wrote is hostile: control characters never reach the terminal.
+ * Records for people. What a model wrote is hostile: control characters never reach the terminal.
  * Long texts and arrays are cut, and say by how much.
  */
 

@@ -1,4 +1,4 @@
-/** Prompts for people: a rollout has the text of what the policy wrote, and of its prompt only the tokens. */
+/** Prompts for people: a rollout has the policy's text, but of its prompt only the tokens. */
 import { counted } from '../../base/text/index.ts';
 
 /** Tokens as text; null if unknown. */

@@ -1,6 +1,6 @@
 /**
- * What `millrace tools python` does: packages of pyodide's distribution into the user's cache, out of it, and
- * listed.
+ * What `millrace tools python` does: adds packages of pyodide's distribution to the user's cache, removes and
+ * lists them.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';

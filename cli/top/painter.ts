@@ -1,10 +1,9 @@
 /**
  * Frames on their way out: on a terminal each in place of the one before, elsewhere below it, or as JSON.
- * What has to be said meanwhile appears in the frame that is on the terminal until the next one, else on
- * stderr.
+ * Messages meanwhile appear in the frame that is on the terminal until the next one, else on stderr.
  *
- * On a terminal frames are drawn on its other screen, so that nothing that was there is lost, and a frame is
- * drawn again when the size changes; the last one is printed when that screen is left.
+ * On a terminal frames are drawn on its alternate screen, so that nothing that was there is lost, and a frame
+ * is redrawn when the size changes; the last one is printed when that screen is left.
  */
 
 import type { Live } from '../../summary/index.ts';

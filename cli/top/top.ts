@@ -1,8 +1,8 @@
 /**
  * `millrace top`: what every stage of a live run does and waits for, from another process.
  *
- * Refreshed in place on a terminal, elsewhere a set of lines an interval. It reads what the run's processes
- * put on the board of its log, and like a tap belongs to no group and commits nothing. While a broker does
+ * Refreshed in place on a terminal, elsewhere a set of lines per interval. It reads what the run's processes
+ * post to the board of its log, and like a tap belongs to no group and commits nothing. While a broker does
  * not answer it says so and waits. It ends when the run has.
  */
 

@@ -1,7 +1,6 @@
 /**
- * The page of a run in a process beside it (`run --page`): the same as `millrace view`, so that nothing that
- * a browser asks for takes time from the job. It ends with the run, also when that is killed: its input ends
- * then.
+ * The page of a run in a separate process (`run --page`): the same as `millrace view`, so that no browser
+ * request takes time from the job. It ends with the run, even if that is killed: its input ends then.
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -2,8 +2,8 @@
  * `millrace view`: serves the live page of the runs in a folder, from a process of its own that reads their
  * logs.
  *
- * Like a tap it belongs to no group and commits nothing, and it takes what processor time others leave. It
- * goes on until it is interrupted.
+ * Like a tap it belongs to no group and commits nothing, and it takes only the processor time that others
+ * leave. It runs until it is interrupted.
  */
 import { newToken, servePage, type Viewer } from '../../page/server/http/index.ts';
 import { exitCodes, usageError } from '../failure.ts';

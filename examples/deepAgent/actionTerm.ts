@@ -5,7 +5,7 @@
  * For each seed a run of the example with the term and one without it (`callWeight` and `foldWeight` 0), from
  * the same policy on the same questions. After every round both answer the same held-out questions. Prints
  * for each round the means over the seeds, and the mean of the differences seed by seed with Student's 95 %
- * interval. A run that is there goes on where it ended.
+ * interval. An existing run continues where it ended.
  */
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** How the small policy writes and is asked. */
+/** How the small policy writes and is prompted. */
 import type { Tokenizer } from 'millrace';
 import { type DeepDialect, deepDialect } from 'millrace/operators';
 import { firstMessage } from './world/message.ts';

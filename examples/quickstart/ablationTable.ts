@@ -1,4 +1,4 @@
-/** The variants of the ablation, and the table that is made of their evaluations. */
+/** The variants of the ablation, and the table of their evaluations. */
 import { type Estimate, estimate } from './estimate.ts';
 
 export interface Variant {

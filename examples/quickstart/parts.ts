@@ -1,5 +1,5 @@
 /**
- * What every job in the quickstart's world runs on: the world's files, the first policy, an engine, a
+ * What every job in the quickstart's world uses: the world's files, the first policy, an engine, a
  * trainer, the tools. Owned by the job that asks for them.
  */
 import { join } from 'node:path';

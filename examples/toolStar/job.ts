@@ -2,7 +2,7 @@
  * Tool-Star in the quickstart's world: cold start, RL on what is hard, self-critic. `npx millrace run
  * examples/toolStar/job.ts` runs it.
  *
- * The small policy has one way of being asked, the question; without tools it answers because it is stopped
+ * The small policy has one kind of prompt, the question; without tools it answers because it is stopped
  * before it calls one. `--set loops=2` trains two rounds, `--set criticQuestions=0` leaves the self-critic
  * out; `--set questions=FILE` trains on another CSV, JSONL or Parquet file.
  */

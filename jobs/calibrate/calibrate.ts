@@ -8,7 +8,7 @@
  * A round: direct rollouts of its candidates under the newest policy, Pareto sampling chooses among them, the
  * chosen are rolled out again, with branching, and trained on, step by step, on-policy. Held-out
  * questions are measured before the first round and after each. With `select: 'groups'` the practice is left
- * out: the chosen groups are trained on as they are, a window of candidates a step.
+ * out: the chosen groups are trained on as they are, one window of candidates per step.
  */
 import { pipe } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

@@ -1,4 +1,4 @@
-/** The learning rate of `calibrate`: a number, or by optimiser step, with what was changed meanwhile. */
+/** The learning rate of `calibrate`: a number, or by optimiser step, with changes during the run. */
 import { byStep } from '../../operators/batching/index.ts';
 import type { TrainerOptions } from '../../sinks/index.ts';
 import type { MethodPlace } from '../method.ts';

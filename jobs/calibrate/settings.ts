@@ -1,4 +1,4 @@
-/** The settings of `calibrate`, and why a change of some would do nothing. */
+/** The settings of `calibrate`, and why changing some would do nothing. */
 import { z } from 'zod';
 import { type Idle, mayChange } from '../live.ts';
 import { lossSettings } from '../lossSettings.ts';

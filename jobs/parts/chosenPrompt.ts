@@ -1,6 +1,6 @@
 /**
- * How a job asks its policy: as the run did that the policy is from, unless the settings say otherwise; what
- * is different then is said when the job starts, with both texts.
+ * How a job prompts its policy: as in the run that the policy is from, unless the settings say otherwise;
+ * differences are reported when the job starts, with both texts.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What the ready job deep-agent runs on by settings: a library of functions, who finds them, who answers
+ * What the ready job deep-agent uses, by settings: a library of functions, what finds them, what answers
  * their calls, and the dialect of the policy's folder. Everything that can be wrong with a setting fails
  * here, before the first rollout.
  */

@@ -1,4 +1,4 @@
-/** What engines and trainers of a job are made for: the policy, and the run that they work in. */
+/** What a job's engines and trainers are made for: the policy, and their run. */
 
 import type { z } from 'zod';
 import type { Report, SleepClock } from '../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * How a policy is asked, as a run writes it down (`millrace-prompt.json` in its folder): whatever starts from
- * the run asks its policy the same way. `millrace model convert` puts the file with the weights that it
+ * How a policy is prompted, as a run records it (`millrace-prompt.json` in its folder): whatever starts from
+ * the run prompts its policy the same way. `millrace model convert` puts the file with the weights that it
  * writes.
  *
  * Runs of versions that had no such file are read by their settings.

@@ -1,4 +1,4 @@
-/** Whether the trainer writes what the servers are to load: found at the start, not at the first publish. */
+/** Checks that the trainer writes what the servers load: at the start, not at the first publish. */
 import { MillraceError } from '../../base/index.ts';
 import type { EngineSettings } from './engines.ts';
 import type { TrainerSettings } from './trainers.ts';

@@ -1,5 +1,5 @@
 /**
- * What every ready job runs on, by settings: the policy and how it writes, tools, engine, trainer, questions.
+ * What every ready job uses, by settings: the policy and how it writes, tools, engine, trainer, questions.
  *
  * Everything that can be wrong with a setting fails here, before the first rollout, with what to do about it.
  */

@@ -1,5 +1,5 @@
 /**
- * Who trains, by `trainer.kind`: this process, or a training service. A kind is one line of each table below
+ * What trains, by `trainer.kind`: this process, or a training service. A kind is one line of each table below
  * and a file of its own.
  */
 import { z } from 'zod';

@@ -4,8 +4,8 @@
  *
  * The job is wired as usual, in a scratch folder: its questions are those recorded, its tools answer from the
  * record, every generation is made by the version that is recorded for it, and commits keep their recorded
- * order (streams/replay). What the run had not finished is left out, so a run that still goes on, was stopped
- * or was killed can be verified too.
+ * order (streams/replay). What the run had not finished is left out, so a run that is still running, was
+ * stopped or was killed can be verified too.
  */
 
 import { type Clock, MillraceError, type Report } from '../../base/index.ts';

@@ -2,9 +2,9 @@
  * The data of a fine-tuning: looked through once at the beginning of a run, so that the number of its rows
  * and of its steps is known, and every row that cannot be used is known by its place, before the first step.
  *
- * What was found is kept in the run's folder (`data.json`) with the digests of the files: a run that is
- * started again goes on with it, and refuses files that have changed since, of which it could not say which
- * rows it has learnt.
+ * What was found is kept in the run's folder (`data.json`) with the digests of the files: a resumed run
+ * continues with it, and refuses files that have changed since, as it could not say which of their rows it
+ * has learnt.
  */
 
 import { mkdir, readFile, stat } from 'node:fs/promises';

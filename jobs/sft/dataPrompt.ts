@@ -1,6 +1,6 @@
 /**
- * How conversations of a file ask, compared with how the policy is asked: learnt in one prompt and asked in
- * another, it has learnt for nothing.
+ * How the conversations of a file prompt, compared with how the policy is prompted: what it learns with one
+ * prompt is lost with another.
  */
 import { bothLines } from '../parts/chosenPrompt.ts';
 import type { PromptRecord } from '../parts/promptRecord.ts';

@@ -1,4 +1,4 @@
-/** What `sft` runs on, by its settings: the policy, its data, a trainer. The job's context owns them. */
+/** What `sft` uses, by its settings: the policy, its data, a trainer. The job's context owns them. */
 import { availableParallelism } from 'node:os';
 import { sleepClock } from '../../base/index.ts';
 import { loadTokenizer } from '../../model/hf/index.ts';

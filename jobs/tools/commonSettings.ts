@@ -1,4 +1,4 @@
-/** Settings under `tools` that tools share: whom they ask, and what is kept. */
+/** Settings under `tools` that tools share: the model they ask, and what is cached. */
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/index.ts';
 import { listed } from './listed.ts';

@@ -1,4 +1,4 @@
-/** API keys of what a job's tools ask. */
+/** API keys for the services of a job's tools. */
 import { apiKey } from '../../base/http/index.ts';
 import type { Replay } from '../defineJob.ts';
 

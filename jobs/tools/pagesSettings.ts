@@ -1,4 +1,4 @@
-/** The settings `tools.pages`: who reads pages, and what of them is shown. */
+/** The settings `tools.pages`: what reads pages, and how much of them is shown. */
 import { z } from 'zod';
 import { keylessAddress } from '../../base/http/index.ts';
 import { extracts } from '../../operators/tools/pages/index.ts';

@@ -1,4 +1,4 @@
-/** The Python tool as settings: its limits, and who runs the programs. */
+/** The Python tool as settings: its limits, and what runs the programs. */
 
 import { z } from 'zod';
 import { type AddressWords, addressSetting, serverAddress } from '../../base/http/index.ts';

@@ -1,6 +1,6 @@
 /**
  * The retriever that settings or a command line name: an index's folder or a collection of Qdrant, a corpus
- * file by its words alone, or an index and words as one.
+ * file searched by words, or an index combined with words.
  *
  * What is wrong with it fails here.
  */

@@ -1,4 +1,4 @@
-/** `search`: in documents of the job's, an index, the web, or what was kept of it. */
+/** `search`: in the job's documents, an index, the web, or cached results. */
 import { MillraceError } from '../../base/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import { readCorpus, searchTool } from '../../operators/tools/search/index.ts';

@@ -1,4 +1,4 @@
-/** The settings `tools.search`: who searches, and what of it is shown. */
+/** The settings `tools.search`: what searches, and how much is shown. */
 import { z } from 'zod';
 import { keylessAddress } from '../../base/http/index.ts';
 import { fusionMethods, passageForms } from '../../operators/tools/retrieval/index.ts';

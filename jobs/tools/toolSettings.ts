@@ -1,6 +1,6 @@
 /**
  * The tools of a ready job as settings: which the policy may call, what searches the web, what reads pages,
- * what summarises, and what is kept of all that.
+ * what summarises, and what is cached.
  *
  * `tools` may be given as the list of names alone: `--set tools=python,search` is `--set
  * tools.use=python,search`.

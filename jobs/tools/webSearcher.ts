@@ -1,4 +1,4 @@
-/** Search of the web: by one of the providers, or in what was kept alone. */
+/** Web search: by one of the providers, or only in cached results. */
 
 import { serverAddress } from '../../base/http/index.ts';
 import { MillraceError } from '../../base/index.ts';

@@ -1,10 +1,10 @@
 /**
  * A conversation that grows call by call, token by token: what follows the policy's own tokens when a
- * tool has answered, and whether what has grown is what the template makes of the whole.
+ * tool has answered, and whether the result is what the template makes of the whole.
  *
- * The policy's tokens are never made a second time. If a template would write an earlier turn otherwise
- * (old thinking left out, arguments of a call quoted in its own way), they stay as they are, and
- * `chatDifference` says where that is and how.
+ * The policy's tokens are never re-tokenised. If a template would write an earlier turn differently (old
+ * thinking left out, arguments of a call quoted in its own way), they stay as they are, and `chatDifference`
+ * says where that is and how.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Run } from '../../jinja/index.ts';

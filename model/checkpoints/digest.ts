@@ -1,5 +1,5 @@
 /**
- * The digest of a local checkpoint, and what is said when it is not the one that was recorded.
+ * The digest of a local checkpoint, and the error when it is not the recorded one.
  *
  * Of a file it is the SHA-256 of its bytes; of a Hugging Face folder (a policy or an adapter) that of
  * `digestOf`, which `sha256sum config.json *.safetensors | sha256sum` prints. Both in hex.

@@ -1,4 +1,4 @@
-/** That a checkpoint of a run is what was saved, before anything else is made of it. */
+/** Checks that a checkpoint of a run is what was saved, before anything else is made of it. */
 import { MillraceError } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';

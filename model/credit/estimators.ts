@@ -1,9 +1,9 @@
 /**
  * The advantage estimators by the names that settings give them (docs/losses.md says which to choose).
  *
- * An estimator has two halves: what `score` can say of a group by itself, and whether the trainer whitens the
- * advantages of a whole batch over its policy tokens (`whitened`). GAE and ReMax are not among them: they ask
- * for a value model and for a greedy rollout, which no job has.
+ * An estimator has two halves: what `score` can compute of a group by itself, and whether the trainer whitens
+ * the advantages of a whole batch over its policy tokens (`whitened`). GAE and ReMax are not among them: they
+ * require a value model and a greedy rollout, which no job has.
  */
 import { centredOrOwn, type GroupAdvantage } from './group.ts';
 import { grpo } from './grpo.ts';

@@ -1,8 +1,8 @@
 /**
  * Group-relative advantages: how much better a rollout did than the other rollouts of its question, one
- * number a rollout, spread over all its tokens by the trainer (ARPO reference §7.1).
+ * number per rollout, spread over all its tokens by the trainer (ARPO reference §7.1).
  *
- * One estimator a file; here is what they share. A group whose scores are all equal teaches nothing and
+ * One estimator per file; here is what they share. A group whose scores are all equal teaches nothing and
  * gets exactly 0.
  */
 

@@ -1,12 +1,12 @@
 /**
- * ToolPO (DeepAgent §3.4): two advantages a rollout. That of its success goes to every token that the policy
- * wrote, that of its actions to the tokens of actions alone:
+ * ToolPO (DeepAgent §3.4): two advantages per rollout. That of its success goes to every token that the
+ * policy wrote, that of its actions to the tokens of actions alone:
  *
  *     A_success = R_success - mean of the group    A_action = R_action - mean of the group
  *     A(token)  = A_success + M(token) · A_action
  *
  * Neither is divided by a deviation. M is 1 on the tokens of tool calls and of folds, and of searches for
- * tools where asked.
+ * tools if requested.
  */
 import { centred, type ScoreAdvantage } from './group.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Whitening of a batch's advantages: less their mean, over their deviation, both over the tokens that the
- * policy wrote (REINFORCE++, ARPO reference §7.1).
+ * Whitening of a batch's advantages: minus their mean, divided by their deviation, both over the tokens that
+ * the policy wrote (REINFORCE++, ARPO reference §7.1).
  */
 import { countSelected, whiten } from './matrix.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Opens a Hugging Face encoder folder (E5, BGE and what else is a BERT or XLM-RoBERTa): tokenizer, network
+ * Opens a Hugging Face encoder folder (E5, BGE and any other BERT or XLM-RoBERTa): tokenizer, network
  * and pooling run in a thread of their own.
  */
 import { halfOfThem, startWorker, workerEntry } from '../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Reads a file forwards, a piece at a time, and never beyond what it has: a length that is not there is
- * refused before anything is made for it.
+ * Reads a file forwards, a piece at a time, and never beyond its end: a length beyond that is refused before
+ * anything is allocated for it.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { checkpointError } from '../hf/checkpointError.ts';

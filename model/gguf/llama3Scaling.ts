@@ -1,5 +1,5 @@
 /**
- * What `rope_freqs.weight` stands for: the scaling of Llama 3.1 and later, which its files give as a factor
+ * What `rope_freqs.weight` means: the scaling of Llama 3.1 and later, which its files give as a factor
  * for each frequency, and `config.json` as four numbers.
  *
  * Factors that these four do not give are refused.

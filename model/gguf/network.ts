@@ -2,7 +2,7 @@
  * The decoder that a GGUF file describes: llama.cpp's keys and tensor names in place of those of
  * `config.json`.
  *
- * Llama (SmolLM2 and Mistral too), Qwen2 and Qwen3. What would be computed otherwise than we compute is
+ * Llama (SmolLM2 and Mistral too), Qwen2 and Qwen3. Anything that we would compute differently is
  * refused with `MODEL_CONFIG`, never ignored: a sliding window, rotation over part of a head, experts.
  */
 import { MillraceError, outsideText } from '../../base/index.ts';

@@ -1,7 +1,7 @@
 /**
  * Matrix products of a layer and of its gradient, with the same bits on any number of threads.
  *
- * If the runtime would sum the products of few rows otherwise on other numbers of threads (`sharing.ts`),
+ * If the runtime would sum the products of few rows differently on other numbers of threads (`sharing.ts`),
  * the left factor is turned and given transposed: those sums are always the same. Many rows do not need it,
  * so the graph decides as it runs.
  */

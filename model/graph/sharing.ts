@@ -1,7 +1,7 @@
 /**
- * How the runtime shares a matrix product out among threads, and when that can be seen in the sums.
+ * How the runtime divides a matrix product among threads, and when that shows in the sums.
  *
- * A product of fewer rows than columns is shared out by columns, 16 at a time, else by rows. Within a share
+ * A product of fewer rows than columns is divided by columns, 16 at a time, else by rows. Within a share
  * each number is summed in stretches of 128 terms; if a share has 64 columns or fewer, and fewer than
  * terms, in longer ones, but not when the left factor is given transposed. So on more threads a number may be
  * summed in other stretches, and differ in its last place. (onnxruntime 1.30 on x86; tested against it size

@@ -1,10 +1,10 @@
 /**
  * What the head says of given tokens when the vocabulary is too large for a matrix of logits: in chunks.
  *
- * For rows x [M, D], a head [V, D] and targets [M] it gives what `judgeTokens` gives of logits x head^T, but
- * never holds more than one chunk of logits: each chunk leaves its maximum, sum of exponentials and weighted
- * sum, and the gradient computes the chunk again. M * V numbers would be 1.2 GB for 2,048 tokens of a
- * vocabulary of 150,000.
+ * For rows x [M, D], a head [V, D] and targets [M] it gives what `judgeTokens` gives for the logits x head^T,
+ * but never holds more than one chunk of logits: each chunk leaves its maximum, sum of exponentials and
+ * weighted sum, and the gradient computes the chunk again. M * V numbers would be 1.2 GB for 2,048 tokens of
+ * a vocabulary of 150,000.
  */
 import type { Dim, Graph, Value } from './graph.ts';
 import type { Judged } from './layers.ts';

@@ -1,6 +1,6 @@
 /**
  * The tokenizer of a Hugging Face `tokenizer.json` (byte-pair encoding: Llama, Qwen, Mistral, Gemma, SmolLM)
- * with our interface. A tokenizer of another kind, or with a part that would be run otherwise than the
+ * with our interface. A tokenizer of another kind, or with a part that would run differently from the
  * `tokenizers` package does, is refused when it is loaded.
  *
  * A tag is an added token that is not white space alone (`<|im_start|>`, `<think>`). Tags come from texts

@@ -1,5 +1,5 @@
 /**
- * The SHA-256 of a file, a piece at a time. It blocks the thread that asks until it is done: meant for one
+ * The SHA-256 of a file, a piece at a time. It blocks its thread until it is done: meant for one
  * that has nothing else to do (rollout/digestWorker.ts).
  */
 import { createHash } from 'node:crypto';

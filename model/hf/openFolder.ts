@@ -2,8 +2,8 @@
  * A Hugging Face folder, open for reading: `config.json`, and weights in `model.safetensors` or in the shards
  * that `model.safetensors.index.json` lists.
  *
- * Opening reads headers alone and checks that index, shards and configuration agree; tensors are read when
- * asked for.
+ * Opening reads headers alone and checks that index, shards and configuration agree; tensors are read on
+ * demand.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * Whether the tensors of a checkpoint are the parameters of its decoder: names and shapes, nothing missing,
- * nothing that would be ignored without a word.
+ * nothing that would be silently ignored.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';

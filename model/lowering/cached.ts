@@ -5,7 +5,7 @@
  * probable each next one is; with several given ones (prefill) it ends with the last layer's keys and values.
  * Either way a position's attention is computed in the same order (cachedAttention.ts). With the weights
  * fixed in the session, a position's result does not depend on how the context was cut up, nor on the rows
- * beside it.
+ * with it.
  */
 import { type DecoderConfig, headDim, type Tensor } from '../config.ts';
 import { decoder, type Lowering } from '../decoder.ts';

@@ -1,6 +1,6 @@
 /**
  * Which server a session goes to. A session keeps its server, so that what its requests share is in that
- * server's prefix cache; new sessions go round. Remembers the sessions used last.
+ * server's prefix cache; new sessions take turns. Remembers the most recent sessions.
  */
 const SESSIONS_MAX = 10_000;
 

@@ -1,5 +1,5 @@
 /**
- * One generation from whichever server of a pool answers, or from one of them.
+ * One generation from any server of a pool, or from a given one.
  */
 import { draws, MillraceError } from '../../base/index.ts';
 import type { GenerateRequest } from '../engine.ts';

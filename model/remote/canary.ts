@@ -1,8 +1,8 @@
 /**
- * Whether servers answer with the weights that they were given: fixed sequences of tokens are scored by each
- * of them after every publish, and compared with what the trainer says of them under these weights.
+ * Whether servers answer with the weights that they were given: each scores fixed sequences of tokens after
+ * every publish, and the scores are compared with the trainer's under these weights.
  *
- * A label only says what a server believes. Found this way: an adapter that was loaded with another scale or
+ * A label only says what a server believes. This finds an adapter that was loaded with another scale or
  * not at all, an old version behind a new name, a base model other than the trainer's, versions that move
  * while others are loaded.
  */

@@ -1,6 +1,6 @@
 /**
- * A server's reply before it is data: what a trainer could not learn from, or would learn wrongly from, is
- * refused.
+ * Checks a server's reply before it becomes data: what a trainer could not learn from, or would learn wrongly
+ * from, is refused.
  */
 
 import { MillraceError } from '../../base/index.ts';

@@ -1,7 +1,7 @@
 /**
- * Which weights a server has, if it does not say so with each answer: it is asked after each answer.
+ * Which weights a server has, if it does not say so with each answer: this asks it after each answer.
  *
- * A label that is still there afterwards was there all the time, for a server that is restarted forgets it.
+ * A label that is still there afterwards was there all the time, since a restarted server forgets it.
  * Answers that come meanwhile share the next question.
  */
 import { MillraceError } from '../../base/index.ts';

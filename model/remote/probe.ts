@@ -1,6 +1,6 @@
 /**
- * What servers are found to do before anything is asked of them in earnest: every URL of a pool, for they may
- * have been started differently.
+ * What servers can do, found before they are used in earnest: every URL of a pool, since they may have been
+ * started differently.
  */
 
 import { draws, hasCode, MillraceError } from '../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Several equal model servers behind one `ask`: sticky sessions, tries, back-off, a bound on what is under
- * way.
+ * Several equal model servers behind one `ask`: sticky sessions, retries, back-off, a bound on open
+ * requests.
  *
  * A request tries its session's server up to four times, waiting longer each time (and at least as long as
  * `Retry-After` says), then each other server once; the one that answers is the session's from then on. This

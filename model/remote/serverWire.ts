@@ -1,9 +1,9 @@
 /**
- * A server's wire: what a kind of inference server is asked and what it answers, as a value. Those that
+ * A server's wire: the requests and replies of a kind of inference server, as a value. Those that
  * settings choose are in `wires/`; `RemoteEngine` takes any other.
  *
- * A wire is pure: it makes bodies and reads replies. Who is asked how often, and what is believed, is not its
- * business.
+ * A wire is pure: it makes bodies and reads replies. Retries, and what to trust, are not its
+ * concern.
  */
 import type { GenerateRequest } from '../engine.ts';
 import { type Sampling, samplingIn } from '../sampling.ts';

@@ -1,5 +1,5 @@
 /**
- * Weights that are what their manifest says.
+ * Checks that weights are what their manifest says.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';

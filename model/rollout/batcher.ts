@@ -3,7 +3,7 @@
  *
  * Active rows are rows [0, n) of the cache, without gaps. A new row copies the longest prefix that another
  * row or a kept context already has, the rest of its context is prefilled, and it joins the next step. Which
- * rows share a step, and what was copied, cannot be seen in a row's tokens or log-probs (the promise of
+ * rows share a step, and what was copied, does not show in a row's tokens or log-probs (the promise of
  * `Forward` plus draws that are keyed by place).
  */
 import { messageOf } from '../../base/index.ts';

@@ -1,7 +1,7 @@
 /**
  * The embedded policy engine: generation in a worker thread of this process, nothing to install or start.
  *
- * This side only checks requests, hands them over and keeps the counts; the event loop stays free. At most
+ * This side only checks requests, passes them on and keeps the counts; the event loop stays free. At most
  * `rowsMax` requests are generated at once and `waitingMax` more wait in order.
  */
 import { resolve } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Keys and values of many contexts, one row each, in one Float32Array a layer: [row, kvHead, position,
+ * Keys and values of many contexts, one row each, in one Float32Array per layer: [row, kvHead, position,
  * headDim].
  *
  * The stride over positions (`capacity`) can grow and shrink in place, so that the arrays handed to the model

@@ -3,7 +3,7 @@
  * alike.
  *
  * The next turn of a conversation, the other members of a group and a branch are all the same thing here: a
- * request with a long common prefix. A full store gives up the slot that was used longest ago.
+ * request with a long common prefix. A full store drops the least recently used slot.
  */
 import type { CacheShape } from './forward.ts';
 import { KvCache } from './kvCache.ts';

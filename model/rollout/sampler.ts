@@ -1,8 +1,8 @@
 /**
  * Choose a token from the probabilities that the model gives at temperature 1, and say how probable it was.
  *
- * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, whatever the draw was shaped
- * by: they are what the trainer will compute. Sums run over the vocabulary in order in float64, so equal
+ * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, however the draw was shaped:
+ * they are what the trainer will compute. Sums run over the vocabulary in order in float64, so equal
  * probabilities and an equal draw give equal bits.
  */
 import { isShaped, type Repeated, type Shaping, shaped } from './shaping.ts';

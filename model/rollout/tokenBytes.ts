@@ -1,6 +1,6 @@
 /**
- * The bytes of every token of a tokenizer, in one block that is sent to a worker cheaply: what stop texts are
- * found by.
+ * The bytes of every token of a tokenizer, in one block that is sent to a worker cheaply, to find stop
+ * texts.
  *
  * By bytes, since a token may end in the middle of a character.
  */

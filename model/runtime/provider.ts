@@ -1,7 +1,7 @@
 /**
  * What ONNX Runtime can compute on, and what to say when a provider cannot be used here.
  *
- * The same graphs run on each. The CPU is there always, and is the only one whose bits we promise.
+ * The same graphs run on each. The CPU is always there, and is the only one whose bits we promise.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 

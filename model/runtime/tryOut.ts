@@ -1,7 +1,7 @@
 /**
- * Tries a device out before anything rests on it: the same work there and on the CPU, number by number.
+ * Tries a device out before anything relies on it: the same work there and on the CPU, number by number.
  *
- * Kernels of a provider can be wrong without a word. What is tried are the graphs themselves, on a small
+ * Kernels of a provider can be silently wrong. What is tried are the graphs themselves, on a small
  * network, so whatever a graph needs is tried with it.
  */
 import { cpuDevice, type Device } from './device.ts';

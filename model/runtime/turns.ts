@@ -1,5 +1,5 @@
 /**
- * Turns: of all threads of the process, one at a time works.
+ * Turns: only one thread of the process works at a time.
  *
  * ONNX Runtime's WebGPU provider has one command encoder for the process: two sessions that run at the same
  * time, in whichever threads, crash it. Within a thread turns are taken in the order in which they were asked

@@ -1,7 +1,7 @@
 /**
  * Requests and replies of OpenAI-compatible servers, as plain data.
  *
- * What the servers do differently, and what is done about it:
+ * How servers differ, and what is done about it:
  * - *Defaults.* vLLM and SGLang fill in what a request leaves out from the model's `generation_config.json`
  *   (top-p, top-k, a repetition penalty). Every sampling parameter is sent, neutral ones too.
  * - *Stop strings.* They are kept on request only: `include_stop_str_in_output` (vLLM), `no_stop_trim`

@@ -6,7 +6,7 @@
  * - the service is never without work for us: it has up to three requests, and the next one is written
  *   meanwhile;
  * - memory does not grow with the batch: as many replies as that wait to be read, and no more;
- * - before a step, the model is what it was after the last one (its log-probs of a few tokens are looked at):
+ * - before a step, the model is what it was after the last one (its log-probs of a few tokens are compared):
  *   no one else has changed it.
  */
 import { MillraceError } from '../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Requests to a training service and their results: what is worth another try is tried until the service has
- * been away for too long, what may not be done twice is never sent twice.
+ * Requests to a training service and their results: what is worth retrying is retried until the service has
+ * been away for too long; what must not be done twice is never sent twice.
  *
  * Most requests answer with a *future*, which is polled for its result. Services say "not yet"
  * in three ways (status 408, `{"type":"try_again"}`, an answer that is held back) and "failed" in two (status

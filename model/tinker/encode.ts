@@ -1,9 +1,9 @@
 /**
  * Sequences as the wire has them, in bytes.
  *
- * A sequence of n tokens is one datum of n - 1 places: place j holds token j, and what is said of token j +
+ * A sequence of n tokens is one datum of n - 1 places: place j has token j, and what is known about token j +
  * 1. What follows the last target is left out. Numbers are written here and not by `JSON.stringify`: a
- * float32 in at most nine digits that count, which is all of it, where a double of the same value takes twice
+ * float32 takes at most nine significant digits, which is exact, while a double of the same value takes twice
  * as many.
  */
 

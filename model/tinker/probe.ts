@@ -1,6 +1,6 @@
 /**
- * What a training service is found to do, on a model of its own that is given back, before anything is
- * trained in earnest.
+ * What a training service does, found on a model of its own that is given back, before anything is trained in
+ * earnest.
  *
  * Services differ where their documents do not say so: how losses add up, whether a repeated request is known
  * by its number, and which of the optimiser's settings they take. A rate of 0 changes no weights, so the

@@ -3,7 +3,7 @@
  *
  * The graph of a training step goes from parameters to log-probs and from there to the loss. A service
  * computes the first part; this is the second one alone: log-probs are fed, and their gradient comes out.
- * Entropies are not to be had from a service, so a loss that depends on them is refused before anything is
+ * A service gives no entropies, so a loss that depends on them is refused before anything is
  * trained.
  */
 import { MillraceError } from '../../base/index.ts';

@@ -1,5 +1,6 @@
 /**
- * A step's gradients while its micro-batches add up: one float32 array a trained parameter, in a fixed order.
+ * A step's gradients while its micro-batches add up: one float32 array per trained parameter, in a fixed
+ * order.
  *
  * The rows of the embedding are added token by token, in the order of the batch, so that a token that comes
  * twice gets both, and nothing depends on threads.

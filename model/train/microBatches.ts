@@ -1,7 +1,7 @@
 /**
  * Cuts a batch into micro-batches of bounded size, each of rows that are padded to the longest of them.
  *
- * By length: rows of like length together, so that little is padding. By Karmarkar and Karp: parts with
+ * By length: rows of similar length together, so that little is padding. By Karmarkar and Karp: parts with
  * nearly equal numbers of tokens. Packed: by length, and short sequences one after the other in a row, which
  * a graph for packed rows keeps apart. A pure function of the lengths: the same batch is cut the same way on
  * every machine.

@@ -1,5 +1,5 @@
 /**
- * What a trainer trains, and how it comes out of files and goes back: a policy, or an adapter over a fixed
+ * What a trainer trains, and how it is read from files and written back: a policy, or an adapter over a fixed
  * policy.
  *
  * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged

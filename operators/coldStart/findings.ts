@@ -7,7 +7,7 @@
  *     wrong                    right        medium       tool-integrated answers
  *     wrong                    wrong        hard         nothing; the question goes on to RL (curriculum.ts)
  *
- * Several direct answers must all be right. An answer counts as tool-integrated when it calls a tool: one
+ * Several direct answers must all be right. An answer counts as tool-integrated if it calls a tool: one
  * that did without and is right where the direct one is wrong was lucky.
  */
 import type { Evolved } from '../../topics/index.ts';

@@ -2,7 +2,7 @@
  * Tool-Star's cold start (§4.1) as a pool of trajectories of one question: `evolve({ grow: coldStartPool()
  * })`.
  *
- * - `direct`: answers without tools. A policy that calls one all the same is stopped before the call and made
+ * - `direct`: answers without tools. A policy that calls one anyway is stopped before the call and made
  *   to answer.
  * - `tools`: tool-integrated answers (TIR prompting).
  * - `verify-hint`, `reflect-hint`: each direct chain, cut at a hint and continued with tools (hints.ts).

@@ -1,8 +1,8 @@
 /**
- * By what two actions are the same: a call that was made, or a search that was asked, is not repeated.
+ * What makes two actions the same: a call or a search that was made is not repeated.
  *
  * `reference` compares what was written, so another order of keys or another space makes a call new.
- * Repaired, calls are the same when they say the same: keys in order, no space between; a text that is no
+ * Repaired, calls are the same when they mean the same: keys in order, no space between; a text that is not
  * JSON, and a search, by its words.
  */
 import { canonicalJson } from '../../base/text/index.ts';

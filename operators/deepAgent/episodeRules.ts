@@ -1,6 +1,6 @@
 /**
  * What an episode does as released (`reference`), and what it does with the release's defects repaired: one
- * object of rules a mode.
+ * object of rules per mode.
  */
 
 import type { EpisodeMode } from './episode.ts';

@@ -3,7 +3,7 @@
  * shorter, and a fold. Each question and its answer is a record of `tool-calls` like any other call, so a
  * replay answers all of them from the record, and a run that is resumed knows them again.
  *
- * All of them are texts in, texts out, and a text that came out before comes out again: draws of the
+ * All of them are texts in, texts out, and the same input gives the same output: draws of the
  * auxiliary model are keyed by the request's own name.
  */
 

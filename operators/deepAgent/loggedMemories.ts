@@ -1,6 +1,6 @@
 /**
- * Memories made from the record of the calls, if the auxiliary model gives none of the wanted form: the
- * tool memory wholly, the others as far as the record goes. Deterministic, and bounded: the last calls count.
+ * Memories made from the record of the calls, if the auxiliary model gives none of the wanted form: the tool
+ * memory completely, the others as far as the record goes. Deterministic, and bounded: the last calls count.
  */
 import type { Action } from '../../topics/index.ts';
 import { cutCodePoints } from '../text/characters.ts';

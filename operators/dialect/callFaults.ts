@@ -1,5 +1,5 @@
 /**
- * What becomes of a call that cannot be made: the policy is answered with what is wrong, or its rollout ends.
+ * What happens on a call that cannot be made: the policy reads what is wrong, or its rollout ends.
  */
 export const callFaults = ['answered', 'ends'] as const;
 /** One of `callFaults`. */

@@ -7,10 +7,10 @@
  * gives no tags and is never a target, unless the setting says so; of an answer that has `<result>` blocks in
  * its text, the blocks are not either.
  *
- * Some templates write an old answer otherwise than a new one (Qwen3 leaves out its thinking). Such an answer
- * is never trained on as a part of the history: it gets a sequence of its own, which ends with it. So there
- * are as few sequences as the template allows, one for most, and every answer is learnt once, after what the
- * policy would have been given.
+ * Some templates write an old answer differently from a new one (Qwen3 leaves out its thinking). Such an
+ * answer is never trained on as a part of the history: it gets a sequence of its own, which ends with it. So
+ * there are as few sequences as the template allows, one for most, and every answer is learnt once, after
+ * what the policy would have been given.
  */
 import type { Tokenizer, TrainSequence } from '../../model/index.ts';
 import type { ChatTurn } from '../../topics/index.ts';

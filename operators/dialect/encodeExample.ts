@@ -3,8 +3,8 @@
  *
  * The policy's own text is encoded with its tags, piece by piece between results; a result is the block that
  * a rollout appends, its content without tags (text from outside never speaks for the policy). After a closed
- * answer comes the end token; a text that was cut off gets none, for it did not end there. An unclosed result
- * block at the end, and what follows it, is left out: nothing of the policy's comes after it.
+ * answer comes the end token; a text that was cut off gets none, since it did not end there. An unclosed
+ * result block at the end, and what follows it, is left out: nothing of the policy's comes after it.
  *
  * A text does not say who wrote it: whatever is between result tags counts as a result, and a result that
  * holds a closing tag ends there.

@@ -1,11 +1,11 @@
 /**
- * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one a
- * request, with places to fill in written `{{name}}`.
+ * What the flywheel asks its analyst and its critic (ET-Agent §4.4, §4.6, §4.7): files in `prompts/`, one per
+ * request, with placeholders written `{{name}}`.
  *
- * A folder of your own overrides the files that it holds. Every file is read and checked once, when the
- * prompts are loaded: a place that a prompt must have and lacks, or that nothing fills in, is an error then
- * and not in the middle of a run. What the replies must look like is said in `replies.ts`; a prompt that asks
- * for something else gets nothing.
+ * A folder of your own overrides the files that it has. Every file is read and checked once, when the prompts
+ * are loaded: a placeholder that a prompt must have and lacks, or that nothing fills in, is an error then and
+ * not in the middle of a run. `replies.ts` says what the replies must look like; a prompt that asks for
+ * something else gets nothing.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The paper's table of an evaluation (ET-Agent §9.5, §13): a row a benchmark, and the means over the rows of
- * mathematics, of knowledge, and of all. Pure: the same scored groups give the same table.
+ * The paper's table of an evaluation (ET-Agent §9.5, §13): one row per benchmark, and the means over the rows
+ * of mathematics, of knowledge, and of all. Pure: the same scored groups give the same table.
  */
 import type { Ability, Reward, Scored } from '../../topics/index.ts';
 import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate.ts';

@@ -2,8 +2,8 @@
  * Tool-Star's self-critic pairs (§4.4): the current policy's own responses, judged by the rule reward. Chosen
  * is any that earned at least 1 (right, in good form), rejected any that earned less.
  *
- * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward,
- * of equals the fewest calls, then the shortest, against the lowest reward.
+ * The method leaves open which ones make a pair. Here the largest difference comes first: the highest reward
+ * (among equals the fewest calls, then the shortest) against the lowest reward.
  */
 import { allPairs, type Criterion, descending, sortedBy } from './candidate.ts';
 

@@ -1,8 +1,8 @@
 /**
  * A reward: what the rollouts of one question are worth, seen as a group.
  *
- * A reward is a function from a group to one `Reward` a rollout, in order. The group is given whole because
- * efficiency is relative: a call is one too many only where others did without. Write one in a few lines with
+ * A reward is a function from a group to one `Reward` per rollout, in order. It gets the whole group because
+ * efficiency is relative: a call is one too many only if others did without. Write one in a few lines with
  * `perRollout`, put several together with `weighted`:
  *
  *     const brief = perRollout('brief', ({ length }) => (length < 500 ? 1 : 0));

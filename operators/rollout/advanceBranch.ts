@@ -2,7 +2,7 @@
  * One step of one branch: a segment is generated, and the tool call that it ends in is run and its result
  * appended (ARPO reference §1.5, steps 1 to 5, per question).
  *
- * A step never rejects but when the signal aborts: what goes wrong ends the branch with its reason.
+ * A step never rejects except when the signal aborts: what goes wrong ends the branch with its reason.
  */
 
 import { type DrawKey, hasCode, messageOf } from '../../base/index.ts';

@@ -3,7 +3,7 @@
  * it at the steps where the policy was least sure, each going on right after the tokens of the window with
  * the largest entropy.
  *
- * - The reference looks at 50 log-probs a token; here it is as many as the engine returns (10, and the
+ * - The reference uses 50 log-probs per token; here it is as many as the engine returns (10, and the
  *   sampled one), so entropies are a little smaller, and places may differ where two are close.
  * - If the window is the whole step there is nothing left of it to sample: the reference goes on after a
  *   call without its result, or after the answer. Here such a step is sampled again from its beginning.

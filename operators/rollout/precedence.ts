@@ -1,5 +1,5 @@
 /**
- * Who goes first where generation is short: the group that is due earlier, so that a batch is complete while
+ * Who goes first when generation is scarce: the group that is due earlier, so that a batch is complete while
  * the engine is still busy with the next one. A number, lower is earlier: the round, and in it the place in
  * the schedule.
  */

@@ -2,11 +2,10 @@
  * The running front: the candidates of a window are sorted together with the groups that were judged last, in
  * the windows before it.
  *
- * So a candidate is measured by what the stream has had of late and not by its neighbours alone: of a window
- * that is better than those before it more is kept, of a poor one less. At most `memory` groups are held, two
- * numbers each, in the order of their windows and in these of their ids, which follows from the records
- * alone: a run that starts again reads them back from its last verdicts and judges on as if it had never
- * stopped.
+ * So a candidate is compared with what the stream has had of late, not only with its neighbours: more is kept
+ * of a window that is better than those before it, less of a worse one. At most `memory` groups are held, two
+ * numbers each, in the order of their windows and within one by id, which follows from the records alone: a
+ * restarted run reads them back from its last verdicts and continues as if it had never stopped.
  */
 import type { Selected } from '../../topics/index.ts';
 import type { Point } from './fronts.ts';

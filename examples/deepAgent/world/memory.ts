@@ -1,4 +1,4 @@
-/** The auxiliary model of this world: a rule that reads what was found out so far and writes it down. */
+/** The auxiliary model of this world: a rule that reads the findings so far and writes them down. */
 import { pythonJson } from 'millrace/operators';
 
 /** The memories of a fold, in the words that the policy has tokens for. */

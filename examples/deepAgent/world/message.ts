@@ -1,4 +1,4 @@
-/** How the small policy is asked: the question alone; it needs no instructions. Memories follow it. */
+/** How the small policy is prompted: the question alone; it needs no instructions. Memories follow it. */
 import type { FirstMessageOf } from 'millrace/operators';
 
 export const firstMessage: FirstMessageOf = (question) => ({

@@ -1,6 +1,6 @@
 /**
  * The names of the invented world, made once from syllables by keyed draws: the same for every seed, so that
- * each is one token of the policy. Which name belongs to whom, and every fact, is the seed's affair.
+ * each is one token of the policy. The seed decides which name belongs to whom, and every fact.
  */
 import { draws } from 'millrace';
 

@@ -1,7 +1,7 @@
 /**
  * The form in which the papers release their search caches: one JSON object, query → result text.
  *
- * What is imported becomes `result` entries, which a search answers with first; what is exported is these,
+ * Imports become `result` entries, which a search uses first; exports are these,
  * and the results of providers as the plain text that a policy read.
  */
 import { MillraceError } from '../../../base/index.ts';

@@ -1,8 +1,8 @@
 /**
- * What tools brought in from outside, kept on disk for all runs: results of searches, pages, summaries,
+ * Tool results from outside, kept on disk for all runs: results of searches, pages, summaries,
  * outputs of pure tools.
  *
- * An entry is known by its kind, its scope (whatever else decides what it says: provider, region, model) and
+ * An entry is known by its kind, its scope (whatever else decides its content: provider, region, model) and
  * its key. Queries are compared in their normal form (`searchCacheKey`), everything else as it is. A replay
  * never looks here: it answers from the run's own record.
  */
