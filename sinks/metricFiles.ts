@@ -1,6 +1,6 @@
 /**
- * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, a line a
- * metric.
+ * `metricFiles`: the metrics as ordinary files in the run folder, `metrics.jsonl` and `metrics.csv`, one line
+ * per metric.
  *
  * The files are views of the topic. Each line has the offset of its record; at every start the files are
  * compared with the topic, and written again from the first line that is missing, half written or damaged.

@@ -2,13 +2,13 @@
  * The forms in which conversations to fine-tune on are published, and how a row of each becomes turns:
  *
  * - `alpaca`: instruction, input, output, system, history (pairs of earlier turns), as LLaMA-Factory reads
- *   them: the user says instruction and input, a line each;
+ *   them: the user's message is instruction and input, one per line;
  * - `sharegpt`: conversations [{from: human | gpt | function_call | observation | system, value}], system,
  *   tools;
  * - `openai`: messages [{role: system | developer | user | assistant | tool, content, tool_calls, …}], tools.
  *
- * A file may name its columns and roles otherwise (`Columns`, as in LLaMA-Factory's dataset_info.json). Pure
- * functions of a row; complaints name the field as the file has it.
+ * A file may name its columns and roles differently (`Columns`, as in LLaMA-Factory's dataset_info.json).
+ * Pure functions of a row; complaints name the field as the file has it.
  */
 import { jsonIn } from '../base/text/index.ts';
 import type { ChatCall, ChatTurn } from '../topics/index.ts';

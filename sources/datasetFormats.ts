@@ -1,7 +1,7 @@
 /**
  * How the public benchmarks write a question and its answer (ET-Agent §9.2), one format per line.
  *
- * A format says which fields hold what and how the answer is taken out of its field; checking and
+ * A format says which fields have what and how to take the answer out of its field; checking and
  * stringifying is done once, in `datasetRow.ts`. To add a benchmark, add a line, and its other names to
  * `aliases`.
  */

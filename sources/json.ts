@@ -1,10 +1,10 @@
 /**
- * Rows of JSON: a file of JSON Lines (one object a line; blank lines are skipped), or a file that holds one
+ * Rows of JSON: a file of JSON Lines (one object per line; blank lines are skipped), or a file that holds one
  * array of objects. Either is read as a stream, one row in memory at a time, so a file may be of any size.
  *
  * Of an array `place` counts the elements from 1. An element that is not JSON by itself costs itself and
- * nothing after it, as long as its brackets and quotes close. A `.json` file of several objects, one a line,
- * is read as JSON Lines, as other loaders do.
+ * nothing after it, as long as its brackets and quotes close. A `.json` file of several objects, one per
+ * line, is read as JSON Lines, as other loaders do.
  */
 import { type JsonElement, jsonElements } from './jsonElements.ts';
 import { lines } from './lines.ts';

@@ -1,5 +1,5 @@
 /**
- * What is commanded of a run while it goes on, read from its `control` topic: settings that change, pause,
+ * The commands to a running run, read from its `control` topic: settings that change, pause,
  * resume, stop.
  *
  * Settings are counted: "the first n changes" is the same in every process and in every replay. Whether the

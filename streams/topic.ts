@@ -1,5 +1,5 @@
 /**
- * A topic: a name, an Avro contract, a key, and what its records mean to who compares two runs. Data only;
+ * A topic: a name, an Avro contract, a key, and what its records mean when two runs are compared. Data only;
  * logs read and write it. Made by `defineTopic`.
  */
 import type { Position } from './position.ts';

@@ -1,4 +1,4 @@
-/** What an evaluation of a policy has found: the paper's table, and what was asked of whom. */
+/** What an evaluation of a policy has found: the paper's table, and what was asked. */
 import type { Sampling } from '../model/index.ts';
 import { type BenchmarkTable, benchmarkTable } from '../operators/metrics/index.ts';
 import type { Log } from '../streams/index.ts';

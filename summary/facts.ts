@@ -1,4 +1,4 @@
-/** What `run.json` says of a run, as far as a summary needs it. */
+/** What a summary needs of `run.json`. */
 
 export const runStatuses = ['running', 'done', 'stopped', 'failed'] as const;
 export type RunStatus = (typeof runStatuses)[number];

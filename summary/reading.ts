@@ -1,5 +1,5 @@
 /**
- * One reading of a run: one pass over each of four topics of its log, kept in bounded room except for the
+ * One reading of a run: one pass over each of four topics of its log, kept in bounded memory except for the
  * groups of its evaluations (held-out questions times rounds).
  */
 import type { Log, Topic } from '../streams/index.ts';

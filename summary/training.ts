@@ -1,4 +1,4 @@
-/** What training came to, whether or not anything was measured on held-out questions. In bounded room. */
+/** The outcome of training, whether or not anything was measured on held-out questions. In bounded memory. */
 import type { Metric } from '../topics/index.ts';
 import { metricNames } from './metricNames.ts';
 

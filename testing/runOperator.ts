@@ -2,7 +2,7 @@
  * Deliveries without a log: a fake owner that records what each would-be commit has.
  *
  * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
- * records ride along, what was settled, what was lost.
+ * records came with it, what was settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
 import {

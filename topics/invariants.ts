@@ -1,5 +1,5 @@
 /**
- * The invariants of a run over all of its topics (design: one terminal record a rollout, every question
+ * The invariants of a run over all of its topics (design: one terminal record per rollout, every question
  * accounted for, no gap and no duplicate in the schedule and the weights, every reference resolves). Pure:
  * records in, findings out.
  *

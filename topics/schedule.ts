@@ -15,7 +15,7 @@
  * A window of candidates that Pareto sampling sorts at once, if the kept are trained on as they are, is
  * such a step too. A window that is cut by time begins when its first candidate comes, so none is empty, and
  * takes what comes until its time is up or it is full. Its size is unknown until it is cut, so the cut is a
- * record (`windows`). Versions rise by one a step over the whole run. If no lag is allowed, a place is
+ * record (`windows`). Versions rise by one per step over the whole run. If no lag is allowed, a place is
  * rolled out by exactly the version that its step begins with. The laws are in test/streams/schedule.test.ts.
  */
 import type { Batch, Question, Schedule, Weights, Window } from './all.ts';

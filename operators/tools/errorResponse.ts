@@ -1,4 +1,4 @@
-/** Tools that answer with JSON say so when a call failed: by a field `error` with something in it. */
+/** Tools that answer with JSON report a failed call in a non-empty field `error`. */
 
 /** Whether a tool's answer is an object with something in its field `error`. */
 export function isErrorResponse(response: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * A bounded map that forgets what was used longest ago.
+ * A bounded map that forgets the least recently used entry.
  */
 export class LruCache<Value> {
   readonly #entries = new Map<string, Value>();

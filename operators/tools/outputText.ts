@@ -1,4 +1,4 @@
-/** What a tool gives, on its way in: without secrets, and only then cut. */
+/** A tool's output on its way in: secrets are removed first, then it is truncated. */
 import { withoutSecrets } from '../../base/index.ts';
 import { cutCodePoints } from '../text/characters.ts';
 

@@ -2,7 +2,7 @@
  * A tool: what a policy may call between its tags. `<search>who</search>` calls the tool named `search`.
  *
  * A failed call is data (`ok: false` and a text that the policy reads), never a throw; a throw is a bug, and
- * `callTools` turns it into data as well. One throw alone is not the tool's answer: `toolDown`, for a tool
+ * `callTools` turns it into data as well. Only one throw is not the tool's answer: `toolDown`, for a tool
  * that cannot be reached. It is tried again, and then the rollout is a failed one.
  */
 import { hasCode, MillraceError } from '../../base/index.ts';

@@ -1,2 +1,2 @@
-/** Styles are imported for the bundle alone. */
+/** Styles are imported only for the bundle. */
 declare module '*.css';

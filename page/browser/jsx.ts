@@ -1,2 +1,2 @@
-/** What JSX becomes: given to every file by the build. */
+/** What JSX compiles to: injected into every file by the build. */
 export { Fragment, h } from 'preact';

@@ -1,6 +1,6 @@
 /**
  * The SharedWorker: holds the one stream of a browser. A browser opens six connections to a server, so that a
- * stream a tab would leave the seventh tab without an answer.
+ * stream per tab would leave the seventh tab without an answer.
  */
 import { eventSource, later } from './data/eventSource.ts';
 import { type Allowance, allowance } from './logic/allowance.ts';

@@ -1,5 +1,5 @@
 /**
- * What the data of all pages share: the head of a run, the moment that it is as of, values safe for JSON,
+ * What the data of all pages share: the head of a run, the moment it shows, values safe for JSON,
  * errors.
  */
 import type { RunState, RunStatus } from '../../summary/index.ts';

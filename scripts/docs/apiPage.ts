@@ -1,6 +1,6 @@
 /**
- * A page of the API reference: every name that an entry point exports, with its words and its declaration, as
- * the compiler wrote them (`dist/**.d.ts`), so build first. A name without words is an error.
+ * A page of the API reference: every name that an entry point exports, with its description and declaration,
+ * as the compiler wrote them (`dist/**.d.ts`), so build first. A name without a description is an error.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

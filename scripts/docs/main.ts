@@ -1,6 +1,6 @@
 /**
- * `npm run docs`: writes the API reference into docs/api, a page for each entry point. It is made of what was
- * built.
+ * `npm run docs`: writes the API reference into docs/api, a page for each entry point. It is made from the
+ * build.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

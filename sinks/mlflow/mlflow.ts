@@ -2,8 +2,8 @@
  * `mlflow`: the metrics of a run as a run of an MLflow server, by its REST interface.
  *
  * MLflow's run is found by the tag `millrace.id`, and how far it goes is in the tag `millrace.cursor`, which
- * is written in one request with the metrics before it: nothing has to be kept here, and any machine can go
- * on. A request that is repeated after its reply was lost brings the same metrics (name, step, time,
+ * is written in one request with the metrics before it: nothing has to be kept here, and any machine can
+ * continue. A request that is repeated after its reply was lost brings the same metrics (name, step, time,
  * value), which MLflow's databases keep once.
  */
 import type { Stored } from '../../streams/index.ts';

@@ -1,6 +1,6 @@
 /**
  * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP
- * (OTLP). One that is away is asked again until it answers; what it refuses is not asked again.
+ * (OTLP). Requests to one that is away are retried until it answers; what it refuses is not retried.
  */
 import { MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';

@@ -1,4 +1,4 @@
-/** Items that come close after one another, taken together. */
+/** Items that come shortly after each other, in one batch. */
 import type { SleepClock } from '../../base/index.ts';
 
 export interface Gathering {

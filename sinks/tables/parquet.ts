@@ -1,5 +1,5 @@
 /**
- * Parquet, written a row group at a time (`ROW_GROUP`), so what waits in memory is bounded whatever the
+ * Parquet, written a row group at a time (`ROW_GROUP`), so that memory is bounded whatever the
  * topic's size.
  */
 import { fileWriter, ParquetWriter } from 'hyparquet-writer';

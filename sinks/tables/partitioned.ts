@@ -1,6 +1,6 @@
 /**
- * Records partitioned by the value of one of their fields, a folder a value (`step=12/0.parquet`), as DuckDB,
- * Spark and pandas read them.
+ * Records partitioned by the value of one of their fields, one folder per value (`step=12/0.parquet`), as
+ * DuckDB, Spark and pandas read them.
  *
  * A few folders have a file open at a time. A value that comes again after its file was finished gets another
  * file, so records may come in any order and memory stays bounded.

@@ -3,7 +3,7 @@
  * body, masked CRC-32C of that), each an `Event`.
  *
  * An event also says which record it was made of, in fields of numbers that TensorFlow does not use and every
- * reader skips: so a file tells by itself how far it goes, and there is nothing else that could
+ * reader skips: so a file itself says how far it goes, and there is nothing else that could
  * disagree.
  */
 import { crc32c } from '../../base/index.ts';

@@ -3,8 +3,8 @@
  * few; of the others what the rule says: ends of rounds (all, or only the newest), every n-th version, and
  * those that evaluated best.
  *
- * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and once
- * more when a better one takes its place among the best. Ends and figures of earlier starts are read once
+ * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and again
+ * when a better one takes its place among the best. Ends and figures of earlier starts are read once
  * from the topics.
  */
 import { type Log, recordsOf } from '../../streams/index.ts';

@@ -2,8 +2,8 @@
  * Groups of rollouts as training sequences: policy tokens are trained on with their advantages, the prompt
  * and what tools wrote are not.
  *
- * A rollout whose context was replaced (a fold) is a sequence for each of its contexts, and one rollout to
- * whatever counts rollouts; all have its advantages.
+ * A rollout whose context was replaced (a fold) becomes a sequence for each of its contexts, and counts as
+ * one rollout; all have its advantages.
  */
 
 import {

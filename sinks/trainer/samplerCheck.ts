@@ -4,7 +4,7 @@
  * rounding separates the two (model/agreement.ts).
  *
  * Labels and digests say what a server was given; this says what it answered with. Rollouts of older versions
- * are not judged.
+ * are not checked.
  */
 import { MillraceError } from '../../base/index.ts';
 import { Agreement, type AgreementRule, type StepReport } from '../../model/index.ts';

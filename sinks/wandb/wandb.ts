@@ -2,9 +2,9 @@
  * `wandb`: the metrics of a run as an offline run of Weights & Biases, which its own command `wandb sync`
  * reads.
  *
- * One file a run, whoever continues it: each batch ends with a record that has the cursor (in a field that
- * W&B does not use), and what follows the last such record (the end of the run, or half a batch) is cut off
- * before more is written.
+ * One file per run, whatever process continues it: each batch ends with a record that has the cursor (in a
+ * field that W&B does not use), and what follows the last such record (the end of the run, or half a batch)
+ * is cut off before more is written.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';

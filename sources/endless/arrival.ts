@@ -1,9 +1,9 @@
 /**
- * From what has arrived to a question, the same way for every endless source: what is missing is filled in,
+ * From an arrived row to a question, the same way for every endless source: what is missing is filled in,
  * what is wrong is a dead letter with its place.
  *
- * A question without an id of its own is known by what it asks: the same question and answers have the same
- * id wherever and whenever they come. So what a producer sends twice is asked once.
+ * A question without an id of its own is identified by what it asks: the same question and answers have the
+ * same id wherever and whenever they come. So what a producer sends twice is asked once.
  */
 import { createHash } from 'node:crypto';
 import type { SourceItem } from '../../streams/index.ts';

@@ -4,9 +4,9 @@
  *
  * Each file has a cursor: how many of its rows are taken, a digest of those rows, and size and time of a file
  * that is read to its end. A file that changes later is read again: from after those rows if it still
- * begins with them, so that what was added is asked, and from its first row where another file has the name.
+ * begins with them, so that what was added is asked, and from its first row if another file has the name.
  * Files are taken in the order of their names, one row in memory at a time. Hidden files and those that
- * others are still writing (`.tmp`, `.part`, `~`) are left alone, and folders within it too.
+ * others are still writing (`.tmp`, `.part`, `~`) are left alone, as are folders within it.
  */
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
  * The lines of a file that grows, as `tail -F` follows it: through rotation and truncation, from a place on.
  *
- * A line counts when its end is there; what is half written waits. A file is known by its beginning, because
+ * A line counts once it is complete. A file is recognised by its beginning, because
  * rotation renames it, copies it, or empties it, and numbers of files are used again. Once another file has
  * the name, the old one is read until it rests, and its last line counts without an end. After a restart the
  * place is looked for in the file of that name and in those that rotation makes of it (`my.jsonl.1`,

@@ -1,7 +1,7 @@
 /**
  * Objects fetched while the caller waits: the log reads its records at once, and one that is archived in an
- * object store comes from there. A thread asks; this one blocks until it has the answer, a few
- * milliseconds a segment of a thousand records.
+ * object store comes from there. Another thread fetches; this one blocks until it has the answer, a few
+ * milliseconds for a segment of a thousand records.
  */
 import {
   MessageChannel,

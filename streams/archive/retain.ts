@@ -1,9 +1,9 @@
 /**
  * Keeps a log small: the oldest records of the large topics go to the archive once they are more, or older,
- * than is to be kept.
+ * than allowed.
  *
  * Only whole segments go, only what every group has settled, and never the newest ones. Other topics stay:
- * every start reads them. How a log finds a segment and drops it is its own matter.
+ * every start reads them. Each log finds and drops segments in its own way.
  */
 import type { Retained, Retention } from '../log.ts';
 import type { Topic } from '../topic.ts';

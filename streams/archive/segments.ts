@@ -1,9 +1,9 @@
 /**
  * Archived stretches of topics: records that have left the log for files of their own, and are read back from
- * there as if they lay where they were.
+ * there as if they were still in the log.
  *
  * A segment is one gzip file of consecutive records of a topic, or of a partition, each after its length: as
- * it lay in the log's file (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts).
+ * it was in the log's file (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts).
  * What is archived is a list in the log itself: a segment that a crash left without its entry is written
  * again. Segments may be moved to another disk by linking the folder; one that is not there, or has another
  * digest, is an error that names it (`ARCHIVED`).

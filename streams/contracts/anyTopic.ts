@@ -2,7 +2,7 @@
  * A topic that is known by its name alone: each record is read by the schema that it was written with.
  *
  * For looking at topics that a job defines itself. Nothing can be written to it, and a log that does not keep
- * keys beside records has none to tell.
+ * keys with records cannot give any.
  */
 
 import { MillraceError } from '../../base/index.ts';

@@ -2,7 +2,7 @@
  * Walks over the bytes of an Avro value without making anything of them, and fails if they leave the
  * buffer.
  *
- * A decoder takes the counts that it finds on trust: a few changed bytes make it allocate without end, or
+ * A decoder trusts the counts that it finds: a few changed bytes make it allocate without end, or
  * loop. What has been walked over can be decoded in time and memory that grow with the number of bytes. The
  * walk itself makes no more steps than there are bytes.
  */

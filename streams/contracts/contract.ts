@@ -1,9 +1,9 @@
 /**
- * Why one Avro schema cannot read what another has written, in sentences with the field and the way out.
+ * Why one Avro schema cannot read what another has written, in sentences with the field and what to do.
  *
  * It follows Avro's rules of resolution: fields meet by name or alias, a field that the writer lacks needs a
- * default, numbers widen, every word and every branch must be known. Stricter than they are, packed arrays
- * stay what they were.
+ * default, numbers widen, every word and every branch must be known. More strictly, packed arrays must
+ * stay the same.
  */
 
 import { packedTypes } from './packed.ts';

@@ -1,5 +1,5 @@
 /**
- * Calls of a domain function, one a delivery, a bounded number at once: what `mapEach`, `expandEach` and
+ * Calls of a domain function, one per delivery, a bounded number at once: what `mapEach`, `expandEach` and
  * `keepIf` are made of.
  *
  * It is `mergeMap` with the settlement built in: results in the order in which they are finished, what has no

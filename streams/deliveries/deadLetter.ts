@@ -1,6 +1,6 @@
 /**
- * What is kept of a record that could not be processed or read: where it came from, why, and a bounded look
- * at it.
+ * What is kept of a record that could not be processed or read: where it came from, why, and a bounded
+ * excerpt of it.
  */
 
 import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';

@@ -3,7 +3,7 @@
  *
  * Invariant: every delivery that `Log.read` hands out is, in the end, either carried into a commit by
  * what was derived from it or dropped on purpose; nothing else frees its place among `inflightMax`.
- * `derive` passes the duty on, `split` shares it out (all parts commit together), `gather` joins several.
+ * `derive` passes the duty on, `split` divides it (all parts commit together), `gather` joins several.
  * Only the primitives in `primitives.ts` call these; domain operators are pure functions inside them.
  *
  * A delivery is used once: what consumes it (derive, split, gather, also, drop, emit) makes it spent,

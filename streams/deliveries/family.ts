@@ -1,6 +1,7 @@
 /**
- * All that derives from a set of records (its roots) is one family: it counts the parts that are still open,
- * holds what they will write, and goes to its owner, which commits it whole, when the last part has ended.
+ * Everything derived from a set of records (its roots) is one family: it counts the parts that are still
+ * open, holds what they will write, and goes to its owner, which commits it whole, when the last part has
+ * ended.
  *
  *     an open part is       while
  *     free                  it is on its way: between two primitives, or within an RxJS operator

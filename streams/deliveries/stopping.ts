@@ -1,5 +1,5 @@
 /**
- * When a stage's function should end early, and how it says that its work is not for now.
+ * When a stage's function should end early, and how it postpones its work.
  *
  * A run that stops lets work that has started finish and starts no more: a function that still waits for its
  * turn throws code `NOT_NOW`, and its record stays unsettled for the next start.

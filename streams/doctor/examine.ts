@@ -1,6 +1,6 @@
 /**
- * Reads all of a log and holds it against the laws. What cannot be read is a finding of its own, and the
- * reading goes on after it.
+ * Reads all of a log and checks it against the laws. What cannot be read is a finding of its own, and the
+ * reading continues after it.
  */
 import { hasCode, messageOf } from '../../base/index.ts';
 import type { Log, Standing, Stored } from '../log.ts';

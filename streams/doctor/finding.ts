@@ -1,4 +1,4 @@
-/** What a check of a run has found: a sentence for a person, and names for a program. */
+/** What a check of a run has found: a sentence for people, and names for programs. */
 export interface Finding {
   /** The rule that does not hold, e.g. `order-once`. */
   readonly rule: string;

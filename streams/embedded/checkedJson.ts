@@ -2,7 +2,7 @@
  * JSON with its CRC-32 after it: `{"end":3}#1f2e3d4c`. How far a topic and its groups are must not change
  * with a bit.
  *
- * JSON never ends like that, so what was written before there was a checksum is known, and read without.
+ * JSON never ends like that, so JSON from before there were checksums is recognised, and read without one.
  */
 import { crc32, MillraceError } from '../../base/index.ts';
 import { AFTER_DAMAGE } from './envelope.ts';

@@ -2,7 +2,7 @@
  * Group commit: while one transaction is written, the next commits gather; then they go as one.
  *
  * Only the writer process has a committer, so heads and progress are kept in memory and are the truth.
- * Offsets are given when a transaction is built; memory moves on only when it is on disk. A failed
+ * Offsets are assigned when a transaction is built; memory moves on only when it is on disk. A failed
  * transaction fails all commits in it and changes nothing.
  */
 import { type Clock, MillraceError, messageOf } from '../../base/index.ts';

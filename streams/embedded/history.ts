@@ -1,9 +1,9 @@
 /**
  * The history of a log: what each transaction changed, from which its standing at any moment follows.
  *
- * A moment is small (offsets, no records), one a transaction. Folding the moments up to one of them gives the
- * ends of the topics, what each group had settled and the marks, as they were right after it: the state in
- * which a process that was killed there would have left the log.
+ * A moment is small (offsets, no records), one per transaction. Folding the moments up to one of them gives
+ * the ends of the topics, what each group had settled and the marks, as they were right after it: the state
+ * in which a process that was killed there would have left the log.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Mark, Standing } from '../log.ts';

@@ -6,7 +6,7 @@
  * `history`: number of a transaction to what it changed, as JSON of the same kind, so that a run can go back
  * to where it stood (`history.ts`). `keys`: pages of the index by key (`keys/`). Every commit is flushed to
  * disk before it is visible (overlappingSync off: measured as fast here), so a resolved write survives the
- * death of the process, and power loss as far as the disk keeps its word.
+ * death of the process, and power loss as far as the disk keeps its promises.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * A run on Kafka as a log in a folder: what looks back at a run (replay, rewind, diff) reads this copy.
  *
  * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what
- * Every commit has left a note (`CommitNote`) in the run's state topic: how many records it wrote where, what
  * it settled, its marks. The notes are in an order in which causes come before effects, whichever worker
  * wrote them, and in each partition the records of a producer are in the order of its commits. So the copy is
  * written commit by commit, as one process with a log in its folder would have written it: one partition a

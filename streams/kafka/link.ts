@@ -1,5 +1,5 @@
 /**
- * A link to the cluster: connections of its own, and requests that are asked until they are answered.
+ * A link to the cluster: connections of its own, and requests that are repeated until they are answered.
  *
  * Connections, SASL and the encoding of every request are @platformatic/kafka's; the versions asked in are
  * those of Kafka 3.0. A request goes to the broker that can answer it (a partition's leader, a coordinator);

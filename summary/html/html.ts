@@ -1,6 +1,6 @@
 /**
  * HTML as text, escaped. Much of a report is what a model wrote, which is hostile: nothing reaches the page
- * but through `html` (which escapes every value that is not `Html` itself) or `trusted` constants.
+ * except through `html` (which escapes every value that is not `Html` itself) or `trusted` constants.
  */
 import { replaceHidden } from '../../base/text/index.ts';
 

@@ -1,4 +1,4 @@
-/** The tables of a run's results: before and after, round by round, what training came to. */
+/** The tables of a run's results: before and after, round by round, the outcome of training. */
 import { duration, fixed, orDash, type Show, significant } from '../format/numbers.ts';
 import type { Results, Round } from '../results.ts';
 import type { Course } from '../training.ts';

@@ -1,6 +1,6 @@
 /**
- * `fetch` for servers that are not trusted with our memory: a reply ends in an error once it is larger than a
- * message may be; of a stream of events, which may go on for days, once one event is.
+ * `fetch` for servers that must not fill our memory: a reply fails once it is larger than a message may be; a
+ * stream of events, which may go on for days, once one event is.
  */
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 

@@ -1,6 +1,6 @@
 /**
- * A tool of an MCP server as a tool of a job: what the policy wrote becomes arguments, what the server gives
- * becomes text.
+ * A tool of an MCP server as a tool of a job: the policy's text becomes arguments, the server's reply becomes
+ * text.
  */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { hasCode, messageOf, outsideText } from '../../../base/index.ts';

@@ -1,5 +1,5 @@
 /**
- * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it on the
+ * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it about the
  * policy's question (the browser agent of the papers).
  */
 import { strip } from '../../text/characters.ts';

@@ -1,5 +1,5 @@
 /**
- * Bytes of a page as text, in the encoding that it says: a byte order mark, then what the server says, then
+ * Bytes of a page as text, in its encoding: a byte order mark, then what the server says, then
  * what the page says in its first kilobyte, then UTF-8 if the bytes are that, and Windows-1252 otherwise,
  * as browsers have it.
  */

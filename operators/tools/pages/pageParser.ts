@@ -1,8 +1,8 @@
 /**
- * Makes text of pages in worker threads.
+ * Turns pages into text in worker threads.
  *
- * Guarantees: a page is parsed in bounded time and memory; a thread that a page holds up or fills is ended,
- * and the next page gets a new one. So the worst that a page can do is to fail.
+ * Guarantees: a page is parsed in bounded time and memory; a thread that a page blocks or fills is ended, and
+ * the next page gets a new one. So the worst that a page can do is to fail.
  */
 import {
   hasCode,

@@ -1,5 +1,5 @@
 /**
- * Entry of the thread that makes text of pages (pageParser.ts): whatever a page does to a parser, it does it
+ * Entry of the thread that turns pages into text (pageParser.ts): whatever a page does to a parser happens
  * here, where time and memory are bounded and the event loop of the run is not held up.
  */
 import { serve } from '../../../base/index.ts';

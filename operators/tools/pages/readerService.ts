@@ -1,5 +1,5 @@
 /**
- * Pages by a reader service of Jina's form: `GET <service>/<url>` with `Accept: application/json` gives
+ * Pages by a reader service with Jina's API: `GET <service>/<url>` with `Accept: application/json` gives
  * `data.title` and `data.content`. For pages that only a browser can show, and for sites that refuse us.
  */
 import { lookup } from 'node:dns/promises';

@@ -1,8 +1,8 @@
 /**
  * Pages straight from the web: fetched by this process, parsed in worker threads.
  *
- * Redirects are followed here, one by one, each checked as the first address was. A site that says in its
- * robots.txt that a page is not for us is kept to, unless that is switched off.
+ * Redirects are followed here, one by one, each checked as the first address was. A site's robots.txt is
+ * respected, unless that is switched off.
  */
 import type { LookupFunction } from 'node:net';
 import {

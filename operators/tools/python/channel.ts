@@ -1,6 +1,6 @@
 /**
- * Lines from a process that may be hostile: none is longer than was said, whatever comes. What is longer, and
- * all after it, is not read.
+ * Lines from a process that may be hostile: none is longer than the limit, whatever comes. A longer one, and
+ * everything after it, is not read.
  */
 import type { Readable } from 'node:stream';
 

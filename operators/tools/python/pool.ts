@@ -1,13 +1,13 @@
 /**
  * A small pool of sandbox processes. They start with the first program, stay warm, and are replaced when one
- * is used up. Beside them spares are kept ready, started when everybody else has a process, so that a program
- * that is stuck costs the next one no start.
+ * is used up. Spares are kept ready too, started once all processes are up, so that a program that is stuck
+ * costs the next one no start.
  *
  * At most `processes + spares` processes stay. One that is worn (it holds more memory than a fresh one) goes
  * on until another is there.
  *
  * At most `processes` programs run at once; the rest wait in order, at most `WAITING_MAX` of them. A process
- * that goes without an answer has given none: its program runs again in another. When that does not help, or
+ * that ends without an answer loses only that: its program runs again in another. If that does not help, or
  * no process can be started, the tool is down; if none could ever be started, it is broken.
  */
 import { messageOf } from '../../../base/index.ts';

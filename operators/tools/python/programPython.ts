@@ -1,5 +1,5 @@
 /**
- * How a program is run, as Python text: in the sandbox and on a server alike.
+ * How a program is run, as Python text, both in the sandbox and on a server.
  *
  * The value of a last expression is printed unless it is None (or is that of a call of `print`). An error is
  * one line: what Python would print last.

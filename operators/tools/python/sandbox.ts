@@ -1,7 +1,6 @@
 /**
- * One sandbox process as its parent sees it: it starts, runs one program at a time, and is killed when it
- * does not answer in time, grows too large, says something that was not asked, or says more than an answer
- * can hold.
+ * One sandbox process as its parent sees it: it starts, runs one program at a time, and is killed if it does
+ * not answer in time, grows too large, says something unexpected, or says more than an answer can have.
  *
  * The process stops a program by itself when the time is up (child/gate.mjs); the kill is for what does not
  * look at the clock, and comes `GRACE_MS` later.

@@ -1,5 +1,5 @@
 /**
- * Builds the graphs of an index, a stretch of passages each: several at once, each by a thread of its own.
+ * Builds the graphs of an index, one per stretch of passages, several at once, each in its own thread.
  */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * Which ids were seen, in 16 bytes an id at most: a set of tens of millions of strings does not fit a `Set`.
+ * Which ids were seen, in at most 16 bytes per id: a set of tens of millions of strings does not fit a `Set`.
  *
  * Ids are known by 64 bits of hash: among twenty million, two that differ are taken for one once in a hundred
  * thousand times.

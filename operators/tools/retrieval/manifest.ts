@@ -3,7 +3,7 @@
  *
  * `retriever.json` is written last, so a folder that has it was built to the end. It names every other file
  * with its size and SHA-256. The graphs are checked to the last byte whenever they are opened: they are
- * mapped into memory, and a damaged one could end the process. Of the others the size is checked, and the
+ * mapped into memory, and a damaged one could crash the process. Of the others the size is checked, and the
  * digest on request.
  */
 import { createHash } from 'node:crypto';

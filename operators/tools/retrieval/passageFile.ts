@@ -1,6 +1,6 @@
 /**
- * The passages of an index on disk: one JSON object a line, and a second file that says where each line ends,
- * so that any of them is read without the others. Nothing is held in memory.
+ * The passages of an index on disk: one JSON object per line, and a second file that says where each line
+ * ends, so that any of them is read without the others. Nothing is held in memory.
  */
 
 import { type FileHandle, open } from 'node:fs/promises';

@@ -1,5 +1,5 @@
 /**
- * What clients of a retriever send, and what they are answered: three routes, in the shapes that are in use.
+ * What clients of a retriever send, and the replies: three routes, in the forms that are in use.
  *
  *     POST /retrieve      {"queries": [q, …] or "query": q, "topk": 3, "return_scores": false}
  *                         {"result": [[passage, …], …]}, with scores {"result": [[{"document": passage,

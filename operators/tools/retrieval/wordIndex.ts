@@ -3,7 +3,7 @@
  * fit and a query that has "the" in it takes milliseconds.
  *
  * Words are runs of characters that are neither white space nor punctuation, in lower case; no word is left
- * out and none is cut to a stem. Constants as the search tool's (k 1.2, b 0.7, d 0.5). Sums are made in the
+ * out and none is stemmed. Constants as in the search tool (k 1.2, b 0.7, d 0.5). Sums are made in the
  * order of the query's words, so a score is the same on every machine.
  */
 

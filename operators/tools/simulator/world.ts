@@ -1,6 +1,6 @@
 /**
- * A simulated world: it answers calls of tools that cannot be called for real. One call is answered by
- * itself; what an earlier call made is not known to it.
+ * A simulated world: it answers calls of tools that cannot be called for real. Each call is answered by
+ * itself, without knowledge of earlier ones.
  *
  * Either a text model plays the tools (`modelWorld`, DeepAgent §3.2), or a rule does (`ruleWorld`: tests,
  * demonstrations).

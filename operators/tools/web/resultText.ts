@@ -1,7 +1,7 @@
 /**
  * The text of a search's result, as the papers write it.
  *
- * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, a line each.
+ * `pages` (ARPO's and ET-Agent's plain form): the snippets, each once, numbered and cut, one per line.
  * `records` (their deep search): each result as JSON with what its page says around the snippet. Lengths are
  * in code points.
  */

@@ -1,5 +1,5 @@
 /**
- * The page frozen into a file: its data is in the file itself, and nothing is asked of a server. Null on a
+ * The page frozen into a file: its data is in the file itself, without requests to a server. Null on a
  * served page.
  */
 import { FROZEN_ID, type Frozen, RESULTS_ID } from '../../wire/index.ts';

@@ -1,4 +1,4 @@
-/** The keyboard of the page: presses become actions, and the newest view that knows an action does it. */
+/** The keyboard of the page: presses become actions, and the newest view that knows an action performs it. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { type Action, type KeyState, noKeys, pressed } from '../logic/keys.ts';

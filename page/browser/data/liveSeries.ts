@@ -1,4 +1,4 @@
-/** Curves that go on with what the stream says. */
+/** Curves that continue with values from the stream. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Series } from '../../wire/index.ts';
 import { type Value, withValues, type XUnit } from '../logic/series.ts';

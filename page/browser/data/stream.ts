@@ -1,6 +1,6 @@
 /**
- * What the server says while the page is open, as signals: one stream a browser by a SharedWorker, or one in
- * this tab (and none while it is hidden) if there is no SharedWorker. A page frozen into a file has no
+ * What the server says while the page is open, as signals: one stream per browser by a SharedWorker, or one
+ * in this tab (and none while it is hidden) if there is no SharedWorker. A page frozen into a file has no
  * stream.
  */
 import { signal } from '@preact/signals';

@@ -1,4 +1,4 @@
-/** What one takes along: text on the clipboard, and the sentence that says so. */
+/** Copying: text on the clipboard, and the sentence that says so. */
 import { signal } from '@preact/signals';
 
 export const toast = signal('');

@@ -1,4 +1,4 @@
-/** What every view of a run does: requests its data, names its command, hears of its run. */
+/** What every view of a run does: requests its data, names its command, follows its run. */
 import { useEffect } from 'preact/hooks';
 import type { OfRun, RunRoute } from '../../wire/index.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';

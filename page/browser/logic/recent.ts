@@ -1,4 +1,4 @@
-/** What was used lately, by name, up to a number of bytes: the longest unused goes first. */
+/** Recently used values by name, up to a number of bytes: the least recently used goes first. */
 export interface Recent<T> {
   get(name: string): T | undefined;
   /** What is larger than all there is room for is not kept. */

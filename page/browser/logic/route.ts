@@ -1,5 +1,5 @@
 /**
- * Addresses of the page as the browser has them: a view, or a path that names none, and the query that is its
+ * Addresses of the page as the browser has them: a view, or a path without one, and the query that is its
  * state.
  */
 import { dataPath, type KnownRoute, pathOf, type RunPage, routeAt } from '../../wire/index.ts';

@@ -1,5 +1,5 @@
 /**
- * Two runs side by side: what was set differently, what came of it by question, and the first record and
+ * Two runs side by side: what was set differently, the outcome by question, and the first record and
  * token that differ.
  */
 

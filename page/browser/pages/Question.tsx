@@ -1,6 +1,6 @@
 /**
- * A question and every time that it was rolled out: its rollouts side by side, how they branched, what came
- * of the group.
+ * A question and every time that it was rolled out: its rollouts side by side, how they branched, and the
+ * group's outcome.
  */
 import { useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';

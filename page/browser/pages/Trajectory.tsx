@@ -1,6 +1,6 @@
 /**
  * One trajectory, as text: what the policy wrote, the tool calls under the turn that made them, and after
- * the words how sure the policy was of them. Left its group, right its facts.
+ * the words how sure the policy was of them. On the left its group, on the right its facts.
  */
 
 import { useEffect, useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** What the browser draws for each view of a run: one line a view. */
+/** What the browser draws for each view of a run: one line per view. */
 export { Metrics as metrics } from './Metrics.tsx';
 export { Overview as overview } from './Overview.tsx';
 export { Pareto as pareto } from './Pareto.tsx';

@@ -1,6 +1,6 @@
 /**
  * Curves on a canvas, by uPlot: one cursor for all charts of a page, drag to zoom, double-click to zoom out,
- * arrow keys for those without a pointer, and has a table. A chart that is off the screen is destroyed,
+ * arrow keys for those without a pointer, and a table. A chart that is off the screen is destroyed,
  * so that memory stays flat.
  */
 import { effect } from '@preact/signals';

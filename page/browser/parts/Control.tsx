@@ -1,4 +1,4 @@
-/** Buttons that change a run, if the server takes that: until its token was typed in, a field for it. */
+/** Buttons that change a run, if the server allows it; a field for its token until that is entered. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { replayFrom } from '../../wire/index.ts';

@@ -1,4 +1,4 @@
-/** A curve of the size of a word. Its numbers are next to it, so it is only for the eye. */
+/** A curve the size of a word. Its numbers are next to it, so screen readers skip it. */
 export function Spark({
   values,
   width = 90,

@@ -1,6 +1,5 @@
 /**
- * What the page's server sends: every answer with the headers that keep a browser from doing anything but
- * showing it.
+ * What the page's server sends: every answer with headers that let a browser only show it.
  */
 import type { ServerResponse } from 'node:http';
 import { hasCode, MillraceError } from '../../../base/index.ts';

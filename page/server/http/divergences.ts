@@ -1,5 +1,5 @@
 /**
- * Where pairs of runs part: looked for in the background, one pair at a time, and kept until one of the runs
+ * Where pairs of runs diverge: computed in the background, one pair at a time, and kept until one of the runs
  * has grown.
  */
 import { messageOf } from '../../../base/index.ts';

@@ -1,10 +1,10 @@
 /**
- * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one was
- * judged before (guard.ts).
+ * The three POSTs of `view --control`: pause or resume a run, verify it, replay it. Who may send one is
+ * checked before (guard.ts).
  *
  * Each is the command of that name, so each leaves the record that the command leaves: a pause one of the
  * run's `control` topic, a verification the note of what it found, a replay a run whose `run.json` says what
- * it was made of. Each is said in the server's terminal.
+ * it was made of. Each is reported in the server's terminal.
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';

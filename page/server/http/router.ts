@@ -1,6 +1,6 @@
 /**
- * Which data an address is. Names in an address are looked up (runs by their names, topics by theirs, assets
- * by a list), never joined into a file name.
+ * Which data an address refers to. Names in an address are looked up (runs by their names, topics by theirs,
+ * assets by a list), never joined into a file name.
  */
 import { MillraceError } from '../../../base/index.ts';
 import { dataPath, routeAt, runViews } from '../../wire/index.ts';

@@ -1,4 +1,4 @@
-/** The page's server: judges every request, then gives the page, its data or its stream. */
+/** The page's server: checks every request, then serves the page, its data or its stream. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError } from '../../../base/index.ts';
 import { html } from '../../../summary/html/index.ts';

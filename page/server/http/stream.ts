@@ -1,6 +1,6 @@
 /**
  * The stream of server-sent events, for one reader at a time. Ticks go twice a second; while a reader does
- * not take what it was given, ticks are left out and what they would have said is in the next one. A reader
+ * not take what it was sent, ticks are left out and merged into the next one. A reader
  * that takes nothing for half a minute is dropped. Nothing here waits for a reader.
  */
 import type { ServerResponse } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * One metric in bounded room, for a run of any length: minimum, maximum, sum and count by bucket of steps.
+ * One metric in bounded memory, for a run of any length: minimum, maximum, sum and count by bucket of steps.
  *
  * Bucket k holds the steps k·width … (k+1)·width − 1. When there are more buckets than `BUCKETS_MAX`,
  * neighbours merge and the width doubles; so what a bucket says depends on its steps alone, not on when they

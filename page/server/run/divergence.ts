@@ -1,5 +1,6 @@
 /**
- * Where two runs part, for a page: the first record that differs, and in a rollout the first token that does.
+ * Where two runs diverge, for a page: the first record that differs, and in a rollout the first token that
+ * does.
  */
 import type { Tokenizer } from '../../../model/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Finds the groups of a question: how often it was rolled out, what was scored, selected and trained of each
- * time.
+ * Finds the groups of a question: how often it was rolled out, and what was scored, selected and trained on
+ * each time.
  */
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Question, type Rollout, type Scored, topics } from '../../../topics/index.ts';

@@ -1,4 +1,4 @@
-/** What every page says of its run first: how it is, since when, and how far. Pure. */
+/** What every page says first about its run: its state, since when, and how far it is. Pure. */
 
 import { duration } from '../../../summary/format/index.ts';
 import { type Live, type RunFacts, type RunState, stateOf } from '../../../summary/index.ts';

@@ -1,6 +1,6 @@
 /**
  * How fast each topic grew, from its sizes as they were seen: now, over the same half minute as the rates of
- * stages, and in the last five minutes. So many numbers a topic, no more.
+ * stages, and in the last five minutes. A bounded number of values per topic.
  */
 import type { TopicStat } from '../../../streams/index.ts';
 

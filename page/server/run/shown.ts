@@ -1,6 +1,7 @@
 /**
- * A record as JSON that a browser can take: long texts are cut, packed numbers and long lists begin only, odd
- * numbers have a name; what was left out is said. Depth and size are bounded whatever the record holds.
+ * A record as JSON that a browser can take: long texts are cut, packed numbers and long lists show only their
+ * beginning, odd numbers have a name; what was left out is said. Depth and size are bounded whatever the
+ * record holds.
  */
 import type { Cut, Shown } from '../../wire/index.ts';
 

@@ -2,7 +2,7 @@
  * Every step of a run by the weights that it made: where the page's scrubber and `?at=step:N` are.
  *
  * Bounded: when there are too many, every second one is dropped (never the newest), and a step between two
- * that are kept is looked for in the log.
+ * that are kept is looked up in the log.
  */
 import type { Stored } from '../../../streams/index.ts';
 import type { Position, Weights } from '../../../topics/index.ts';

@@ -1,4 +1,4 @@
-/** `tokens.bin`: a response's text with a few bytes a token, laid out as `wire.ts` says. Pure. */
+/** `tokens.bin`: a response's text with a few bytes per token, laid out as `wire.ts` says. Pure. */
 import type { Rollout } from '../../../topics/index.ts';
 import { TOKENS_MAGIC, type TokensHeader, WIRE } from '../../wire/index.ts';
 import type { Pieces } from './pieces.ts';

@@ -8,7 +8,7 @@
  *     operator: = != < <= > >= and ~ (holds this text)
  *     value  = number, true, false, null, "text in quotes" or a word
  *
- * A field that leads through a list is true of a record when it is true of one of the list's members.
+ * A field that leads through a list matches a record if one of the list's members matches.
  */
 import { MillraceError } from '../../../base/index.ts';
 import type { Stored } from '../../../streams/index.ts';

@@ -1,4 +1,4 @@
-/** What a view of a run is asked, and what it gives: its data, and if it has them its bytes. */
+/** The request of a view of a run, and its answer: its data, and its bytes if it has any. */
 import { MillraceError } from '../../../base/index.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';

@@ -1,8 +1,8 @@
 /**
- * Makes the index by key of a log again, from its records: for a log that an older millrace wrote, one whose
+ * Rebuilds the index by key of a log from its records: for a log that an older millrace wrote, one whose
  * index was changed, and a fork.
  *
- * The way of the append is gone again, so that what comes out goes on as it would have. If it is
+ * It follows the steps of the append, so that the result continues as it would have. If it is
  * interrupted, and for a record that cannot be read, the index lacks something, and a search for a key reads
  * those records.
  */

@@ -1,5 +1,5 @@
 /**
- * Holds the index by key against the records: what each run of it says must be what its records are called.
+ * Checks the index by key against the records: each run of it must have the names of its records.
  *
  * It is shown the records of a topic in their order, whatever else reads them, and holds the names of
  * one run at a time. Runs may be merged meanwhile by the process that writes the log: what counts is what the

@@ -1,6 +1,6 @@
 /**
- * Makes the index by key with the append, in its transaction: what is in the log and what the index says
- * cannot come apart.
+ * Writes the index by key with the append, in its transaction: what is in the log and what the index says
+ * cannot disagree.
  *
  * The entries of a topic's last records are kept in memory until there are enough for a run. Sixteen
  * neighbours become one, twice, so that a topic of millions of records has some hundred runs and an entry is

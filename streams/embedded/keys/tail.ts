@@ -1,5 +1,5 @@
 /**
- * Names of records that were read because no run of the index holds them (the last few hundred of a topic):
+ * Names of records that were read because no run of the index has them (the last few hundred of a topic):
  * a search for another name need not read them again, since a record never changes.
  */
 const KEPT_MAX = 4096;

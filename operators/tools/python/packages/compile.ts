@@ -1,5 +1,5 @@
 /**
- * A wheel of Python alone as one archive that the interpreter imports from: its modules are compiled (sympy
+ * A pure-Python wheel as one archive that the interpreter imports from: its modules are compiled (sympy
  * is loaded in a fifth of the time then), its tests are left out. Done in a thread (compileWorker.ts): sympy
  * takes seconds.
  */

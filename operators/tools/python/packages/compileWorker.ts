@@ -1,4 +1,4 @@
-/** Compiles wheels of Python alone, in a thread with an interpreter of its own. Nothing of a wheel runs. */
+/** Compiles pure-Python wheels, in a thread with an interpreter of its own. Nothing of a wheel runs. */
 import { loadPyodide } from 'pyodide';
 import { serve } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';

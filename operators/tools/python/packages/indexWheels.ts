@@ -1,6 +1,6 @@
 /**
  * SHA-256 of the wheels that the index of Python packages has of the pure packages in pyodide's lock file
- * (314.0.7), by file name: the distribution leaves their tests out, so its digests are others. An index is
+ * (314.0.7), by file name: the distribution leaves their tests out, so its digests differ. An index is
  * asked for bytes, never for their digest.
  */
 export const indexWheels: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 /**
  * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself,
- * or, for packages of Python alone, the index of Python packages. What comes has the digest that the lock
- * file or our own list (indexWheels.ts) gives, or is refused, whatever the place that it comes from says of
- * it. Nothing comes over plain HTTP but from this machine.
+ * or, for pure-Python packages, the index of Python packages. Every wheel must have the digest in the lock
+ * file or in our own list (indexWheels.ts), whatever its origin says about it. Nothing is fetched over plain
+ * HTTP except from this machine.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A search provider: how it is asked, and how its reply is read. Pure; who sends requests, waits and tries
- * again is `webSearch`.
+ * A search provider: how to ask it, and how to read its reply. Pure; `webSearch` sends requests, waits and
+ * retries.
  *
  * `tools.search.provider` chooses one of those in `all.ts`.
  */

@@ -1,5 +1,5 @@
 /**
- * SearXNG, which one runs oneself: GET `/search?format=json`, results in `results`. It needs `json` among
+ * SearXNG, which you run yourself: GET `/search?format=json`, results in `results`. It needs `json` among
  * `search.formats`.
  */
 
