@@ -1,7 +1,7 @@
 /**
  * The one base of every error that this package throws on purpose.
  *
- * `code` is what a program compares, `message` is what a person reads (what happened, then what to do),
+ * `code` is what a program compares, `message` is what a user reads (what happened, then what to do),
  * `context` is what a bug report needs. To add one: pick a code that no other place uses, in capitals, and
  * throw `new MillraceError('MY_CODE', 'what happened; what to do next', { context, cause })` where it
  * happens. A code has one meaning wherever it is thrown. A subclass is only worth it when it carries

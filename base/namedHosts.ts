@@ -1,5 +1,5 @@
 /**
- * Which hosts credentials from the environment may go to: those that the person at this machine has named, on
+ * Which hosts credentials from the environment may go to: those that the user at this machine has named, on
  * the command line or in `MILLRACE_HOSTS` next to the credentials. An address that a file names (a run's
  * record, an archived segment) is not enough: the file may be someone else's.
  */
@@ -17,7 +17,7 @@ export function areNamed(hosts: readonly string[], env: Environment = process.en
   });
 }
 
-/** For this process and those that it starts: the person has named these on the command line. */
+/** For this process and those that it starts: the user has named these on the command line. */
 export function nameHosts(hosts: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
   const missing = hosts.filter((host) => !areNamed([host], env));
   if (missing.length === 0) return;

@@ -17,7 +17,7 @@ export interface Io {
   /** Where relative paths start. */
   readonly cwd: string;
   readonly clock: Clock;
-  /** Whether a person watches stderr. */
+  /** Whether stderr is watched by a user. */
   readonly terminal: boolean;
   /** Which outputs take colour: terminals, unless NO_COLOR is set; left out = none. */
   readonly colour?: { readonly out: boolean; readonly err: boolean };

@@ -48,7 +48,7 @@ export function asTyped(text: string, { program }: Pick<Io, 'program'>): string 
   return text.replaceAll(TYPED, () => `${program} `);
 }
 
-/** Text for a person, on stdout. */
+/** Text for a user, on stdout. */
 export function tell(io: Io, text: string): Promise<void> {
   return io.out(asTyped(text, io));
 }

@@ -33,7 +33,7 @@ const schema = z.object({
   preset: z.string().optional(),
   settingsFile: z.string().optional(),
   status: z.enum(runStatuses),
-  /** Every start and resumption; `endedMs` is null while it runs, and for ever after a kill. */
+  /** Every start and resumption; `endedMs` is null while it runs, and forever after a kill. */
   starts: z.array(z.object({ startedMs: z.number(), endedMs: z.number().nullable() })).min(1),
   /** Why it failed; empty otherwise. */
   reason: z.string(),

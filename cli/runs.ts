@@ -185,7 +185,7 @@ async function claimed(runsFolder: string, job: string): Promise<string> {
   }
 }
 
-/** Opens the log of a run to read, also while the run writes it, for as long as `use` takes. */
+/** Opens the log of a run to read, even while the run writes it, for as long as `use` takes. */
 export async function withLog<T>(
   run: Run,
   use: (log: Log) => Promise<T>,

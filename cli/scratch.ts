@@ -33,7 +33,7 @@ export function removeNow(scratch: Scratch): void {
     try {
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     } catch {
-      // It ends all the same.
+      // It ends anyway.
     }
   }
 }

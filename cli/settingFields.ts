@@ -12,7 +12,7 @@ export type Settings = Readonly<Record<string, unknown>>;
 export interface KnownSetting {
   readonly key: string;
   readonly about: string;
-  /** Whether it may change while a run goes on (`mayChange`). */
+  /** Whether it may change during a run (`mayChange`). */
   readonly live?: boolean;
   /** Why a change of it would do nothing in a run with these settings; null if it does something. */
   readonly idle?: (settings: Settings) => string | null;
@@ -95,7 +95,7 @@ function aboutOf(schema: z.ZodType): string {
   return layersOf(schema).find(({ description }) => description !== undefined)?.description ?? '';
 }
 
-/** What `mayChange` and `placeSetting` say of it. */
+/** What `mayChange` and `placeSetting` say about it. */
 function marksOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle' | 'place'> {
   for (const layer of layersOf(schema)) {
     const { place, live, idle } = (layer.meta() ?? {}) as Partial<KnownSetting>;
@@ -115,7 +115,7 @@ function shapeOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> | null 
   return coreOf(schema).shape ?? null;
 }
 
-/** What every zod schema says of itself, whichever copy of zod made it. */
+/** What every zod schema says about itself, whichever copy of zod made it. */
 interface Definition {
   readonly type: string;
   /** Of an object. */

@@ -23,7 +23,7 @@ import { usageError } from './failure.ts';
 import type { Settings } from './settingFields.ts';
 import { type Setting, settingsOf } from './settings.ts';
 
-/** Larger than any that a person writes. */
+/** Larger than any that a user writes. */
 const charactersMax = 100_000;
 /**
  * Deeper than any settings; far from where the stack of the YAML library's recursion ends (see `nestsDeep`).

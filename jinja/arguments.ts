@@ -4,7 +4,7 @@ import { isStr, plain } from './text.ts';
 import { type Arguments, truth, typeName, type Value, whole } from './values.ts';
 
 /**
- * The values of `parameters` in their order, undefined if one was left out. The first `required` of them
+ * The values of `parameters` in order, undefined if one was left out. The first `required` of them
  * must be given.
  */
 export function bind(

@@ -19,7 +19,7 @@ export type Renderer = (
   now: Date | undefined,
 ) => readonly Run[];
 
-/** Compile a template. Throws a `TemplateFailure` with the line, also when it renders. */
+/** Compile a template. Throws a `TemplateFailure` with the line, even when it renders. */
 export function compile(source: string): Renderer {
   return shallow(() => {
     const body = parse(source);

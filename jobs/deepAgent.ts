@@ -99,7 +99,7 @@ export interface DeepAgentParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists; left out = all of them if the prompt is `closed`, else none. */
   readonly listed?: (question: Question) => readonly ToolDoc[] | null;
-  /** What a question says of the calls that answer it; left out = nothing. */
+  /** What a question says about the calls that answer it; left out = nothing. */
   readonly gold?: ToolPoOptions['gold'];
   /** R_success; left out = whether the answer is right. */
   readonly success?: RewardFunction;

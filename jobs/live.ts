@@ -1,5 +1,5 @@
 /**
- * Settings that may change while a run goes on, and the version from which they apply.
+ * Settings that may change during a run, and the version from which they apply.
  *
  * Step k begins with version k - 1, and its rollouts may be `lagMax` versions older. So the settings that a
  * question is asked, scored, chosen and trained with are those in the manifest of the version `lagMax` before
@@ -31,7 +31,7 @@ import {
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;
 
 /**
- * Marks a setting that may change while a run goes on: `millrace set` takes no other, and none that would do
+ * Marks a setting that may change during a run: `millrace set` takes no other, and none that would do
  * nothing as `idle` says.
  */
 export function mayChange<Schema extends z.ZodType>(schema: Schema, idle?: Idle): Schema {

@@ -79,7 +79,7 @@ export async function trainPolicy(
   return flow(...ready.map((method) => method.wire(loop)));
 }
 
-/** The methods in their order, each after the rounds of those before it. */
+/** The methods in order, each after the rounds of those before it. */
 export function planMethods(
   methods: readonly Method[],
   place: Omit<MethodPlace, 'before'>,

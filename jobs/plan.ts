@@ -166,7 +166,7 @@ export async function planRounds(
   };
 }
 
-/** What a plan says of its rounds. */
+/** What a plan says about its rounds. */
 export function described(
   rounds: readonly RoundPlan[],
   heldOut: number,

@@ -128,7 +128,7 @@ export interface LoopOptions extends StepSizes {
    * come before those that make them.
    */
   readonly phases?: readonly Phase[];
-  /** Settings that change while the run goes on; a handle of its own if it is left out. */
+  /** Settings that change during the run; a handle of its own if it is left out. */
   readonly live?: LiveHandle;
 }
 

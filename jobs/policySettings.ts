@@ -6,7 +6,7 @@ import { mayChange } from './live.ts';
 /** A setting that counts something: a whole number from 1. */
 export const positiveInt = z.number().int().positive();
 
-/** The same settings, each of which may change while a run goes on. */
+/** The same settings, each of which may change during a run. */
 function changing<Shape extends Record<string, z.ZodType>>(shape: Shape): Shape {
   const marked = Object.entries(shape).map(([name, schema]) => [name, mayChange(schema)]);
   return Object.fromEntries(marked) as Shape;

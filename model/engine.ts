@@ -104,7 +104,7 @@ export interface PolicyEngine {
   close(): Promise<void>;
   /**
    * For engines that may be given weights and answer with others: the trainer to use in place of this
-   * one. What it holds is remembered, and compared with what the engine says of it.
+   * one. What it holds is remembered, and compared with what the engine says about it.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
   /** How near its log-probs have to be to the trainer's; left out = they are not compared. */

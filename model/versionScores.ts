@@ -36,7 +36,9 @@ export class VersionScores implements TrainerEngine {
     this.#version = version;
   }
 
-  /** What the trainer says of the sequences under this version; null = it was never asked while it had it. */
+  /**
+   * What the trainer says about the sequences under this version; null = it was never asked while it had it.
+   */
   async follow(
     { version }: Checkpoint,
     sequences: readonly Int32Array[],

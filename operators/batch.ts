@@ -5,7 +5,7 @@
  * order they finished in. The record is the schedule (which groups, in which order, under which version), not
  * the tokens: the order is data, and a replay follows it.
  *
- * Steps are written in their order too, where `scheduled$` is given: with a lag a later one may be complete
+ * Steps are written in order too, where `scheduled$` is given: with a lag a later one may be complete
  * first, and waits.
  *
  * Two forms: `batch` schedules practice groups, B a step; `batchSelected` trains on the groups that won their

@@ -14,7 +14,7 @@ import { type ForeignTopic, foreignKafka, wholeProducer } from '../streams/forei
 import { mapEach } from '../streams/index.ts';
 
 export interface ForeignSinkOptions<T> {
-  /** Where to; made if it is not there, as the broker makes topics. */
+  /** Where to; created if missing, as the broker makes topics. */
   readonly to: ForeignTopic;
   readonly run: string;
   /** The message, without what the headers say. */

@@ -2,7 +2,7 @@
  * The quotes of a CSV record, without reading its cells: how many there are, and whether a parser would
  * refuse it.
  *
- * Guarantees: `isMalformed` says of a text what fast-csv says (test/sources), in one pass: a file in which
+ * Guarantees: `isMalformed` says about a text what fast-csv says (test/sources), in one pass: a file in which
  * every record is malformed takes no longer to read than another.
  */
 

@@ -176,7 +176,7 @@ export interface Log {
    */
   commit(write: (tx: Tx) => void): Promise<void>;
   /**
-   * The records at these positions, in their order. Fails with code `NOT_FOUND` naming the first missing one.
+   * The records at these positions, in order. Fails with code `NOT_FOUND` naming the first missing one.
    */
   fetch<T>(topic: Topic<T>, positions: readonly Position[]): Promise<readonly Stored<T>[]>;
   /**

@@ -12,7 +12,7 @@ export interface RunFacts {
   /** Those that are not what the job takes by default, by dotted key; left out if that is not known. */
   readonly changed?: Readonly<Record<string, ChangedSetting>> | undefined;
   readonly status: RunStatus;
-  /** Every start and resumption, in order; `endedMs` is null while it runs, and for ever after a kill. */
+  /** Every start and resumption, in order; `endedMs` is null while it runs, and forever after a kill. */
   readonly starts: readonly Start[];
   /** Why it failed; empty otherwise. */
   readonly reason: string;

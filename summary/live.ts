@@ -156,7 +156,7 @@ export function liveOf(look: Look): Live {
   };
 }
 
-/** Nobody works on it any more. */
+/** No one works on it any more. */
 function over({ facts, workers, nowMs }: Look): boolean {
   return facts.status !== 'running' && !workers.some((worker) => isLive(workerRow(worker, nowMs)));
 }

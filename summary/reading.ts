@@ -125,7 +125,7 @@ export function measured(scored: readonly Timed<Scored>[], expected: number): Me
 }
 
 /**
- * Rounds whose evaluation counts, ascending: while a run goes on, those of which every question is scored.
+ * Rounds whose evaluation counts, ascending: during a run, those of which every question is scored.
  */
 export function completeRounds({ facts, evaluations }: Reading): number[] {
   const over = facts.status !== 'running';

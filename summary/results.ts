@@ -66,7 +66,7 @@ export interface Results {
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
-  /** What a person should look at, a sentence each: steps that taught the policy nothing. */
+  /** What a user should look at, a sentence each: steps that taught the policy nothing. */
   readonly warnings: readonly string[];
 }
 

@@ -12,7 +12,7 @@ export interface Course {
   readonly highest: number;
 }
 
-/** What `report --json` says of training. */
+/** What `report --json` says about training. */
 export interface Training {
   readonly steps: number;
   /** Tokens that were learnt from, all steps together. */

@@ -1,7 +1,7 @@
 /**
  * Whether the steps of a run taught the policy anything, from its metrics: a step on groups in which all
  * rollouts got the same reward, on no examples, or whose gradients were not finite makes a version like the
- * one before it, and looks like any other. A fold over `metrics` in their order, in bounded memory.
+ * one before it, and looks like any other. A fold over `metrics` in order, in bounded memory.
  */
 import { counted } from '../base/text/index.ts';
 import type { Metric } from './metrics.ts';

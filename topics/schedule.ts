@@ -41,7 +41,7 @@ export interface ScheduleStep {
   readonly last: boolean;
 }
 
-/** What a manifest of weights says of the schedule. */
+/** What a manifest of weights says about the schedule. */
 export type VersionProgress = Pick<Weights, 'version' | 'roundsDone'>;
 
 /** Steps that `places` places make. */
@@ -96,8 +96,8 @@ export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>)
 }
 
 /**
- * What a batch says of the step that it is; steps are counted from 1 over the run, and step k makes version
- * k.
+ * What a batch says about the step that it is; steps are counted from 1 over the run, and step k makes
+ * version k.
  */
 export function stepRecord(
   round: number,

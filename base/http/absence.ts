@@ -48,7 +48,7 @@ export class Absence {
     );
   }
 
-  /** Somebody answered. */
+  /** Someone answered. */
   ended(): void {
     if (this.#sinceMs === null) return;
     const { clock, one, server, report } = this.#options;

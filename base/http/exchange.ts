@@ -51,7 +51,7 @@ export interface HttpReply {
 
 /** No complete reply came. The message says why and may be shown. */
 export class NoReply extends Error {
-  /** Whether the request may have reached the server all the same. */
+  /** Whether the request may have reached the server anyway. */
   readonly sent: boolean;
   /** Whether the server answered, with something unusable: too large, or not HTTP. */
   readonly answered: boolean;

@@ -9,7 +9,7 @@ import { open } from 'node:fs/promises';
 const isWindows = process.platform === 'win32';
 const PAGE_BYTES = 4096;
 
-/** The system and its processor, for a person: `linux x64`. */
+/** The system and its processor, as text: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;
 
 /** Limit of open files; null if the system does not say. Read at the start, since asking takes a file. */

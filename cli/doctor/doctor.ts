@@ -226,7 +226,7 @@ async function lostIn(log: Log): Promise<readonly Finding[]> {
   }));
 }
 
-/** `run.json` is damaged: check the log all the same. */
+/** `run.json` is damaged: check the log anyway. */
 async function withoutRecord(
   error: MillraceError,
   { runs, run: name = '' }: DoctorOptions,

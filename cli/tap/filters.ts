@@ -42,7 +42,7 @@ export interface Where {
 }
 
 /**
- * `--where`: a JavaScript expression, only for the person at the keyboard: `node:vm` gives it a scope of its
+ * `--where`: a JavaScript expression, only for the user at the keyboard: `node:vm` gives it a scope of its
  * own and is not a sandbox. It sees `v` (the record), `k` (its key), `t` (its topic), `p` and `o` (its
  * partition and offset). If it fails on a record (a field that is not there) the record does not match; how
  * often is counted. Fails with code `USAGE` if the expression does not parse.

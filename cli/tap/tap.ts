@@ -1,5 +1,5 @@
 /**
- * `millrace tap`: the records of topics, from another process, while the run goes on or after it.
+ * `millrace tap`: the records of topics, from another process, while the run is running or after it.
  *
  * It opens the log to read, belongs to no group and commits nothing: a job cannot notice that it is watched.
  * A tap whose output is slow reads slowly; what it has not read stays in the log.

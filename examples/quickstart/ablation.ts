@@ -81,7 +81,7 @@ function finish({ run, args }: Cell): Promise<number> {
 
 const minutes = (ms: number): string => `${Math.ceil(ms / 60_000)} min`;
 
-/** The cells in their order; ends early when one is stopped or fails. */
+/** The cells in order; ends early when one is stopped or fails. */
 async function finishAll(): Promise<{ outcomes: Outcome[]; code: number }> {
   let stopped = false;
   process.on('SIGINT', () => {

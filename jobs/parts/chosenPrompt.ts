@@ -35,7 +35,7 @@ export const systemSetting = z
     'file with the system prompt; default = one that says how to answer and, for dialect tags, explains tags and tools; none = no system prompt; empty = that of the run that the policy comes from, or default',
   );
 
-/** What settings say of the prompt. */
+/** What settings say about the prompt. */
 export interface PromptSettings {
   readonly dialect: 'auto' | DialectName;
   readonly system: string;

@@ -58,7 +58,7 @@ export function memoryHere(): number {
 }
 
 /**
- * Fails with code `MEMORY` when the policy cannot fit, with what to do instead; a line for the person who
+ * Fails with code `MEMORY` when the policy cannot fit, with what to do instead; a line for the user who
  * watches when it may not, else null.
  */
 export function checkMemory(

@@ -12,7 +12,7 @@ import { type AnyLogOptions, openAnyLog, recordsOf } from '../../streams/index.t
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { notedTokenizer } from '../inputs.ts';
 
-/** What a run says of itself, as far as it matters here. */
+/** What a run says about itself, as far as it matters here. */
 const runFile = z.looseObject({
   settings: z.looseObject({ policy: z.string().min(1).optional() }),
   log: z.string().optional(),
@@ -40,7 +40,7 @@ export async function policyOfRun(folder: string, version: string | null): Promi
   if (!found.success)
     throw noWeights(`${folder}/run.json does not describe a run; check it with millrace doctor`);
   const { settings, log = join(folder, 'log'), cluster = '' } = found.data;
-  // A job of your own may have its first policy elsewhere; its tokenizer is noted all the same.
+  // A job of your own may have its first policy elsewhere; its tokenizer is noted anyway.
   const began = settings.policy ?? (await notedTokenizer(folder));
   if (began === null) {
     throw noWeights(

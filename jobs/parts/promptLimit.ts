@@ -70,7 +70,7 @@ export function promptFault(
   };
 }
 
-/** The items of a file, in their order; `origin` = the file as a dead letter names it. */
+/** The items of a file, in order; `origin` = the file as a dead letter names it. */
 export async function* withinPrompt(
   items: QuestionItems,
   origin: string,

@@ -45,7 +45,7 @@ export interface PromptRecord extends AskedBy {
 export interface KnownPrompt extends PromptRecord {
   /** Its system prompt is the one that jobs have if none is given: it follows the tools. */
   readonly usual: boolean;
-  /** The file with the system prompt of an older run, if it is not there any more. */
+  /** The file with the system prompt of an older run, if it does not exist any more. */
   readonly gone?: string;
 }
 
@@ -67,7 +67,7 @@ export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
   }
 }
 
-/** Written if it is not there already, or says something else. */
+/** Written if it does not exist already, or says something else. */
 export async function writePrompt(folder: string, record: PromptRecord): Promise<void> {
   const path = join(folder, PROMPT_FILE);
   const text = `${JSON.stringify(schema.parse(record), null, 1)}\n`;

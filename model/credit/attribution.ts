@@ -11,7 +11,7 @@
  */
 import { counted } from '../../base/text/index.ts';
 
-/** A rollout's place in the tree of its group; what `Rollout` says of itself. */
+/** A rollout's place in the tree of its group; what `Rollout` says about itself. */
 export interface Grown {
   /** Tokens [0, offset) were copied from the rollout at `index`, which comes before; null for a root. */
   readonly parent: { readonly index: number; readonly offset: number } | null;

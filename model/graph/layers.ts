@@ -129,7 +129,7 @@ function zeros(x: Value): Value {
 }
 
 /**
- * What the model says of tokens that came: their log-probs [M], and the entropies [M] of its softmax, in
+ * What the model says about tokens that came: their log-probs [M], and the entropies [M] of its softmax, in
  * nats.
  */
 export interface Judged {

@@ -1,5 +1,5 @@
 /**
- * What the head says of given tokens when the vocabulary is too large for a matrix of logits: in chunks.
+ * What the head says about given tokens when the vocabulary is too large for a matrix of logits: in chunks.
  *
  * For rows x [M, D], a head [V, D] and targets [M] it gives what `judgeTokens` gives for the logits x head^T,
  * but never holds more than one chunk of logits: each chunk leaves its maximum, sum of exponentials and

@@ -29,7 +29,7 @@ export interface BpeTokenizer extends Omit<Tokenizer, 'endToken'> {
    * same as encoding the text that the parts make, when no part without `tags` spells one.
    */
   encodeParts(parts: readonly TextPart[]): Int32Array;
-  /** What a person should know: bytes that cannot be written, say. Empty when all is well. */
+  /** What a user should know: bytes that cannot be written, say. Empty when all is well. */
   readonly problems: readonly string[];
 }
 

@@ -34,7 +34,7 @@ const USED = [DEFAULT, WITH_TOOLS];
 /**
  * The template of a folder; null if it has none. `inFiles` are those of its JSON files, the first that has
  * any counts; `tokens` as in `chatTemplate`. Throws `CHAT_TEMPLATE` when one does not parse, and what the
- * system says of a file that cannot be read.
+ * system says about a file that cannot be read.
  */
 export async function folderTemplate(
   folder: string,

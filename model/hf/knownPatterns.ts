@@ -1,6 +1,6 @@
 /**
  * Regular expressions of well-known tokenizers, which take time that grows with the text and no faster. Any
- * other in a `tokenizer.json` may take for ever on a short text, and runs under a deadline.
+ * other in a `tokenizer.json` may take forever on a short text, and runs under a deadline.
  */
 
 /** GPT-2's pattern, for the white space that Rust's regular expressions have. */

@@ -26,7 +26,7 @@ export interface LoadedTokenizer extends Tokenizer {
   readonly startToken: number | null;
   /** Every token that ends the policy's turn; the first is `endToken`. */
   readonly endTokens: readonly number[];
-  /** What a person should know; empty when all is well. */
+  /** What a user should know; empty when all is well. */
   readonly problems: readonly string[];
   /** Whether there is a chat template. */
   readonly chat: boolean;

@@ -1,6 +1,6 @@
 /**
  * Checks that what is in a model's folder are ordinary files, before anything is read: reading a named pipe
- * waits for ever, and a device has no end.
+ * waits forever, and a device has no end.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';

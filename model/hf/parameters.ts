@@ -51,7 +51,7 @@ function shapesOf(path: string, config: DecoderConfig): ReadonlyMap<string, read
   }
 }
 
-/** One line for a person. */
+/** One line for a user. */
 export function problemText({ tensor, expected, found }: ParameterProblem): string {
   return expected === undefined
     ? `tensor '${tensor}' ${shapeText(found)} is not a parameter of the network that the configuration describes`

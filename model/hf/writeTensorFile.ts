@@ -34,7 +34,7 @@ export interface Written extends WrittenFile {
 }
 
 /**
- * Write `entries` in their order; `read` gives each tensor when its turn comes. Rejects, and leaves no file
+ * Write `entries` in order; `read` gives each tensor when its turn comes. Rejects, and leaves no file
  * behind, when a tensor has another shape than its entry.
  */
 export async function writeTensorFile(

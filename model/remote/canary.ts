@@ -25,7 +25,7 @@ export interface CanaryOptions {
 }
 
 /**
- * What the trainer says of sequences under these weights: per sequence log-probs (nats) as `Scorer.score`
+ * What the trainer says about sequences under these weights: per sequence log-probs (nats) as `Scorer.score`
  * gives them. Null = it cannot say: it has other weights now.
  */
 export type Expected = (

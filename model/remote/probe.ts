@@ -79,7 +79,7 @@ export async function checkModels(
   });
 }
 
-/** What each server says of itself; nulls if it does not, or hides it. */
+/** What each server says about itself; nulls if it does not, or hides it. */
 export async function factsOf({ pool, wire }: TokenServers): Promise<readonly ServerFacts[]> {
   const { facts } = wire;
   return onEach(pool.urls, async (_, server) => {

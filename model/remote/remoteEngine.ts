@@ -199,7 +199,7 @@ export class RemoteEngine implements PolicyEngine {
     return this.#held.load(weights);
   }
 
-  /** The trainer to use in place of this one, which remembers what it says of the canary's sequences. */
+  /** The trainer to use in place of this one, which remembers what it says about the canary's sequences. */
   compareWith(trainer: TrainerEngine): TrainerEngine {
     if (this.#options.canary === undefined) return trainer;
     const scores = new VersionScores(trainer);

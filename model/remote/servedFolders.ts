@@ -27,7 +27,7 @@ export type ServedAs = 'adapter' | 'full';
 /** Where folders go, as what, and what is copied into them. */
 export interface ServedFoldersOptions {
   readonly as: ServedAs;
-  /** Folder on the shared disk; made if it is not there. */
+  /** Folder on the shared disk; created if missing. */
   readonly share: string;
   /** The same folder as the servers see it; `share` when left out. */
   readonly seenAs?: string;
@@ -47,8 +47,8 @@ export interface ServedFoldersOptions {
 /** Folders of versions, written on demand. */
 export interface ServedFolders {
   /**
-   * The folder of these weights as the servers see it, written if it is not there; null if a whole policy is
-   * needed as an adapter and it is the first version: the one that the servers were started with. Rejects
+   * The folder of these weights as the servers see it, written if it does not exist; null if a whole policy
+   * is needed as an adapter and it is the first version: the one that the servers were started with. Rejects
    * with `WEIGHTS_REFUSED` if they cannot be written as that, `CHECKPOINT` or `DIGEST` if they cannot be
    * read.
    */

@@ -99,7 +99,7 @@ export interface ContextMaxWire {
   read(body: unknown): number | null;
 }
 
-/** What a server says of itself; null if it does not. */
+/** What a server says about itself; null if it does not. */
 export interface ServerFacts {
   /** Of its weights and arithmetic: `float32`, `bfloat16` …; of quantised weights anything but float32. */
   readonly dtype: string | null;

@@ -147,7 +147,7 @@ export class RolloutServer {
   async #swap(swap: Swap): Promise<void> {
     try {
       const forward = (await swap.opening) as Forward;
-      // closing has settled the swap, and gives back what it opened
+      // closing has settled the swap, and returns what it opened
       if (this.#closed) return;
       const old = this.#forward;
       this.#batcher.replace(forward, swap.weights.version);

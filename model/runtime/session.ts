@@ -3,7 +3,7 @@
  *
  * Feeds are read in place, so an array must not change while a run is under way (the native call is
  * synchronous, so inside one worker it cannot). Outputs are fresh arrays that the caller may keep. On another
- * provider than the CPU, nodes that it does not know run on the CPU all the same.
+ * provider than the CPU, nodes that it does not know run on the CPU anyway.
  */
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { Graph } from '../graph/graph.ts';

@@ -38,7 +38,7 @@ export interface StepLooks {
 export interface Stepped {
   /** `applied: false` = the model is no longer what it was, and is to be made again. */
   readonly report: Omit<StepReport, 'ms'>;
-  /** What the model says of the probe's tokens now. */
+  /** What the model says about the probe's tokens now. */
   readonly said: Float32Array | null;
 }
 

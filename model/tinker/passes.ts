@@ -149,7 +149,7 @@ export class Passes {
     return passBody({ route: 'forward_backward', modelId, number, ...way, data });
   }
 
-  /** Takes what the only pass says of the log-probs, for the report. False = the loss is not finite. */
+  /** Takes what the only pass says about the log-probs, for the report. False = the loss is not finite. */
   async finished(piece: number, reply: Uint8Array): Promise<boolean> {
     if (!this.plan.once) return true;
     const finite = await this.took(piece, reply);

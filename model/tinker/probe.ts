@@ -41,7 +41,7 @@ const STILL: AdamParams = {
 const HUGE_EPSILON = 1e12;
 const PROBE_LR = 0.01;
 
-/** `reduction` = what the user says of it; null = it is tried out. The model is changed by it. */
+/** `reduction` = what the user says about it; null = it is tried out. The model is changed by it. */
 export async function probe(
   model: RemoteModel,
   { reduction, clips }: { readonly reduction: Reduction | null; readonly clips: boolean },
@@ -124,7 +124,7 @@ function passes(model: RemoteModel): Passes {
   };
 }
 
-/** Log-probs of the probe's tokens: what a model says of them distinguishes its weights from others. */
+/** Log-probs of the probe's tokens: what a model says about them distinguishes its weights from others. */
 export async function probeLogProbs(model: RemoteModel): Promise<Float32Array> {
   return probeResult(model, await submitProbe(model));
 }

@@ -61,8 +61,8 @@ export interface TinkerTrainerOptions extends ServiceOptions {
   /** How the service adds losses up; null (default) = it is tried out. */
   readonly reduction?: Reduction | null;
   /**
-   * What a save leaves for engines: what is trained in a file of the run (`adapter`, the default; at rank 0 all
-   * weights), or the `state` in the service alone, which `TinkerEngine` samples.
+   * What a save leaves for engines: what is trained in a file of the run (`adapter`, the default; at rank 0
+   * all weights), or the `state` in the service alone, which `TinkerEngine` samples.
    */
   readonly publish?: 'adapter' | 'state';
   readonly limits?: RequestLimits;
@@ -107,7 +107,7 @@ export class TinkerTrainer implements TrainerEngine {
   readonly #now: () => number;
   /** What is trained; null = it has to be made from its origin. */
   #model: RemoteModel | null = null;
-  /** What the model says of the probe's tokens, as it is now. */
+  /** What the model says about the probe's tokens, as it is now. */
   #said: Float32Array | null = null;
   /** What it said of them in states that were saved or loaded; the newest ones. */
   readonly #saidOf = new Map<string, Float32Array>();

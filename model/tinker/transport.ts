@@ -33,7 +33,7 @@ export type Answer =
   | { readonly kind: 'reply'; readonly bytes: Uint8Array }
   /** The service answers with another status; `detail` is what it says. */
   | { readonly kind: 'status'; readonly status: number; readonly detail: string }
-  /** No usable answer. `arrived` = the request may have been taken all the same. */
+  /** No usable answer. `arrived` = the request may have been taken anyway. */
   | {
       readonly kind: 'away';
       readonly reason: string;

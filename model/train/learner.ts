@@ -143,7 +143,7 @@ export class Learner {
     return { ...tally.report(), gradNorm: norm, applied, tokens, forwardOnly };
   }
 
-  /** What the current parameters say of given sequences. */
+  /** What the current parameters say about given sequences. */
   async score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
     const session = await this.#session('score', 'score');
     const targets = sequences.map((tokens) => ({

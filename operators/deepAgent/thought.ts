@@ -181,7 +181,7 @@ export class Thought {
   }
 }
 
-/** The release removes a closed thought from its context: the tokens that are wholly within it. */
+/** The release removes a closed thought from its context: the tokens that are completely within it. */
 function withoutClosedThought(made: Generation, { tokenizer }: DeepDialect): Generation {
   const tokens = [...made.tokens];
   const text = tokenizer.decode(tokens);

@@ -69,7 +69,7 @@ export interface Dialect {
   /** `tags`, `native`, or a name of your own. */
   readonly name: string;
   readonly tokenizer: Tokenizer;
-  /** What a person who starts a run should know, a line each; left out = nothing. */
+  /** What a user who starts a run should know, a line each; left out = nothing. */
   readonly notes?: readonly string[];
   /**
    * What a run records of its prompt, so that whatever starts from the run asks the same way; left out =

@@ -3,7 +3,7 @@
  *
  * A trajectory thinks in `<think>…</think>`, calls tools in their tags (`<search>…</search>`), reads
  * `<result>…</result>` after each call and ends with `<answer>… \boxed{…} …</answer>`. The checks are those
- * of the published validators (ET-Agent §1.10), in their order, with each of the job's tools in place of
+ * of the published validators (ET-Agent §1.10), in order, with each of the job's tools in place of
  * search and Python; no variant checks that the text between tags is empty or that blocks do not interleave.
  */
 import { strip } from '../text/characters.ts';

@@ -90,7 +90,7 @@ interface Survivor {
 /** One segment and its tool call, and on to the next. */
 async function advance(growth: GroupGrowth, branch: Branch): Promise<Survivor | null> {
   if (!(await advanceBranch(growth, branch))) return null;
-  // Nobody asks any more what a branch of a full group was.
+  // No one asks any more what a branch of a full group was.
   const then = isFull(growth) ? branch : copy(branch);
   const next = advance(growth, branch);
   // It rejects when the signal aborts; the round that is waited for may do so first.

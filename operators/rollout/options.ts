@@ -45,7 +45,7 @@ export interface RolloutOptions extends Sampling {
 export interface Group {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];
-  /** Records of other topics, in their order; none when left out. */
+  /** Records of other topics, in order; none when left out. */
   readonly also?: readonly SideRecord[];
 }
 

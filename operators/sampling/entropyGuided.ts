@@ -53,7 +53,7 @@ export interface BranchPoint {
   readonly window: number;
 }
 
-/** The `most` points with the largest entropy, largest first, equals in their order. */
+/** The `most` points with the largest entropy, largest first, equals in order. */
 export function branchPoints(points: readonly BranchPoint[], most: number): BranchPoint[] {
   return points.toSorted((a, b) => b.entropy - a.entropy).slice(0, most);
 }

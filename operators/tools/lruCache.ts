@@ -20,7 +20,7 @@ export class LruCache<Value> {
     return this.#entries.size;
   }
 
-  /** The value, which counts as used now; undefined when it is not there. */
+  /** The value, which counts as used now; undefined if it does not exist. */
   get(key: string): Value | undefined {
     const value = this.#entries.get(key);
     if (value === undefined) return undefined;

@@ -171,7 +171,7 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
       const request: ToolRequest = { ...origin, tool, input };
       const answered = new AbortController();
       follow();
-      // also when the request cannot be written: then no one waits
+      // even when the request cannot be written: then no one waits
       const over = AbortSignal.any([answered.signal, signal, closing.signal]);
       const replied = reply(request, over);
       replied.catch(() => undefined);

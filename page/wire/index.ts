@@ -6,7 +6,7 @@
  * - Times are milliseconds since 1970 (`…Ms` also of durations). Shares are 0..1. Unknown or not yet there is
  *   `null`, never 0 and never left out; a number is finite (what was NaN or infinite is counted and said
  *   where it was).
- * - A `ref` names a record for ever by its place: `812` is offset 812 of partition 0, `2-812` of
+ * - A `ref` names a record forever by its place: `812` is offset 812 of partition 0, `2-812` of
  *   partition 2. It is used for ROLLOUT in `/r/RUN/t/ROLLOUT`; the server also takes a rollout's id
  *   there (URL-encoded).
  * - If less is given than there is, the object says so with both numbers (`shown`/`total`, `scanned`/`of`,

@@ -1,6 +1,6 @@
 /**
  * Builds the page into dist/page/browser: `index.html`, and under `assets/` what it loads, with hashes in the
- * names so that a browser may keep them for ever. `bundle.json` names them (for the page frozen into one
+ * names so that a browser may keep them forever. `bundle.json` names them (for the page frozen into one
  * file); `licences.txt` holds the notices of the packages that are bundled in. Run by `npm run build`.
  */
 

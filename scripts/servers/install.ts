@@ -42,7 +42,7 @@ export async function isInstalled(kind: string): Promise<boolean> {
 const WAIT_MS = 2_000;
 
 /**
- * Makes the environment if it is not there; says what it does by `tell`. One process at a time: others
+ * Makes the environment if it does not exist; says what it does by `tell`. One process at a time: others
  * wait for it.
  */
 export async function install(kind: string, tell: (line: string) => void): Promise<void> {

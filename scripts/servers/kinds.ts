@@ -45,12 +45,12 @@ export interface ServerKind {
    * ones; '' = none.
    */
   readonly unpinned: string;
-  /** Disk that the environment takes, for the person who waits. */
+  /** Disk that the environment takes, for the user who waits. */
   readonly gigabytes: number;
   readonly port: number;
   /** Ready when a GET of this gives 200. */
   readonly ready: string;
-  /** Goes on loading after it is ready; for the person who waits. */
+  /** Goes on loading after it is ready; for the user who waits. */
   readonly note: string;
   start(options: StartOptions): Command;
 }

@@ -55,7 +55,7 @@ export async function start({ kind, port, model, more, tell }: Start): Promise<R
     more,
   });
   const output = openSync(log, 'w');
-  // Its own group: workers of a server are not its children for ever.
+  // Its own group: workers of a server are not its children forever.
   const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', output, output],

@@ -15,7 +15,7 @@ import { mlflowName, mlflowNumber, paramsOf } from './names.ts';
 
 export interface MlflowOptions {
   readonly client: PatientClient;
-  /** Name of the experiment; made if it is not there. */
+  /** Name of the experiment; created if missing. */
   readonly experiment: string;
 }
 

@@ -12,7 +12,7 @@ export interface CollectorOptions {
   readonly url: string;
   readonly about: RunAbout;
   readonly clock: SleepClock;
-  /** Tells the person. */
+  /** Tells the user. */
   readonly notice: (line: string) => void;
   readonly patienceMs: number;
 }
@@ -30,7 +30,7 @@ type Readable = Parameters<
 const FIRST_WAIT_MS = 1_000;
 const WAIT_MAX_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** What a server that works may say of a request that it would take later. */
+/** What a server that works may say about a request that it would take later. */
 const LATER = [408, 425, 429];
 
 export function collector(telemetry: OpenTelemetry, options: CollectorOptions): Collector {

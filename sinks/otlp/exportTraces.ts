@@ -54,7 +54,7 @@ export async function exportTraces(
   return count;
 }
 
-/** The tool calls of these rollouts, by rollout, in their order. */
+/** The tool calls of these rollouts, by rollout, in order. */
 async function callsOf(
   log: Log,
   batch: readonly Stored<Rollout>[],

@@ -46,7 +46,7 @@ export const TEXT_MAX = 8_000;
 const NAME_MAX = 200;
 const TOOL_MAX = 64;
 
-/** `calls`: those of this rollout, in their order. */
+/** `calls`: those of this rollout, in order. */
 export function spansOf(
   rollout: Rollout,
   calls: readonly ToolCall[],

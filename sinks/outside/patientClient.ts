@@ -15,7 +15,7 @@ export interface ClientOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: SleepClock;
-  /** Tells the person. */
+  /** Tells the user. */
   readonly notice: (line: string) => void;
   /** How long it is waited for; infinite = until it answers. */
   readonly patienceMs: number;

@@ -18,7 +18,7 @@ export interface ProgressEvent {
   readonly atMs: number;
 }
 
-/** Something that a person should look at, though the run goes on. */
+/** Something that a user should look at, though the run goes on. */
 export interface ProgressWarning {
   readonly text: string;
   readonly round: number;

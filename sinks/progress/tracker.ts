@@ -7,11 +7,11 @@ import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 export interface TrackerOptions {
   /** What each round is called; round 0 is before any training. */
   readonly rounds: readonly string[];
-  /** The last of them repeats for ever: the share done and the time left are unknown. */
+  /** The last of them repeats forever: the share done and the time left are unknown. */
   readonly endless?: boolean;
   /** Optimiser steps in all, if that is known. */
   readonly steps?: number;
-  /** What each round weighs (its questions, say), round 0 included; left out = all the same. */
+  /** What each round weighs (its questions, say), round 0 included; left out = all equal. */
   readonly weights?: readonly number[];
 }
 

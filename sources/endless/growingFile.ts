@@ -1,11 +1,11 @@
 /**
  * The lines of a file that grows, as `tail -F` follows it: through rotation and truncation, from a place on.
  *
- * A line counts once it is complete. A file is recognised by its beginning, because
- * rotation renames it, copies it, or empties it, and numbers of files are used again. Once another file has
- * the name, the old one is read until it rests, and its last line counts without an end. After a restart the
- * place is looked for in the file of that name and in those that rotation makes of it (`my.jsonl.1`,
- * `my.jsonl-20261123`, `my-1.jsonl`), and what came since is read in order.
+ * A line counts once it is complete. A file is recognised by its beginning, because rotation renames it,
+ * copies it, or empties it, and numbers of files are used again. Once another file has the name, the old one
+ * is read until it rests, and its last line counts without a line end. After a restart the place is looked
+ * for in the file of that name and in those that rotation makes of it (`my.jsonl.1`, `my.jsonl-20261123`,
+ * `my-1.jsonl`), and what came since is read in order.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
@@ -106,7 +106,7 @@ class OpenFile {
   readonly #splitter: LineSplitter;
   readonly #buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   #place: FilePlace;
-  /** Bytes read, those of a line without an end included. */
+  /** Bytes read, including those of an incomplete last line. */
   #read: number;
   #restsLeft = RESTS;
 

@@ -87,7 +87,7 @@ class Calls<In, Out, To> {
     this.#goOn();
   }
 
-  /** Nobody wants results any more. */
+  /** No one wants results any more. */
   abandon(): void {
     for (const delivery of this.#waiting) setState(delivery, 'free');
     this.#waiting.length = 0;

@@ -66,7 +66,7 @@ export interface DeliveryOwner {
   /** Aborted when the run is to stop; left out = it never does. */
   readonly stopping?: AbortSignal;
   /**
-   * So many more of its records wait for what sets the pace; fewer if it is negative. Nobody counts where
+   * So many more of its records wait for what sets the pace; fewer if it is negative. No one counts where
    * it is left out.
    */
   paced?(records: number): void;

@@ -27,7 +27,7 @@ export interface Laws {
 export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
 /**
- * Reads `topics` in their order. Findings of the laws come last. Of a log that cannot tell its standing, what
+ * Reads `topics` in order. Findings of the laws come last. Of a log that cannot tell its standing, what
  * is there when it is read counts.
  */
 export async function examine(

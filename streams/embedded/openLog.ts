@@ -43,7 +43,7 @@ import { takeWriterLock } from './writerLock.ts';
 
 /** Where the log is and how it is opened: `write` (one process at a time) or `read` (any number). */
 export interface EmbeddedLogOptions {
-  /** Made when it is not there (mode `write`). */
+  /** Made if it does not exist (mode `write`). */
   readonly folder: string;
   readonly mode: Mode;
   /** Gives records their time. */

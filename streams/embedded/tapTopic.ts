@@ -122,7 +122,7 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
   });
 }
 
-/** Null when it cannot be read and the tap goes on all the same. */
+/** Null when it cannot be read and the tap goes on anyway. */
 function readable<T>(
   log: Tappable<T>,
   offset: number,

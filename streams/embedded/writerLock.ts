@@ -53,7 +53,7 @@ export function writerOf(
   return owner !== undefined && alive(owner, path) ? owner : undefined;
 }
 
-/** Takes the lock and returns what gives it back. Fails with code `LOCKED`. */
+/** Takes the lock and returns a function that releases it. Fails with code `LOCKED`. */
 export function takeWriterLock(folder: string, store: Store): () => void {
   const path = join(folder, 'writer.lock');
   store.exclusively(() => {

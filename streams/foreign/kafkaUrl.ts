@@ -140,7 +140,7 @@ function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
 }
 
 /**
- * The environment for an address that a file names: without credentials, unless the person at this machine
+ * The environment for an address that a file names: without credentials, unless the user at this machine
  * has named its brokers and its registry (base/namedHosts.ts). Fails with code `USAGE` if the address asks
  * for a login that it may not be given.
  */
@@ -174,7 +174,7 @@ export function environmentFor(url: string, env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !held.includes(name)));
 }
 
-/** The hosts of an address that the person at this machine has given. */
+/** The hosts of an address that the user at this machine has given. */
 export function hostsIn(url: string): readonly string[] {
   const { brokers, query } = partsOf(url);
   const registry = registrySettings(query.get('registry') ?? '', {});

@@ -1,4 +1,4 @@
-/** The committed records of a partition, those of each producer in their order. */
+/** The committed records of a partition, those of each producer in order. */
 import { MillraceError } from '../../base/index.ts';
 import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';

@@ -6,7 +6,7 @@
  * wrote them, and in each partition the records of a producer are in the order of its commits. So the copy is
  * written commit by commit, as one process with a log in its folder would have written it: one partition a
  * topic, offsets without gaps, the whole history. References to records are updated to their new places. The
- * run is only read, even while it goes on; notes and offsets are held in memory, records are not.
+ * run is only read, even while it is running; notes and offsets are held in memory, records are not.
  */
 
 import { MillraceError } from '../../base/index.ts';
@@ -115,7 +115,7 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
 /** The note of a commit, not decoded, and whose it is. */
 type Note = Pick<Raw, 'producerId' | 'value'>;
 
-/** All notes up to now, in their order. */
+/** All notes up to now, in order. */
 async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<readonly Note[]> {
   if ((await topics.partitions(STATE_TOPIC)) === 0) {
     throw new MillraceError('NO_LOG', `there is no run ${run} on this Kafka; check the name`, {

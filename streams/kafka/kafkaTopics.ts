@@ -47,7 +47,7 @@ export class KafkaTopics {
     return `${this.#run}.${topic}`;
   }
 
-  /** How many partitions it has; it is made when it is not there. */
+  /** How many partitions it has; it is made if it does not exist. */
   ensure(topic: string, kind: Kind = 'records'): Promise<number> {
     const known = this.#known.get(topic) ?? this.#findOrMake(topic, kind);
     this.#known.set(topic, known);

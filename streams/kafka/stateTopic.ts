@@ -53,7 +53,7 @@ export class StateTopic {
   readonly #link: Link;
   readonly #topics: KafkaTopics;
   readonly #values = new Map<string, unknown>();
-  /** Keys that this process has written: what the log says of them is older or the same. */
+  /** Keys that this process has written: what the log says about them is older or the same. */
   readonly #own = new Set<string>();
   #next = 0;
   /** Goes up when all is to be read again. */

@@ -251,7 +251,7 @@ class Tap<T> {
     await this.#room();
   }
 
-  /** Null when it cannot be read and the tap goes on all the same. */
+  /** Null when it cannot be read and the tap goes on anyway. */
   #read(record: Raw): { readonly value: T } | null {
     try {
       return { value: this.#parts.schemas.decode(this.#topic, record) };

@@ -1,6 +1,6 @@
 /**
  * `retrace`: holds a flow to the records of another run. What the flow finishes is looked up among them by
- * its identity, compared, and committed in their order; so every topic ends up with the same records at the
+ * its identity, compared, and committed in order; so every topic ends up with the same records at the
  * same offsets, and operators for which the order of arrival matters see the recorded order.
  *
  * Times and durations are not compared, nor are records of a kind that the recorded run has none of: a newer

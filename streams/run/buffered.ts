@@ -20,7 +20,7 @@ export interface BufferOptions {
   readonly dropped: () => void;
 }
 
-/** Subscribes at the first `next`, unsubscribes at `return`, also while a `next` waits. */
+/** Subscribes at the first `next`, unsubscribes at `return`, even while a `next` waits. */
 export function buffered<T>(
   items$: Observable<T>,
   options: BufferOptions,

@@ -15,7 +15,7 @@ export interface Family {
   readonly labels: readonly string[];
 }
 
-/** Values of a family's labels, in their order. */
+/** Values of a family's labels, in order. */
 export type LabelValues = readonly string[];
 
 /** The page's type, for Prometheus and browsers. */

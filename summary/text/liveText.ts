@@ -59,7 +59,7 @@ const statePaint = {
   damaged: 'bad',
 } as const satisfies Record<RunState, 'name' | 'good' | 'warn' | 'bad'>;
 
-/** What a state means if it is not what a person would expect, and what to do. */
+/** What a state means if it is not what a user would expect, and what to do. */
 const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
   paused: (run) => `paused: starts nothing new; resume with millrace resume ${run}`,
   silent: (run) =>

@@ -46,7 +46,7 @@ export function phrase({ property, kind, name }: Item): string {
   return `the ${property} of the ${kind} ${name}`;
 }
 
-/** What a question's text says of the calls that answer it. */
+/** What a question's text says about the calls that answer it. */
 export function goldOf(question: string): CallGold {
   const asked = [...question.matchAll(/the (\w+) of the (\w+) (\w+)/g)];
   const calls = asked.map(([, property = '', kind = '', of = '']) => ({

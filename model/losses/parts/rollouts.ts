@@ -87,7 +87,7 @@ export interface TallyToken {
   readonly advantage: number;
 }
 
-/** `clippedIn` says of one run of the graph which tokens the clipping holds. */
+/** `clippedIn` says about one run of the graph which tokens the clipping holds. */
 export function rolloutTally(
   clippedIn: (feeds: Feeds, logProbs: ArrayLike<number>) => (token: TallyToken) => boolean,
 ): Tally {

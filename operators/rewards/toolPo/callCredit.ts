@@ -20,7 +20,7 @@ export interface GoldCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a question says of the calls that answer it. */
+/** What a question says about the calls that answer it. */
 export type CallGold =
   /** Each of these tools, once (ToolBench, RestBench). */
   | { readonly kind: 'tools'; readonly tools: readonly string[] }
@@ -34,7 +34,7 @@ export type CallGold =
 /** Whether a call was right; else the first rule that it broke. */
 export type CallVerdict = 'correct' | 'unreadable' | 'notOffered' | 'fault' | 'failed' | 'notGold';
 
-/** A verdict on each call, in their order. */
+/** A verdict on each call, in order. */
 export function callVerdicts(
   calls: readonly CreditedCall[],
   gold: CallGold | null,

@@ -24,7 +24,7 @@ export type CallCredit = 'sum' | 'mean' | 'distinct';
 export interface ToolPoOptions {
   /** R_success; it must leave the part `raw` (default: `accuracy()`). */
   readonly success?: RewardFunction;
-  /** What a question says of the calls that answer it; null or left out = nothing. */
+  /** What a question says about the calls that answer it; null or left out = nothing. */
   readonly gold?: (question: Question) => CallGold | null;
   /** λ1 (default 1). */
   readonly callWeight?: number;

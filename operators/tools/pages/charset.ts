@@ -29,7 +29,7 @@ function charsetIn(text: string): string {
   return /charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(text.slice(0, SNIFFED))?.[1] ?? '';
 }
 
-/** What a page says of itself: `<meta charset>`, `<meta http-equiv>` or an XML declaration. */
+/** What a page says about itself: `<meta charset>`, `<meta http-equiv>` or an XML declaration. */
 function declaredIn(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, SNIFFED)).toString('latin1');
   const label = /^\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w:.-]{1,40})/i.exec(start)?.[1];

@@ -99,7 +99,7 @@ export function webPages(options: WebPagesOptions): PageSource {
     try {
       return robotsAllow(await known, url);
     } catch (error) {
-      // Nobody has said anything: the next page asks again.
+      // No one has said anything: the next page asks again.
       if (sites.get(url.origin) === known) sites.delete(url.origin);
       throw error;
     }

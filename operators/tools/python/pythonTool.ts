@@ -35,7 +35,7 @@ export interface PythonOptions {
   readonly spares?: number;
   /** Print the last expression's value when it is None as well, as the ET-Agent reference does. */
   readonly printNone?: boolean;
-  /** Packages that programs can import: those that were added (`addedPackages`), whole and in their order. */
+  /** Packages that programs can import: those that were added (`addedPackages`), whole and in order. */
   readonly packages?: readonly NamedPackage[];
   /** Who runs the programs (default: this machine, in a sandbox). It has packages of its own. */
   readonly server?: PythonServer;

@@ -33,7 +33,7 @@ export interface SandboxPackage {
   readonly imports: readonly string[];
 }
 
-/** What the process may say of itself. */
+/** What the process may say about itself. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
 /** Seconds on an idle machine; with packages, and many other processes, minutes. */

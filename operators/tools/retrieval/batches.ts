@@ -4,7 +4,7 @@
  *
  * Guarantees: at most `batchesMax` batches of at most `batchMax` queries are being answered, and at most
  * `waitingMax` queries wait, first come first served; more are refused, except a request when no query waits,
- * which would otherwise be refused for ever. All queries of a batch ask for the same number of passages, so
+ * which would otherwise be refused forever. All queries of a batch ask for the same number of passages, so
  * that an answer does not depend on its neighbours. A query whose caller goes away while it waits is never
  * answered; no query waits for others to join it.
  */

@@ -23,7 +23,7 @@ export interface QdrantRetrieverOptions {
 }
 
 /**
- * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` if it is not there
+ * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` if it does not exist
  * or of another encoder.
  */
 export async function qdrantRetriever(
@@ -108,7 +108,7 @@ export interface Filled {
 }
 
 /**
- * Puts passages into a collection, which is made if it is not there. Passages that are there word for word
+ * Puts passages into a collection, which is created if missing. Passages that are there word for word
  * are not encoded again, so a fill that was stopped goes on when it is begun again. Fails as
  * `qdrantRetriever` does.
  */

@@ -5,7 +5,7 @@
 export interface Hits {
   /** Index of the nearest point within `reach`; null if there is none. */
   nearest(x: number, y: number, reach: number): number | null;
-  /** Indexes of the points within the box, in their order. */
+  /** Indexes of the points within the box, in order. */
   within(x0: number, y0: number, x1: number, y1: number): readonly number[];
 }
 

@@ -3,7 +3,7 @@
  *
  * Bucket k holds the steps k·width … (k+1)·width − 1. When there are more buckets than `BUCKETS_MAX`,
  * neighbours merge and the width doubles; so what a bucket says depends on its steps alone, not on when they
- * came, and a bucket stays where it is as values are appended. A spike stays visible for ever: it is some
+ * came, and a bucket stays where it is as values are appended. A spike stays visible forever: it is some
  * bucket's minimum or maximum.
  */
 

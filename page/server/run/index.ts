@@ -1,2 +1,2 @@
-/** What the page says of a run, view by view. */
+/** What the page says about a run, view by view. */
 export { RunView, type Viewed } from './runView.ts';

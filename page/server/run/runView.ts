@@ -113,7 +113,7 @@ export class RunView {
     this.#caughtUp = Promise.all(caughtUp).then(() => undefined);
   }
 
-  /** The stream's place: what a reader gives back to go on from here. */
+  /** The stream's place: what a reader returns to go on from here. */
   get cursor(): Cursor {
     return this.#cursor;
   }

@@ -26,7 +26,7 @@ export const whole: Range = {
   most: limits.bucketsDefault,
 };
 
-/** Those that an overview shows: the six that matter most, in their order, of what a run has. */
+/** Those that an overview shows: the six that matter most, in order, of what a run has. */
 const curves: readonly string[] = [
   metricNames.reward,
   metricNames.accuracy,

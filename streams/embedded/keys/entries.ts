@@ -71,7 +71,7 @@ export function pageOf(hash: number, pages: number): number {
   return Math.floor((hash * pages) / 2 ** 32);
 }
 
-/** The pages of sorted entries; `name` says of each which one it is. */
+/** The pages of sorted entries; `name` says about each which one it is. */
 export function sealPages(entries: Float64Array, name: (page: number) => string): Buffer[] {
   const pages = pageCount(entries.length);
   const width = (2 ** 32 / pages) * SPAN_MAX;
@@ -97,7 +97,7 @@ export function entriesIn(page: Buffer): Float64Array {
   return entries;
 }
 
-/** Places of the records with this hash, in their order. */
+/** Places of the records with this hash, in order. */
 export function placesOf(page: Buffer, hash: number): number[] {
   const count = (page.length - HEADER_BYTES) / ENTRY_BYTES;
   const places: number[] = [];

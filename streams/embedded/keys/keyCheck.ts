@@ -1,9 +1,9 @@
 /**
  * Checks the index by key against the records: each run of it must have the names of its records.
  *
- * It is shown the records of a topic in their order, whatever else reads them, and holds the names of
+ * It is shown the records of a topic in order, whatever else reads them, and holds the names of
  * one run at a time. Runs may be merged meanwhile by the process that writes the log: what counts is what the
- * index says of the same records.
+ * index says about the same records.
  */
 import type { Topic } from '../../topic.ts';
 import { Store } from '../store.ts';
@@ -97,7 +97,7 @@ export class KeyCheck {
   }
 }
 
-/** What the index says of these records now; null if a page was changed. */
+/** What the index says about these records now; null if a page was changed. */
 function entriesBetween(store: Store, topic: string, { from, to }: Run): readonly Entry[] | null {
   const said: Entry[] = [];
   for (const run of runsOf(store, topic) ?? []) {

@@ -9,7 +9,7 @@ import { hasCode } from '../../../base/index.ts';
 import type { Store, Writes } from '../store.ts';
 import { entriesIn, hashOf, isWhole, pageOf, placesOf, type Run, sealPages } from './entries.ts';
 
-/** Runs of a topic in their order; null if what the log says of them was changed. */
+/** Runs of a topic in order; null if what the log says about them was changed. */
 export function runsOf(store: Store, topic: string): readonly Run[] | null {
   try {
     return store.runs(topic);
