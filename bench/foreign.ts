@@ -4,8 +4,8 @@
  * A foreign producer (kafkajs) feeds a topic for some minutes, bad records and repeated ones among the good.
  * A job that asks them is killed with SIGKILL while it does, and the broker is killed and started again. At
  * the end every good question must be in the job's log once, and every bad record among its dead letters
- * once. Exit code 1 when not; the folder is kept. The job's log is a folder, or lies on the broker of the
- * foreign topic (`--log same`), or on one of its own (`--log another`), which is killed beside it.
+ * once. Exit code 1 when not; the folder is kept. The job's log is a folder, or is on the broker of the
+ * foreign topic (`--log same`), or on one of its own (`--log another`), which is killed too.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

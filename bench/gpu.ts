@@ -73,7 +73,7 @@ interface Torch {
   readonly name?: string;
 }
 
-/** The last line of what a program prints, as JSON; why there is none. */
+/** The last line of what a program prints, as JSON; or why there is none. */
 function lastLine<T>(command: string, args: readonly string[], input = ''): T | Failed {
   const env = { ...process.env, NVIDIA_TF32_OVERRIDE: '0', HF_HUB_OFFLINE: '1' };
   const ran = spawnSync(command, args, { encoding: 'utf8', env, input, maxBuffer: 2 ** 26 });

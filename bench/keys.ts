@@ -2,7 +2,7 @@
  * `npm run bench:keys`: records found by key in an embedded log, and what its index costs the append.
  *
  * The log is a run's: rollouts of about `--bytes`, a group of eight a question, in commits of a hundred, each
- * durable. Another log grows beside it, turn by turn, without an index; its rate is the yardstick of the
+ * durable. Another log grows next to it, turn by turn, without an index; its rate is the yardstick of the
  * append. Then the log is opened to read and asked for questions drawn at random; some are compared with what
  * a reading of the topic's stretch gives.
  */

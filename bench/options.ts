@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError } from 'commander';
 /**
  * A command without options but `--json` (and `--help`).
  *
- * @param name As a person types it: `npm run soak`.
+ * @param name As typed: `npm run soak`.
  * @param about What is measured, in a few sentences.
  */
 export function benchmark(name: string, about: string): Command {

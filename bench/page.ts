@@ -2,7 +2,7 @@
  * `npm run bench:page`: the live page of a large run in a real browser, and what it costs the job.
  *
  * Views are opened on a run of `--rollouts`; then one commit every 50 ms makes it go on, with a server that
- * ticks as often, and frames and the main thread's processor time are taken; then a day of ticks is told to
+ * ticks as often, and frames and the main thread's processor time are taken; then a day of ticks is sent to
  * the page as fast as it takes them, and its heap is compared with that after the first hour; then a job runs
  * in turns with and without an open page.
  */

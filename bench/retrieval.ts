@@ -1,5 +1,6 @@
 /**
- * `npm run bench:retrieval`: dense retrieval over an index, beside comparing every passage with every query.
+ * `npm run bench:retrieval`: dense retrieval over an index, compared with comparing every passage with every
+ * query.
  *
  * The index is what `millrace retriever build` makes, of passages whose vectors are made here; the queries
  * are asked in a process of their own, whose memory is what is measured. The exact answers are computed by

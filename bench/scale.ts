@@ -79,7 +79,7 @@ async function end(children: readonly ChildProcess[]): Promise<void> {
 const recordsIn = async (log: Log, topic: string): Promise<number> =>
   (await log.stats()).find((stat) => stat.topic === topic)?.records ?? 0;
 
-/** Rollouts a second of so many workers. */
+/** Rollouts a second of this many workers. */
 async function rateOf(workers: number, runs: string): Promise<number> {
   const run = `scale-${process.pid}-${workers}`;
   const questions = Math.ceil((SPARE * workers * LIMIT * (seconds + 15)) / ROLLOUTS);

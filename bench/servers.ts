@@ -179,7 +179,7 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
     await ours(engine, encoded, concurrency);
     const measured: { readonly mine: Ours; readonly same: number; readonly plain: number }[] = [];
     for (let turn = 0; turn < turns; turn++) {
-      // whoever comes later finds the machine warmer, or busier
+      // a later one finds the machine warmer, or busier
       const first = turn % 2 === 0 ? await ours(engine, encoded, concurrency) : null;
       const same = theirs(url, model, file, concurrency, OUR_ANSWER);
       const mine = first ?? (await ours(engine, encoded, concurrency));

@@ -30,12 +30,12 @@ their bounds. Exit code 1 when one is exceeded.`,
   .opts<{ minutes: number; json: boolean }>();
 const totalMs = minutes * 60_000;
 
-/** The source may be so far ahead of its reader, and commits so many items at once. */
+/** How far the source may be ahead of its reader, and how many items it commits at once. */
 const LEAD_MAX = 1_024;
 const CHUNK = 64;
 const WORK = { inflightMax: 64, concurrency: 8, ms: 4 };
 const SLOW = { inflightMax: 32, ms: 2 };
-/** Quiet for so long, then a burst for so long. */
+/** How long it is quiet, then how long a burst lasts. */
 const QUIET = { ms: 4_000, everyMs: 10 };
 const BURST_MS = 4_000;
 const SAMPLE_MS = 1_000;
@@ -47,7 +47,7 @@ interface Sample {
   readonly ms: number;
   /** Resident, all of it. */
   readonly rss: number;
-  /** Resident and of no file: where the system tells it (Linux), else `rss`. */
+  /** Resident and of no file: where the system reports it (Linux), else `rss`. */
   readonly own: number;
 }
 
@@ -63,7 +63,7 @@ function ownBytes(): number {
   }
 }
 
-/** One question every 10 ms, then as many as are asked for, and so on until `signal` aborts. */
+/** One question every 10 ms, then as many as requested, and so on until `signal` aborts. */
 async function* bursts(signal: AbortSignal): AsyncGenerator<SourceItem<Question>> {
   for (let index = 0; !signal.aborted; index++) {
     const atMs = (performance.now() - startMs) % (QUIET.ms + BURST_MS);

@@ -1,9 +1,9 @@
 /**
  * Streams: `npm run bench:streams`.
  *
- * What durable, typed, transactional streams cost beside what they are made of: the embedded log beside raw
- * lmdb and a plain file, our primitives beside bare RxJS, scoring recorded rollouts with another reward
- * beside reading them, and with a broker (MILLRACE_KAFKA=host:port) our stage beside bare kafkajs and Kafka
+ * What durable, typed, transactional streams cost compared with what they are made of: the embedded log with
+ * raw lmdb and a plain file, our primitives with bare RxJS, scoring recorded rollouts with another reward
+ * with reading them, and with a broker (MILLRACE_KAFKA=host:port) our stage with bare kafkajs and Kafka
  * Streams doing the same.
  */
 import { rmSync } from 'node:fs';

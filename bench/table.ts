@@ -3,8 +3,8 @@
  * object as the last line.
  *
  * A row compares two things measured in the same process on the same machine, so its ratio can be read where
- * its numbers cannot. A goal that is missed is printed as missed and is no error: how busy the machine is, is
- * not ours.
+ * its numbers cannot. A goal that is missed is printed as missed and is not an error: how busy the machine
+ * is, is not ours.
  */
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -84,7 +84,7 @@ export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * A new folder on the disk of the checkout: a temporary folder may lie in memory, where nothing is flushed.
+ * A new folder on the disk of the checkout: a temporary folder may be in memory, where nothing is flushed.
  */
 export function folderOnDisk(name: string): string {
   mkdirSync('runs', { recursive: true });

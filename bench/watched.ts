@@ -1,6 +1,6 @@
 /**
  * A job in turns on two logs, of which one is watched (by a tap, by a page): its rate and its processor time
- * beside each other.
+ * side by side.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,7 +8,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
 const JOBS = ['jobs', 'sources', 'sinks', 'operators', 'topics', 'streams', 'model', 'base'];
 
-/** What each room may import of ours. */
+/** What each room may import of this package. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   base: ['base'],
   jinja: ['jinja'],
@@ -58,12 +58,12 @@ function roomOf(file: string): string {
   return Object.keys(MAY).find((room) => file.startsWith(`${room}/`)) ?? file.split('/')[0]!;
 }
 
-/** Ready jobs are a room to the direction of imports alone: they lie in `jobs`. */
+/** Ready jobs are a room to the direction of imports alone: they are in `jobs`. */
 function sameRoom(a: string, b: string): boolean {
   return a === b || [a, b].every((room) => room.startsWith('jobs'));
 }
 
-/** Operators take interfaces: of the model, only what has no engine behind it. */
+/** Operators take interfaces: of the model, only what needs no engine. */
 const OPERATORS_MODEL = [
   'model/index.ts',
   'model/chat/index.ts',

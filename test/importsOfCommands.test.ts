@@ -28,7 +28,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Packages of others and files of ours that a command line loads. */
+/** Packages and our own files that a command line loads. */
 function loadedBy(...args: string[]): { readonly packages: string[]; readonly own: string[] } {
   writeFileSync(join(folder, 'seen'), '');
   const register = pathToFileURL(join(folder, 'register.mjs')).href;

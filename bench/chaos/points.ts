@@ -13,7 +13,7 @@ export const points = [
   'opened',
   /** A commit has been handed over, and is on its way. */
   'committing',
-  /** A commit is on disk, and nobody has been told. */
+  /** A commit is on disk, and no one knows yet. */
   'committed',
   'generating',
   'calling',
@@ -26,7 +26,7 @@ export const points = [
   'half-saved',
   /** Both files are there, their manifest is not. */
   'saved',
-  /** A file of the next version lies there cut short, as a crash within a write may leave it. */
+  /** A file of the next version is there cut short, as a crash within a write may leave it. */
   'torn',
 ] as const;
 

@@ -1,7 +1,7 @@
 /**
  * The shape of SmolLM2-135M: rollouts of 512 tokens, and steps of a low-rank adapter on them, within 24 GiB.
  *
- * Nothing is compared: it has to run, and its rates are told. Rank 16 over all projections.
+ * Nothing is compared: it has to run, and its rates are printed. Rank 16 over all projections.
  */
 import { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';

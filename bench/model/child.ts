@@ -1,4 +1,4 @@
-/** A measurement of ours in a process of its own, for its memory: `trainOnce.ts`. */
+/** Our measurement in a process of its own, for its memory: `trainOnce.ts`. */
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';

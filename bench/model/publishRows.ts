@@ -1,7 +1,7 @@
 /**
  * From published weights to the first token of the new version, against reading their file once.
  *
- * The file is one policy file as the trainer saves it, and lies in the system's cache. The engine is given
+ * The file is one policy file as the trainer saves it, and is in the system's cache. The engine is given
  * its digest, as a manifest has it, and checks it; without one is measured too. The time runs from `load` on
  * an idle engine to the first token of a prompt of 32: header, digest, session, swap, prefill, one step. What
  * the trainer takes to write the file, and the manifest's way through the log, come before.

@@ -140,7 +140,7 @@ async function compiledRow(bench: Bench, measure: Measure, what: string): Promis
   }
 }
 
-/** Give theirs the weights as they lie in the folder, a new optimiser, and the batch. */
+/** Give theirs the weights as they are in the folder, a new optimiser, and the batch. */
 async function hold(torch: Yardstick, setting: Setting, compile = false): Promise<void> {
   const { name, rows, threads, path } = setting;
   await torch.ask('open', { path, threads, lr: LR, compile });

@@ -1,5 +1,5 @@
 /**
- * A day of ticks, told to the page as fast as it takes them: everything but the stream comes from the real
+ * A day of ticks, sent to the page as fast as it takes them: everything but the stream comes from the real
  * server, the stream is made here. Between portions it waits until the page shows the last of them, so that
  * nothing but what the page keeps can grow.
  */
@@ -11,14 +11,14 @@ import type { Mill, Points, StreamEvents } from '../../page/wire/index.ts';
 const TICKS_A_SECOND = 2;
 const VALUES_A_TICK = 10;
 /**
- * What is told at once, in seconds of the run's time: two portions are fewer messages than a tab may be
+ * What is sent at once, in seconds of the run's time: two portions are fewer messages than a tab may be
  * behind.
  */
 export const PORTION_S = 20;
 
 export interface DayServer {
   readonly origin: string;
-  /** Tells the next portion; so many records `rollouts` has in the last of it. */
+  /** Sends the next portion; this many records `rollouts` has in the last of it. */
   portion(): Promise<number>;
   close(): void;
 }

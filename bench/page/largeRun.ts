@@ -16,7 +16,7 @@ const GROUP = 8;
 const GROUPS_A_STEP = 8;
 const TOKENS = 120;
 const START_MS = 1_790_000_000_000;
-/** The overview's curves, and as many that nobody looks at. */
+/** The overview's curves, and as many that no one looks at. */
 export const names = ['reward/mean', 'accuracy/mean', 'tools/mean', 'entropy/mean', 'policy/lag'];
 const others = ['loss', 'kl/behaviour', 'clip/fraction', 'len/response', 'format/valid'];
 

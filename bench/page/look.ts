@@ -1,5 +1,5 @@
 /**
- * What a browser tells of a page that is looked at: its frames, its main thread's processor time, its heap.
+ * What a browser reports about a visible page: its frames, its main thread's processor time, its heap.
  */
 import type { CDPSession, Page } from 'playwright-core';
 import { pause } from '../table.ts';
@@ -14,7 +14,7 @@ export interface Looked {
   readonly busyMs: number;
 }
 
-/** Looks for so long. */
+/** Looks for this long. */
 export async function lookAt(page: Page, seconds: number): Promise<Looked> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -35,7 +35,7 @@ export async function lookAt(page: Page, seconds: number): Promise<Looked> {
   return { p99Ms: sorted[Math.floor(0.99 * sorted.length)] ?? Infinity, busyMs };
 }
 
-/** What is left after everything that nobody holds was thrown away. */
+/** What is left after garbage collection. */
 export async function heapBytes(page: Page): Promise<number> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('HeapProfiler.enable');

@@ -52,7 +52,7 @@ async function answer(ask: Ask): Promise<Answered> {
     const hits = await retriever.retrieve(texts, top, signal);
     for (const [i, of] of hits.entries()) found[(from + i) % queries] = of.map(({ id }) => id);
   };
-  // a first round, not timed: what lies on the disk comes into memory
+  // a first round, not timed: what is on the disk comes into memory
   for (let i = 0; i < queries; i += ask.atATime) await batch(i);
   const cpu = process.cpuUsage();
   const start = performance.now();

@@ -1,5 +1,5 @@
 /**
- * Vectors that lie in clusters, as those of a corpus do: each is near the centre of its cluster, has length
+ * Vectors in clusters, as those of a corpus do: each is near the centre of its cluster, has length
  * 1, and depends on its number alone.
  */
 import { draws } from '../../base/draws.ts';
@@ -13,7 +13,7 @@ export interface Clusters {
 
 /** Members of a cluster, on average. */
 const MEMBERS = 200;
-/** How far a member lies from its centre, whose distance from the origin is 1. */
+/** How far a member is from its centre, whose distance from the origin is 1. */
 const SPREAD = 1;
 
 export function clusters(passages: number, dimensions: number): Clusters {

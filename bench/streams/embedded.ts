@@ -1,6 +1,6 @@
 /**
- * The embedded log beside raw lmdb and a plain file: the same encoded bytes, each commit durable before the
- * next.
+ * The embedded log compared with raw lmdb and a plain file: the same encoded bytes, each commit durable
+ * before the next.
  */
 import assert from 'node:assert/strict';
 import { open as openFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * What settlement costs inside a process: our one-to-one and gathering primitives on deliveries beside bare
- * RxJS doing the same to plain values. No log on either side; ours also counts and settles every record.
+ * What settlement costs inside a process: our one-to-one and gathering primitives on deliveries compared with
+ * bare RxJS doing the same to plain values. No log on either side; ours also counts and settles every record.
  */
 import assert from 'node:assert/strict';
 import { bufferCount, from, lastValueFrom, map, mergeMap, type Observable, tap } from 'rxjs';

@@ -2,7 +2,7 @@
  * Consume, transform, produce, exactly once, on one broker: our stage over the Kafka log, bare kafkajs with
  * one transaction a fetched batch, and a Kafka Streams topology. One partition in and out; the time is that
  * from the first record handed to the transform to the last commit, so that joining a group and starting a
- * virtual machine count for nobody.
+ * virtual machine count for neither.
  */
 import { Kafka, logLevel } from 'kafkajs';
 import { flow } from '../../streams/flow.ts';
@@ -71,7 +71,7 @@ async function ofSize(
     row('bare kafkajs', KAFKAJS_GOAL, median(ours), median(kafkajs)),
     typeof streams === 'number'
       ? // Trajectories are what a stage is made for; the small ones are there to be seen.
-        // A virtual machine starts cold, so our cold turn stands beside it.
+        // A virtual machine starts cold, so our cold turn is next to it.
         row(against, size.bytes > 10_000 ? STREAMS_GOAL : null, ours[0]!, perSecond(streams))
       : { what, against, reason: streams.reason },
   ];

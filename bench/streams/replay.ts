@@ -1,6 +1,7 @@
 /**
  * How fast recorded rollouts come back to be scored again, as `millrace replay --from scored` reads them (an
- * index of all places, then group by group, with a reward), beside reading the same topic once in order.
+ * index of all places, then group by group, with a reward), compared with reading the same topic once in
+ * order.
  */
 import { lastValueFrom } from 'rxjs';
 import { RecordedGroups } from '../../jobs/replay/recordedGroups.ts';

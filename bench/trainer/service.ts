@@ -54,7 +54,7 @@ function logProbs(length: number): string {
 function passed(body: Buffer, parts: number): string {
   const lengths = lengthsIn(body);
   const tokens = lengths.reduce((sum, length) => sum + length + 1, 0);
-  // the few tokens of a probe are no work
+  // the few tokens of a probe do not count as work
   const ms = tokens < 100 ? 0 : parts * tokens * tokenMs;
   return work(ms, `{"loss_fn_outputs":[${lengths.map(logProbs).join()}],"metrics":{}}`);
 }
@@ -96,7 +96,7 @@ const server = createServer(async (request, response) => {
   }
 });
 
-/** Of a step's time: both passes of two come to all of it, or the only one. */
+/** Of a step's time: both passes of two, or the only one, take all of it. */
 const SHARES =
   process.argv[4] === 'once' ? { forward: 0, backward: 1 } : { forward: 0.25, backward: 0.75 };
 

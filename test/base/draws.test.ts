@@ -78,7 +78,7 @@ describe('draws', () => {
     const over = Array.from({ length: count }, (_, i) => draws(7, `q${i}`, 'explore').uniform(0));
     for (const values of [within, over]) {
       expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
-      // 99.9 % of a chi-square with 19 degrees of freedom lie below 43.8.
+      // 99.9 % of a chi-square with 19 degrees of freedom are below 43.8.
       expect(chiSquare(values)).toBeLessThan(43.8);
     }
     const products = within.slice(1).map((value, i) => (value - 0.5) * (within[i]! - 0.5));

@@ -47,7 +47,7 @@ test('files of this process, of other machines and of other programs are not lef
   for (const name of [...mine, ...theirs, ...others]) writeFileSync(join(folder, name), '');
   expect(await leftoversIn(folder, 'files')).toEqual([]);
   expect(await leftoversIn(folder, 'scratch')).toEqual([]);
-  // Who alone writes here knows that nobody finishes them; what it makes itself stays.
+  // Who alone writes here knows that no one finishes them; what it makes itself stays.
   const alone = await leftoversIn(folder, 'files', { alone: true });
   expect(namesOf(alone)).toEqual([...theirs, 'notes.tmp'].sort());
 });

@@ -12,7 +12,7 @@ import { tinyRun } from '../support/tinyRun.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const page = readFileSync(new URL('../../docs/analysis.md', import.meta.url), 'utf8')
-  // What the small run has in the place of these.
+  // What the small run has in place of these.
   .replaceAll('train-7', 'sum-15')
   .replaceAll(/\b40\b/g, '3');
 const sections = page

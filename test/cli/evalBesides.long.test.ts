@@ -1,4 +1,4 @@
-/** What an evaluation leaves, and what it does to others: evaluations beside it, the newest run, weights. */
+/** What an evaluation leaves, and what it does to others: evaluations next to it, the newest run, weights. */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

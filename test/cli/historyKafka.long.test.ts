@@ -1,4 +1,4 @@
-/** The commands that look back at a run, over one whose records lie on Kafka, in several partitions. */
+/** The commands that look back at a run, over one whose records are on Kafka, in several partitions. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

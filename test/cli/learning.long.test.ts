@@ -1,4 +1,4 @@
-/** A run that learns nothing says so at its end, and to whoever looks at it later. */
+/** A run that learns nothing says so at its end, and later too. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';

@@ -45,7 +45,7 @@ async function untilReady(url: string): Promise<void> {
   await until(async () => (await get(`${url}/readyz`)).code === 200);
 }
 
-/** Value of a sample; its labels as they stand in the page. */
+/** Value of a sample; its labels as they are in the page. */
 function sample(page: string, name: string, ...labels: readonly string[]): number {
   const line = page
     .split('\n')

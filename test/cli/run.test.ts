@@ -78,7 +78,7 @@ async function idsOf(name: string): Promise<string[]> {
 }
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => `n-${n}`);
 
-/** Waits until the run has so many trajectories, by following them from here. */
+/** Waits until the run has this many trajectories, by following them from here. */
 async function produced(name: string, count: number): Promise<void> {
   const follow = ['tap', `${name}.rollouts`, '-f', '--from', 'earliest', '-n', String(count)];
   await until(async () => (await millrace(...follow)).code === 0); // the run may not be there yet

@@ -1,6 +1,6 @@
 /**
- * Settings files: what they set, over what, and how their faults are told; and `--show-settings`, which they
- * read back.
+ * Settings files: what they set, over what, and how their faults are reported; and `--show-settings`, which
+ * they read back.
  */
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';

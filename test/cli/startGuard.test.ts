@@ -6,7 +6,7 @@ import { impatientClock } from '../support/impatientClock.ts';
 const clock = impatientClock();
 
 /**
- * A log whose board says these one after the other, the last one for good; a number: after so many
+ * A log whose board says these one after the other, the last one forever; a number: after so many
  * milliseconds, what was said before.
  */
 function board(...said: readonly (string | number)[]) {

@@ -1,4 +1,4 @@
-/** The same taps over both logs: the records lie in the run's folder, or on Kafka in three partitions. */
+/** The same taps over both logs: the records are in the run's folder, or on Kafka in three partitions. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';

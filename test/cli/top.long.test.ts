@@ -59,7 +59,7 @@ function keepsTop(url: string | null): void {
     folder.remove();
   });
 
-  /** A job that works on until it is told to stop. */
+  /** A job that works on until it is asked to stop. */
   function work(): { stop(): Promise<void> } {
     const stopping = new AbortController();
     const reporter = reportStatus(log, {

@@ -34,7 +34,7 @@ interface RandomScript extends EntropyScript {
 }
 
 /**
- * Everything that is asked for hangs on the seed alone; with `recorded`, what was not asked there has no
+ * Everything requested depends on the seed alone; with `recorded`, what was not asked there has no
  * reply.
  */
 function randomScript(seed: number, recorded?: RandomScript): RandomScript {
@@ -65,7 +65,7 @@ function randomScript(seed: number, recorded?: RandomScript): RandomScript {
   };
 }
 
-/** Steps shorter than every window, of nothing, and with something behind a call. */
+/** Steps shorter than every window, of nothing, and with something after a call. */
 function randomStep(seed: number, context: string, nth: number): Step {
   const luck = draws('step', seed, context, nth);
   const words = 'abcdefghij'.repeat(luck.integer(0, 8)).slice(luck.integer(1, 10));

@@ -27,7 +27,7 @@ export interface SubjectReport {
 
 const MISMATCHES_MAX = 3;
 
-/** Runs every case. A subject that nobody registered fails all its cases. */
+/** Runs every case. A subject that is not registered fails all its cases. */
 export async function runVectorFile(file: VectorFile, subjects: Subjects): Promise<SubjectReport> {
   const passed = { product: 0, oracle: 0, detour: 0 };
   const mismatches: string[] = [];

@@ -13,7 +13,7 @@ export type Driven = 'product' | 'oracle' | 'detour';
 /** What a case is computed from besides its arguments. */
 export interface CaseContext {
   readonly file: VectorFile;
-  /** The expected value, for subjects where it says which numbers are asked for (places in a tensor, say). */
+  /** The expected value, for subjects if it says which numbers are wanted (places in a tensor, say). */
   readonly expect: unknown;
   /**
    * Says that something else than the product computes the case, and what the product lacks or does instead.

@@ -45,7 +45,10 @@ function parsed(path: string, text: string): VectorFile {
   }
 }
 
-/** One vector file; throws with its name when it is not one. Model weights may lie in `model-forward.json` beside it. */
+/**
+ * One vector file; throws with its name when it is not one. Model weights may be in `model-forward.json`
+ * beside it.
+ */
 export async function readVectorFile(path: string): Promise<VectorFile> {
   const file = parsed(path, await readFile(path, 'utf8'));
   if (typeof file?.subject !== 'string' || !Array.isArray(file.cases)) {

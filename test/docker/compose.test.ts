@@ -110,7 +110,7 @@ describe('compose.yaml', () => {
     );
     expect([...listed.keys()].sort()).toEqual([...variables.keys()].sort());
     for (const [name, value] of listed) expect([name, value]).toEqual([name, variables.get(name)]);
-    // One default for each, wherever it stands.
+    // One default for each, wherever it is.
     for (const [, name, value] of text.matchAll(/\$\{(\w+):-([^}]*)\}/g)) {
       expect([name, value]).toEqual([name, variables.get(name!)]);
     }

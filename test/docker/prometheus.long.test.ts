@@ -43,7 +43,7 @@ interface Answer {
 }
 
 /**
- * What may have no answer for a run that has just begun: nothing has changed, nobody reads, there is no such
+ * What may have no answer for a run that has just begun: nothing has changed, no one reads, there is no such
  * stage.
  */
 const MAY_BE_EMPTY = /changes\(|stage="trainer"|stage_lag|source_|eval\/|heldout|loop_gap/;

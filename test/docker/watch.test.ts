@@ -1,5 +1,5 @@
 /**
- * What Prometheus and Grafana are given in docker/: it asks for numbers that a run writes, by labels that
+ * What Prometheus and Grafana are given in docker/: it requests numbers that a run writes, by labels that
  * they have.
  */
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * The code blocks of docs/rxjs.md are run: a line `outputs(operator, records); // → JSON` must come to what
+ * The code blocks of docs/rxjs.md are run: a line `outputs(operator, records); // → JSON` must give what
  * it says.
  */
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const topicOf = (name: string): Topic<unknown> =>
   ({ name, key: (value: unknown) => String(Object(value).id ?? value) }) as Topic<unknown>;
 const run = (operator: Run<unknown, unknown>, values: readonly unknown[]) =>
   runOperator(operator, topicOf('records'), values);
-// A namespace made of CommonJS has keys that are no names.
+// A namespace made of CommonJS has keys that are not names.
 const operators = Object.entries(rxjs).filter(
   ([name]) => /^[A-Za-z]+$/.test(name) && name !== 'default',
 );

@@ -63,7 +63,7 @@ test('a run whose log is deleted meanwhile stops with a sentence, and keeps what
 const VERSION = '000003';
 let copies = 0;
 
-/** A copy of the killed run, in which `spoil` is done to a file. */
+/** A copy of the killed run, in which `spoil` damages a file. */
 function copyWith(file: string, spoil: (path: string) => void): string {
   const name = `copy-${copies++}`;
   cpSync(join(runs.path, 'killed'), join(runs.path, name), { recursive: true });

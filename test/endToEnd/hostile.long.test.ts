@@ -1,6 +1,6 @@
 /**
- * What a machine may do to a run in a folder: a full disk, a second start, a changed byte. Each is told in a
- * sentence, and what was there before is there afterwards.
+ * What a machine may do to a run in a folder: a full disk, a second start, a changed byte. Each is reported
+ * in a sentence, and what was there before is there afterwards.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';

@@ -117,7 +117,7 @@ describe('a ready job on a Hugging Face folder', () => {
     const source = readFileSync(join(home, 'mine', 'job.ts'), 'utf8');
     expect(source).toMatch(/from 'millrace\/jobs'/);
     expect(source).not.toMatch(/from '\.\.?\//);
-    // As `npm install` would: the package under its name, and what it needs beside it.
+    // As `npm install` would: the package under its name, and what it needs next to it.
     const modules = join(home, 'mine', 'node_modules');
     cpSync(join(ROOT, 'package.json'), join(modules, 'millrace', 'package.json'));
     symlinkSync(join(ROOT, 'dist'), join(modules, 'millrace', 'dist'));

@@ -1,6 +1,6 @@
 /**
  * Looking back at a run of the quickstart, in small, as a user does: the built command line in processes of
- * its own. The run is killed once and goes on; then it is checked, made again, rewound, made over with
+ * its own. The run is killed once and goes on; then it is checked, recomputed, rewound, made over with
  * another reward, and compared.
  */
 import { readdirSync } from 'node:fs';

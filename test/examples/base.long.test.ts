@@ -1,5 +1,5 @@
 /**
- * The setting `base` of the quickstart's jobs: a policy however it lies, as the setting `policy` of the ready
+ * The setting `base` of the quickstart's jobs: a policy wherever it is, as the setting `policy` of the ready
  * jobs.
  */
 import { cpSync, writeFileSync } from 'node:fs';

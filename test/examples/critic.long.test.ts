@@ -1,4 +1,4 @@
-/** The quickstart's critic: what it says fits the prompts, the vocabulary, and what was told. */
+/** The quickstart's critic: what it says fits the prompts, the vocabulary, and what was given. */
 import { describe, expect, test } from '@jest/globals';
 import { hints, worldCritic } from '../../examples/quickstart/critic.ts';
 import {
@@ -65,7 +65,7 @@ function facts(text: string): string[] {
 }
 const told = (...texts: readonly string[]) => new Set(texts.flatMap(facts));
 
-/** Facts of `said` that neither the question nor a result has told. Single-digit sums need no telling. */
+/** Facts of `said` that neither the question nor a result has given. Single-digit sums are known. */
 function untold(said: string, task: Task<string>, results: string): string[] {
   const known = told(task.question, results, task.kind === 'none' ? task.answer : '');
   return facts(said).filter((fact) => !known.has(fact));

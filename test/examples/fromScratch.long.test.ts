@@ -1,4 +1,4 @@
-/** The example of a job of one's own, as a user runs and copies it. */
+/** The example of a job of your own, as a user runs and copies it. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * The law of files that mean harm: whatever stands in a file of a megabyte, reading it ends soon, takes less
+ * The law of files that mean harm: whatever is in a file of a megabyte, reading it ends soon, takes less
  * than 300 MB, and where it is refused that is one of our errors with a message of a few lines.
  *
  * "Soon" is seconds; here it is a guard against what never ends, as wide as a machine with other work needs.

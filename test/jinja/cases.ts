@@ -64,7 +64,7 @@ function renderOne(
   );
 }
 
-/** Null for a refusal that names the file; any other failure is one of ours. */
+/** Null for a refusal that names the file; any other failure is our own. */
 function refusable<Result>(act: () => Result): Result | null {
   try {
     return act();

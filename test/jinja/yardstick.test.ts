@@ -9,7 +9,7 @@ import { fixtures, type Renderings, renderAll, sources } from './cases.ts';
 const script = fileURLToPath(new URL('oracle.py', import.meta.url));
 const withJinja = yardstick(['jinja2']);
 
-/** Our renderings beside Jinja's, where they are not the same. */
+/** Our renderings next to Jinja's, where they are not the same. */
 function differences(python: Python, folder: string): readonly string[] {
   const theirs = python.run(script, 'templates', folder, fixtures('conversations.jsonl'));
   const ours = renderAll(folder);

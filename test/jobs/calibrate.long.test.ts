@@ -80,7 +80,7 @@ function expectOnPolicy(run: RunRecords): void {
   }
 }
 
-/** What must not depend on timing or on crashes: everything but where records happen to lie. */
+/** What must not depend on timing or on crashes: everything but where records happen to be. */
 function essence({ rollouts, toolCalls, batches, weights, metrics, selected }: RunRecords) {
   const byText = <T>(items: readonly T[]): string[] =>
     items.map((item) => JSON.stringify(item)).sort();

@@ -3,7 +3,7 @@ import { calibrate } from '../../jobs/calibrate/calibrate.ts';
 import { calibrateSettings } from '../../jobs/calibrate/settings.ts';
 import { flow } from '../../streams/flow.ts';
 
-/** What the method prints when it is wired over so many questions. */
+/** What the method prints when it is wired over this many questions. */
 function printed(given: object, train: number): string[] {
   const lines: string[] = [];
   const nothing = flow();

@@ -1,5 +1,5 @@
 /**
- * Settings that change while a job goes on: from which step they hold, killed and resumed, made again, on
+ * Settings that change while a job goes on: from which step they hold, killed and resumed, recomputed, on
  * both logs.
  */
 import { mkdirSync } from 'node:fs';
@@ -47,7 +47,7 @@ interface Telling {
   readonly what: readonly ControlRecord[];
 }
 
-/** Runs until version `until`, and tells it things on the way. */
+/** Runs until version `until`, and sends it commands on the way. */
 async function run(
   options: TinyOptions,
   { until, tell = [] }: { readonly until: number; readonly tell?: readonly Telling[] },

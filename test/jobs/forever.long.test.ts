@@ -1,5 +1,5 @@
 /**
- * A calibration with `rounds=forever`: what it does until it is stopped, resumed and made again, on both
+ * A calibration with `rounds=forever`: what it does until it is stopped, resumed and recomputed, on both
  * logs.
  */
 import { mkdirSync } from 'node:fs';

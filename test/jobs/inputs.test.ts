@@ -70,7 +70,7 @@ test('a run is not resumed if its note of the input files cannot be read', async
     writeFileSync(join(run, 'inputs.json'), spoilt);
     await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'DAMAGED' });
   }
-  // It is there, and is no file.
+  // It is there, and is not a file.
   rmSync(join(run, 'inputs.json'));
   mkdirSync(join(run, 'inputs.json'));
   await expect(sameInputs(run, [corpus])).rejects.toMatchObject({ code: 'EISDIR' });

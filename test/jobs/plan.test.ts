@@ -149,7 +149,7 @@ describe('the plan', () => {
   );
 
   test('for whole groups counts the steps that a round really has', async () => {
-    // 5 steps are asked for; 11 candidates in windows of 3 make 4.
+    // 5 steps are requested; 11 candidates in windows of 3 make 4.
     const groups = { select: 'groups', keep: 9, batchGroups: 2, explore: 11 } as const;
     const made = await plan(rows(40), groups);
     expect(made.window).toBe(3);

@@ -10,7 +10,7 @@ const answer = '<answer>\\boxed{7}</answer>';
 const search = (result: string) =>
   `<think>a</think><search>b</search><result>${result}</result><think>c</think>${answer}`;
 
-/** A pool of these trajectories, all of them right unless told otherwise. */
+/** A pool of these trajectories, all of them right by default. */
 function pool(...members: readonly Partial<Evolved>[]): Evolved[] {
   return members.map((member, index) => ({
     question: question({ id: 'q1', phase: 'evolve' }),

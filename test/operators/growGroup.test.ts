@@ -397,7 +397,7 @@ describe('a group that branches', () => {
     const { rollouts } = await grow(made);
     const { requests } = made.engine as ScriptedPolicy;
     const behind = requests.filter(({ maxTokens }) => maxTokens === 3);
-    // Behind both results; then the group is full and nobody looks any more.
+    // After both results; then the group is full and no one looks any more.
     expect(behind).toHaveLength(2);
     for (const { tokens, draws } of behind) {
       const again = requests.filter(
@@ -405,7 +405,7 @@ describe('a group that branches', () => {
       );
       expect(again.map((request) => request.draws)).toContainEqual(draws);
     }
-    // First segment .01, behind the first result .02, behind the second .04.
+    // First segment .01, after the first result .02, after the second .04.
     expect(changes[0]).toBeCloseTo(0.01);
     expect(changes[1]).toBeCloseTo(0.03);
     expect(rollouts[1]!.parent).toEqual({ index: 0, offset: rollouts[0]!.segments[3]!.end });

@@ -7,7 +7,7 @@ import { balance } from '../../model/train/balance.ts';
 export interface MicroBatches {
   /** Places of each micro-batch's sequences in the batch. */
   readonly partitions: readonly (readonly number[])[];
-  /** Where each sequence lies when the partitions are laid end to end. */
+  /** Where each sequence is when the partitions are laid end to end. */
   readonly inverse: readonly number[];
 }
 

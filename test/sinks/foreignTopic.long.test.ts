@@ -1,6 +1,6 @@
 /**
- * Records sent to a topic of others: each at least once under its place, in order, going on where the stage
- * stopped.
+ * Records sent to another system's topic: each at least once under its place, in order, going on where the
+ * stage stopped.
  */
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';

@@ -1,4 +1,4 @@
-/** What is taken for a malformed record, beside the parser that reads the others. */
+/** What is taken for a malformed record, besides the parser that reads the others. */
 import { expect, it } from '@jest/globals';
 import { parseString } from 'fast-csv';
 import { draws } from '../../base/draws.ts';

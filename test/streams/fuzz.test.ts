@@ -113,7 +113,7 @@ describe('damaged records', () => {
           strange.push(`${i} ${reader.name} ${bytes.toString('hex')}: ${error}`);
         }
       }
-      // Of one record: what else lies on this process's heap is other tests'.
+      // Of one record: what else is on this process's heap is other tests'.
       grownMax = Math.max(grownMax, process.memoryUsage().heapUsed - before);
     }
     expect(strange.slice(0, 3)).toEqual([]);

@@ -37,7 +37,7 @@ type Item = CursorItem<ReturnType<typeof metric>>;
 
 const COUNT = 300;
 
-/** Numbers behind a cursor; every tenth cannot be read. */
+/** Numbers after a cursor; every tenth cannot be read. */
 async function* numbers(cursor: string | null): AsyncGenerator<Item> {
   for (let value = Number(cursor ?? 0); value < COUNT; value++) {
     const bad = { ...samples.deadLetters.full, place: value };

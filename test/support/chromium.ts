@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Undefined where there is none. */
+/** Undefined if there is none. */
 export const chromiumPath = [
   process.env.CHROMIUM,
   '/usr/bin/chromium',

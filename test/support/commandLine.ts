@@ -35,7 +35,7 @@ export function builtMillrace(cwd: string, ...args: readonly string[]): Command 
   return started([BUILT, ...args], cwd);
 }
 
-/** A command line that lies at `script`, typed in the folder `cwd`. */
+/** A command line at `script`, typed in the folder `cwd`. */
 export function runOf(script: string, cwd: string, ...args: readonly string[]): Promise<Ended> {
   return started([script, ...args], cwd).ended;
 }

@@ -1,7 +1,7 @@
 /**
  * What is held of a topic's contract: one frozen record a version, which every later version reads.
  *
- * `frozen.json` beside the records has the SHA-256 of each, so none is edited unnoticed.
+ * `frozen.json` next to the records has the SHA-256 of each, so none is edited unnoticed.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ export interface Fixture {
 
 /** Where the frozen records are. */
 export interface Frozen {
-  /** Text of a fixture; null where there is none. */
+  /** Text of a fixture; null if there is none. */
   text(name: string): string | null;
   /** SHA-256 by name. */
   readonly digests: Readonly<Record<string, string>>;

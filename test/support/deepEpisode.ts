@@ -52,7 +52,7 @@ export function inTurn(...replies: readonly string[]): () => string {
 
 export const asked = question({ id: 'q', question: 'How high is Ulm?' });
 
-/** Grows the group of one question, of one episode unless told otherwise. */
+/** Grows the group of one question, of one episode by default. */
 export async function deepEpisode(
   script: (line: ScriptLine) => string,
   fakes: DeepFakes = {},

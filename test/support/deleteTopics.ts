@@ -1,4 +1,4 @@
-/** Deletes topics of a run behind its back, as somebody with rights on the broker may. */
+/** Deletes topics of a run from outside, as someone with rights on the broker may. */
 import { Admin } from '@platformatic/kafka';
 import { until } from './until.ts';
 

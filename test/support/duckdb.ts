@@ -1,4 +1,4 @@
-/** DuckDB, as somebody else reads what we write: the rows of a query as plain JSON. */
+/** DuckDB, as others read what we write: the rows of a query as plain JSON. */
 import { DuckDBInstance } from '@duckdb/node-api';
 
 export async function duckdb(query: string): Promise<readonly Record<string, unknown>[]> {

@@ -1,6 +1,6 @@
 /**
  * A policy engine behind the HTTP shapes of vLLM and of SGLang, with their traps: a request that leaves the
- * sampling to the model's generation config is failed, for nobody means that; stop strings are trimmed unless
+ * sampling to the model's generation config is failed, as no one means that; stop strings are trimmed unless
  * asked otherwise, a text prompt gets a BOS token unless asked otherwise, loading an adapter is answered in
  * plain text, a name that is taken is refused.
  *
@@ -22,7 +22,7 @@ export interface EngineServerOptions {
   readonly template?: (messages: readonly Message[], open: boolean) => string;
   /** Makes the weights of a folder those of the engine. */
   readonly load?: (folder: string) => Promise<void>;
-  /** Opens an adapter beside the engine. */
+  /** Opens an adapter next to the engine. */
   readonly adapter?: (folder: string) => Promise<PolicyEngine>;
   /** Log-probs of given tokens. */
   readonly score?: (tokens: Int32Array) => Promise<ArrayLike<number>>;

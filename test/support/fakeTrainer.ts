@@ -53,7 +53,7 @@ function digestOf({ sequences, loss, lr }: TrainBatch): string {
   return sha256(JSON.stringify({ loss, lr }), ...bytes);
 }
 
-/** Log-probs between -1 and 0 that tell the weights and the tokens so far. */
+/** Log-probs between -1 and 0 that identify the weights and the tokens so far. */
 function logProbsOf(weights: string, tokens: Int32Array): Float32Array {
   return Float32Array.from(tokens, (_, place) => {
     if (place === 0) return 0;

@@ -4,7 +4,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log } from '../../streams/log.ts';
 import { temporaryFolder } from './folder.ts';
 
-/** `use` is handed each test's log. */
+/** `use` gets each test's log. */
 export function freshLog(use: (log: Log) => void): void {
   let close = async (): Promise<void> => undefined;
   beforeEach(async () => {

@@ -1,5 +1,5 @@
 /**
- * A clock for waits between tries: every sleep is over at once and remembered, but for those that are held,
+ * A clock for waits between tries: every sleep ends at once and remembered, but for those that are held,
  * which last until the test rings.
  */
 import type { SleepClock } from '../../base/sleepClock.ts';

@@ -1,5 +1,5 @@
 /**
- * A loss of the product over given logits: the layers of our training graph behind the decoder, in float64.
+ * A loss of the product over given logits: the layers of our training graph after the decoder, in float64.
  */
 import type { Loss } from '../../model/engine.ts';
 import { pullBack } from '../../model/graph/gradients.ts';

@@ -114,7 +114,7 @@ async function open(
   return runner.open(graph.model(), { threads: 1 });
 }
 
-/** Place 0 is nobody's target, so token t of a row lies at place t + 1. */
+/** Place 0 is no target, so token t of a row lies at place t + 1. */
 function sequenceOf(input: LossInput, row: number): TargetSequence {
   const mask = [0, ...input.mask[row]!];
   const values = (matrix?: Matrix) => {

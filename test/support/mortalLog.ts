@@ -1,7 +1,7 @@
 /**
  * A log that dies, and with it everything that writes to it: the nearest to `kill -9` within one process.
  *
- * After `commitsLeft` commits it is dead. The commit at which it dies either is written and nobody learns of
+ * After `commitsLeft` commits it is dead. The commit at which it dies either is written and no one learns of
  * it, or is not written. From then on every commit fails, and whatever awaits `life` never goes on.
  */
 import type { Log } from '../../streams/log.ts';

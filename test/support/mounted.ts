@@ -4,7 +4,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './folder.ts';
 
-/** Why nothing can be mounted here; null where it can. */
+/** Why nothing can be mounted here; null if it can. */
 export const noMounts: string | null = reason();
 
 /** A file system in memory with these options (`ro`, `size=3m`), from now until `remove`. */

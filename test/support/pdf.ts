@@ -1,6 +1,6 @@
 /** Small PDF files for tests. */
 
-/** A PDF of one page with these words (ASCII) and a title, whose objects lie where its table says. */
+/** A PDF of one page with these words (ASCII) and a title, whose objects are where its table says. */
 export function pdfOf(words: string, title: string): Uint8Array {
   const content = `BT /F1 12 Tf 10 50 Td (${words}) Tj ET`;
   const objects = [

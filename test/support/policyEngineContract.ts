@@ -80,7 +80,7 @@ export function policyEngineContract(
       const { bytes } = under;
       const free = await generate({ ...twice, maxTokens: 24 });
       const texts = [...free.tokens].map((token) => byteText(bytes, token));
-      // A text over the seam of two tokens, of characters that stand for themselves.
+      // A text over the seam of two tokens, of characters without special meaning.
       const isPlain = (text: string) => /^[\x21-\x7e]{2,}$/.test(text);
       const seam = texts.findIndex(
         (text, place) =>

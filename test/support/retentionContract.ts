@@ -1,6 +1,6 @@
 /**
  * What a log owes that archives its old records, as a suite: both logs pass it. Records are committed eight
- * at a time, so that on Kafka marks of transactions lie between them.
+ * at a time, so that on Kafka marks of transactions are between them.
  */
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

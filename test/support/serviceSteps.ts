@@ -12,7 +12,7 @@ export const adam = { beta1: 0.9, beta2: 0.95, eps: 1e-12, weightDecay: 0.01 };
 const LENGTHS = [24, 17, 30, 12];
 
 /**
- * Tokens drawn for each length, and what every loss needs beside them, near the log-probs that the policy
+ * Tokens drawn for each length, and what every loss needs besides them, near the log-probs that the policy
  * has.
  */
 export const drawn = (vocabSize: number): Int32Array[] =>

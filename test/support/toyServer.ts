@@ -17,7 +17,7 @@ export const toyScores = (version: number, tokens: ArrayLike<number>): Float32Ar
 
 /** May be changed while it runs. */
 export interface ToyFaults {
-  /** It answers with these weights, whatever was asked for. */
+  /** It answers with these weights, whatever was requested. */
   stuckAt?: number;
   /** Log-probs are of the temperature. */
   tempered?: boolean;

@@ -45,7 +45,7 @@ describe('the check that a run learns', () => {
       warnings: [],
       notes: [expect.stringMatching(/^no step taught the policy anything \(steps 1 to 2\)/)],
     });
-    // Of a run that is read in part, nobody knows what its other steps did.
+    // Of a run that is read in part, it is unknown what its other steps did.
     expect(said(times(2, uniform), 41).notes).toEqual([]);
   });
 

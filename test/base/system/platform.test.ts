@@ -1,4 +1,4 @@
-/** What the system tells of processes, and that only base/system/platform.ts asks it. */
+/** What the system says about processes, and that only base/system/platform.ts asks it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -34,7 +34,7 @@ async function millrace(...args: readonly string[]) {
 const spy = (trace: string): string =>
   `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(trace)}, ''); export default {};`;
 
-/** A pack of a run, made by hand as somebody with bad intentions would. */
+/** A pack of a run, made by hand with bad intentions. */
 async function packed(name: string, change: (folder: string) => Promise<void> | void) {
   const run = at('work', name, name);
   mkdirSync(at('work', name), { recursive: true });

@@ -2,7 +2,7 @@
 import type { Io } from '../../../cli/io.ts';
 
 export interface FakeIo extends Io {
-  /** Everything on stdout; a byte that is no text is a character (latin1). */
+  /** Everything on stdout; a byte that is not text is a character (latin1). */
   readonly stdout: () => string;
   /** Lines on stderr. */
   readonly stderr: () => readonly string[];

@@ -1,4 +1,4 @@
-/** `run --page`: the page in a process beside the run, which ends with it. */
+/** `run --page`: the page in a process next to the run, which ends with it. */
 import { afterAll, expect, test } from '@jest/globals';
 import type { OverviewData } from '../../../page/wire/index.ts';
 import { type Command, millrace, sets } from '../../support/commandLine.ts';

@@ -32,7 +32,7 @@ interface Asked {
 }
 
 interface Said {
-  /** Status and code of the error; '200' and the like where there is none. */
+  /** Status and code of the error; '200' and the like if there is none. */
   readonly verdict: string;
   readonly body: string;
   readonly allow: unknown;
@@ -93,7 +93,7 @@ describe('a POST', () => {
   });
 
   test.each<readonly [string, Asked & { readonly path?: string }, string]>([
-    // Everything is right, and the command itself says that nobody runs it: the others must not come so far.
+    // Everything is right, and the command itself says that no one runs it: the others must not come so far.
     ['of who may', {}, '409 NOT_RUNNING'],
     ['without the token of reading', { headers: { authorization: undefined } }, '401 TOKEN'],
     ['with a wrong one', { headers: { authorization: 'Bearer x' } }, '401 TOKEN'],

@@ -1,8 +1,8 @@
 /**
- * The published rollout loop of a batch (ARPO reference §1.5, AEPO §2.1, §2.2), written out once more, in its
- * own order and with all that it shares between prompts: a token limit, one stream of draws, baselines that
- * outlive a batch. What `growGroup` is compared with, and what gives the cases in which it departs from it
- * (`grownBatch.ts`).
+ * The published rollout loop of a batch (ARPO reference §1.5, AEPO §2.1, §2.2), written out again, in its own
+ * order and with everything that it shares between prompts: a token limit, one stream of draws, baselines
+ * that outlive a batch. What `growGroup` is compared with, and what gives the cases in which it departs from
+ * it (`grownBatch.ts`).
  */
 import type { Branching } from '../../../operators/sampling/branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from '../../../operators/sampling/stepEntropy.ts';

@@ -88,7 +88,7 @@ function start(
   };
 }
 
-/** Runs chains to their ends, so many at a time. */
+/** Runs chains to their ends, a bounded number at a time. */
 function runChains(chains: readonly Chain[], script: EntropyScript): void {
   for (let from = 0; from < chains.length; from += script.batchSize) {
     let active = chains.slice(from, from + script.batchSize);

@@ -3,7 +3,7 @@
  * between the prompts of a batch: one stream of draws, one count of consecutive rounds, the order of
  * requests. The same script and result as `runBatch`, which is that loop written out.
  *
- * It gives up with a `Departure` where a script comes to one of these, which `growGroup` does otherwise on
+ * It gives up with a `Departure` where a script reaches one of these, which `growGroup` does otherwise on
  * purpose (D-006, D-017), so that the published outcome is not to be had from it:
  * - baselines of an earlier batch: here they live within a group;
  * - a call whose opening tag is in an earlier step, a result or the prompt: here a call is read from its own
@@ -129,7 +129,7 @@ interface Beyond {
   readonly call: { readonly tool: string; readonly input: string } | null;
 }
 
-/** What a batch's rounds come to: who is served when, with how much room, and who grew. */
+/** How a batch's rounds go: who is served when, with how much room, and who grew. */
 class Rounds {
   readonly activeByRound: number[][] = [];
   readonly maxTokensByRound: number[] = [];
@@ -144,7 +144,7 @@ class Rounds {
   #turns: { readonly held: readonly Asked[]; readonly calls: readonly Called[] }[] = [];
   /** The response that each then has. */
   readonly #responses = new Map<string, number>();
-  /** Where the step of each began: behind its prompt or last result. */
+  /** Where the step of each began: after its prompt or last result. */
   readonly #steps = new Map<string, number>();
   readonly #beyond = new Map<string, Beyond>();
   /** What the published loop lets each of them generate: as much as the one with the most room. */
@@ -167,7 +167,7 @@ class Rounds {
     return this.#beyond.get(nameOf(origin));
   }
 
-  /** The script's policy, with its draws; told the batch's count, or growGroup's own. */
+  /** The script's policy, with its draws; given the batch's count, or growGroup's own. */
   branching(prompt: number): Branching {
     const { branching, beamSize, draw, counts, monitor, samples } = this.#script;
     const split = branching.initialRollouts;
@@ -246,7 +246,7 @@ class Rounds {
     const grew = this.#script.prompts.map((_, prompt) =>
       joined.some((one) => one.prompt === prompt),
     );
-    // As published: a round in which nobody grew leaves the counts.
+    // As published: a round in which none grew leaves the counts.
     if (round > 0 && grew.includes(true)) {
       this.#consecutive = this.#consecutive.map((count, prompt) => (grew[prompt] ? count + 1 : 0));
     }

@@ -1,13 +1,13 @@
 /**
  * Chains that `growGuided` grows by the script of Tool-Light's sampling: the main chains of all prompts
- * first, then all branches, so many at a time. The same script and result as `sampledChains`, which is the
- * method written out.
+ * first, then all branches, a bounded number at a time. The same script and result as `sampledChains`, which
+ * is the method written out.
  *
- * It gives up with a `Departure` where a script comes to one of these, which `growGuided` does otherwise on
+ * It gives up with a `Departure` where a script reaches one of these, which `growGuided` does otherwise on
  * purpose (see there, and D-047):
  * - a tool's own limit: here one limit is that of all calls, and a rollout ends with the call beyond it;
- * - a branch behind a whole step: here that step is sampled again, and one of nothing is none.
- * What a branch's search is asked for is the script's: the published method asks for the whole text of the
+ * - a branch after a whole step: here that step is sampled again, and one of nothing is none.
+ * The script decides what a branch's search asks for: the published method asks for the whole text of the
  * step.
  */
 
@@ -63,7 +63,7 @@ class Chains {
     this.#script = script;
   }
 
-  /** The first so many chains of those that have not ended: the main ones, then the branches. */
+  /** The first of the chains of those that have not ended: the main ones, then the branches. */
   served(waiting: readonly Asked[]): readonly Asked[] {
     const ordered = waiting.toSorted((a, b) => a.prompt - b.prompt || a.index - b.index);
     const mains = ordered.filter(({ index }) => index === 0);

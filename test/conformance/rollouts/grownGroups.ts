@@ -1,5 +1,5 @@
 /**
- * Groups that `growGroup` grows by a script, in rounds: the engine and the tools answer nobody until no group
+ * Groups that `growGroup` grows by a script, in rounds: the engine and the tools answer no one until no group
  * goes on by itself, then all who are served in that round. So the product's own state machine is checked,
  * and a script that counts requests (the second one for the same context, say) knows which is which.
  *
@@ -58,12 +58,13 @@ export interface GroupsScript {
   readonly served: (waiting: readonly Asked[]) => readonly Asked[];
   /** What each of them generates. */
   readonly generate: (served: readonly Asked[]) => readonly Generated[];
-  /** Those of all open calls that are answered then, in order. Each time somebody is served or answered. */
+  /** Those of all open calls that are answered then, in order. Each time one is served or answered. */
   readonly answered: (calls: readonly Called[]) => readonly Called[];
 }
 
 /**
- * A script comes to where this repository departs from the published loop on purpose; the message says where.
+ * A script reaches a point where this repository departs from the published loop on purpose; the message says
+ * where.
  */
 export class Departure extends Error {
   override readonly name = 'Departure';

@@ -93,7 +93,7 @@ export function recordCall(metrics: ToolMetrics, tag: string, outcome: CallOutco
 
 /**
  * The call that a context ends in: the text before its last close tag, back to the nearest open tag,
- * stripped. It looks through the whole context, as the published rollout does; '' when there is no open tag.
+ * stripped. It looks through the whole context, as the published rollout does; '' if there is no open tag.
  */
 export function lastCall(context: string, tag: string): string {
   const close = context.lastIndexOf(`</${tag}>`);

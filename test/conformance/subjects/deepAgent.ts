@@ -37,11 +37,11 @@ interface LoopArgs {
   readonly context?: number;
   readonly folds: number;
   readonly environment?: boolean;
-  /** Replies in order; behind the last one come empty ones. */
+  /** Replies in order; after the last one come empty ones. */
   readonly replies: readonly string[];
   /** What every call gives, and whether it failed. */
   readonly failing?: boolean;
-  /** Words of the first prompt, and of the one behind a fold. */
+  /** Words of the first prompt, and of the one after a fold. */
   readonly prompt?: number;
 }
 

@@ -92,7 +92,7 @@ export const textSubjects: Subjects = {
   ),
 };
 
-/** Answers that are no strings: one copy raises on them (plain equality), the others take Python's text. */
+/** Answers that are not strings: one copy raises on them (plain equality), the others take Python's text. */
 function equivalence(variant: string, a: unknown, b: unknown): boolean {
   const plain = [a, b].every((side) => side === null || typeof side === 'string');
   if (plain) return isEquivalent(a as string | null, b as string | null, variants[variant]!);

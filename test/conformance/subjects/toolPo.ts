@@ -178,7 +178,7 @@ async function gradient({ group, epsilon, search }: GradientArgs, graphs: LogitG
   return { loss: found.loss, gradient: gradients };
 }
 
-/** Place 0 is nobody's target, so token t lies at place t + 1. */
+/** Place 0 is no target, so token t is at place t + 1. */
 function sequenceOf(
   { tokens, mask, oldLogProbs }: OracleRollout['rounds'][number],
   advantages: Float64Array,

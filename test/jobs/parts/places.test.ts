@@ -1,5 +1,5 @@
 /**
- * What is checked before a policy is loaded: where it lies, whether it fits, and whether the questions'
+ * What is checked before a policy is loaded: where it is, whether it fits, and whether the questions'
  * prompts do.
  */
 import { mkdir, writeFile } from 'node:fs/promises';

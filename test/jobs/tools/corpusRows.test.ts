@@ -1,4 +1,4 @@
-/** A corpus file: its forms, and what is said of a row that is no passage. */
+/** A corpus file: its forms, and what is said of a row that is not a passage. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /**
- * What `--index` may name: an index, a corpus, a collection, and words beside each; with a real encoder of a
+ * What `--index` may name: an index, a corpus, a collection, and words with each; with a real encoder of a
  * few thousand numbers.
  */
 import { writeFileSync } from 'node:fs';

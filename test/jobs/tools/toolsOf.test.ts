@@ -1,6 +1,6 @@
 /**
  * The tools that settings name: what each needs is asked for before the first rollout, and a replay needs
- * nobody.
+ * none of it.
  */
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';

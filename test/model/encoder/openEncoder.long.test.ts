@@ -187,7 +187,7 @@ describe('an encoder', () => {
   });
 });
 
-/** Puts a tensor of 64-bit whole numbers behind the others, as files of transformers 4 have it. */
+/** Puts a tensor of 64-bit whole numbers after the others, as files of transformers 4 have it. */
 function withPositionIds(path: string): void {
   const bytes = readFileSync(path);
   const length = Number(bytes.readBigUInt64LE(0));

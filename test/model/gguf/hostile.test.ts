@@ -1,4 +1,4 @@
-/** GGUF files that are cut short, lie about their lengths, or hold whatever chance put there. */
+/** GGUF files that are cut short, give false lengths, or hold whatever chance put there. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';

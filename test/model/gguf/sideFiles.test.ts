@@ -1,4 +1,4 @@
-/** The files that a Hugging Face folder has beside its weights, from the metadata of a GGUF file. */
+/** The files that a Hugging Face folder has besides its weights, from the metadata of a GGUF file. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';

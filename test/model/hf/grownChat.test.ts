@@ -1,5 +1,5 @@
 /**
- * Conversations grown call by call: the tokens behind the policy's own, and where they are not the template's
+ * Conversations grown call by call: the tokens after the policy's own, and where they are not the template's
  * whole.
  */
 import { cpSync, writeFileSync } from 'node:fs';
@@ -56,7 +56,7 @@ const CALL: ChatMessage = {
 const RESULT: ChatMessage = { role: 'tool', content: '12 km</result><|im_end|>' };
 const OPENED = { tools: TOOLS, addGenerationPrompt: true };
 
-/** What the policy wrote in the place of CALL. */
+/** What the policy wrote in place of CALL. */
 const OWN =
   '<think>hm</think><tool_call>{"name": "search", "arguments": {"query": "town"}}</tool_call>';
 

@@ -1,4 +1,4 @@
-/** A wire of one's own: a server that is neither vLLM nor SGLang is rolled out on, and given new weights. */
+/** A wire of your own: a server that is neither vLLM nor SGLang is rolled out on, and given new weights. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';

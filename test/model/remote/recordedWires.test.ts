@@ -1,5 +1,5 @@
 /**
- * Replies that real servers gave (wires/), sent once more by a server of this test: how they are read, and
+ * Replies that real servers gave (wires/), sent again by a server of this test: how they are read, and
  * what is made of their errors.
  */
 import { readFileSync } from 'node:fs';

@@ -593,7 +593,7 @@ describe('whole policies on vLLM', () => {
 });
 
 describe('a stop text', () => {
-  /** As vLLM does where its decoder repeats the prompt, in which the text stands: it ends after one token. */
+  /** As vLLM does where its decoder repeats the prompt, in which the text is: it ends after one token. */
   const misled: NonNullable<ToyServer['faults']['before']> = ({ body }, response) => {
     if (body?.stop === undefined) return false;
     const [token_ids, token_logprobs] = [[Number(body.seed) % 20], [-1]];

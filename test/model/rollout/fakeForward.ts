@@ -23,7 +23,7 @@ function entry(token: number, position: number, layer: number, head: number, dim
   return Math.fround(Math.sin(1 + token * 3.7 + position * 0.31 + layer * 1.3 + head * 2.1 + dim));
 }
 
-/** Softmax of logits that a number stands for. */
+/** Softmax of logits for a number. */
 function sharesOf(sum: number, salt: number): Float32Array {
   const weights = Array.from({ length: VOCAB }, (_, i) => {
     return Math.exp(3 * Math.sin(sum * 17 + i * 5.3 + salt));

@@ -7,7 +7,7 @@ const LOGITS = Float32Array.from({ length: 24 }, (_, i) => 2 * Math.sin(i * 2.3)
 
 const PLAIN: Shaping = { temperature: 1, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 };
 
-/** `sample` with little asked for. */
+/** `sample` with few options. */
 function sample(
   shares: Float32Array,
   {

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { watchLoop } from '../../../model/runtime/loopGap.ts';
 import { until } from '../../support/until.ts';
 
-/** A clock that stands until told otherwise, so that nothing depends on how busy the machine is. */
+/** A clock that stands still until advanced, so that nothing depends on how busy the machine is. */
 function clock() {
   let atMs = 0;
   let reads = 0;

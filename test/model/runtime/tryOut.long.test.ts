@@ -16,7 +16,7 @@ afterAll(() => runner.close());
 
 const cpu: Device = { ...cpuDevice, open: runner.open };
 
-/** A device whose sessions compute as the CPU does, but for what `change` does to the outputs. */
+/** A device whose sessions compute as the CPU does, except for what `change` does to the outputs. */
 function device(provider: Provider, change: (outputs: Feeds) => Feeds): Device {
   return {
     ...cpu,

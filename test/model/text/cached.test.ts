@@ -20,7 +20,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** A cached model, and how often the model behind it was asked. */
+/** A cached model, and how often the underlying model was asked. */
 function counted(script: Script, options: Partial<CachedOptions> = {}) {
   let asked = 0;
   const model = cached(

@@ -99,7 +99,7 @@ describe.each(MODELS)('%s', (_, make) => {
     const model = await make();
     const stop = ['</python>', '</search>'];
     expect(await model.complete(request({ stop }))).toMatch(/^I look it up<search>\w+<\/search>$/);
-    // A stop string that no token stands for.
+    // A stop string that no token represents.
     expect(await model.complete(request({ stop: ['look it'] }))).toBe('I look it');
   });
 

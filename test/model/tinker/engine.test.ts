@@ -240,7 +240,7 @@ test('a malformed reply of a training service is refused', async () => {
     server.fate = ({ route }) => (route === 'retrieve_future' ? { status: 200, body } : undefined);
     await expect(engine.generate(request())).rejects.toMatchObject({ code: 'MODEL_REPLY' });
   }
-  // and as Python writes it, which is no JSON
+  // and as Python writes it, which is not JSON
   const body = '{"sequences": [{"tokens": [1], "logprobs": [-Infinity]}]}';
   server.fate = ({ route }) => (route === 'retrieve_future' ? { status: 200, body } : undefined);
   await expect(engine.generate(request())).rejects.toMatchObject({ code: 'TRAINER_REPLY' });

@@ -59,7 +59,7 @@ function trainerOn(
   return TinkerTrainer.create({ ...{ url: service.url, policy, clock, adam, seed: 7 }, ...more });
 }
 
-/** Fine-tuning and a policy loss in turn, for what a whole training comes to. */
+/** Fine-tuning and a policy loss in turn, for a whole training. */
 async function steps(trainer: TinkerTrainer, names: readonly string[]): Promise<void> {
   const tokens = drawn(64);
   for (const name of names) {
@@ -246,7 +246,7 @@ where(`the training service of trainer/ (${reason})`, () => {
       await steps(trainer, names.slice(0, 1));
       await trainer.save({ version: 1, folder });
       await steps(trainer, names.slice(1, 2));
-      // torchrun starts its ranks once more
+      // torchrun starts its ranks again
       between.before('optim_step', () => killed(service.pids(1).at(-1)!));
       await steps(trainer, names.slice(2, 3));
       expect(service.pids(1)).toHaveLength(2);

@@ -29,7 +29,7 @@ const base = [...tensors.keys()];
 /** Sessions that find every gradient to be 1. */
 class CountingDevice implements Device {
   readonly provider = 'webgpu';
-  /** Names of what lies on the device, by the order in which it came. */
+  /** Names of what is on the device, by the order in which it came. */
   readonly held: string[][] = [];
   /** Everything that was ever put there. */
   readonly put: string[][] = [];

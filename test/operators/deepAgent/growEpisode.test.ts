@@ -137,7 +137,7 @@ describe('an episode', () => {
         },
       },
     );
-    // A memory of the wrong form is asked for once more.
+    // A memory of the wrong form is requested again.
     expect(purposes.sort()).toEqual(['episodic', 'episodic', 'tool', 'tool', 'working']);
     const { folds, actions } = rollout.episode!;
     expect(actions.map(({ kind, ok }) => [kind, ok])).toEqual([

@@ -22,7 +22,7 @@ const checkpoint = await loadTokenizer(
   fileURLToPath(new URL('../../model/hf/fixtures/tokenizer', import.meta.url)),
 );
 
-/** A dialect, and what a policy writes in it before and behind its results. */
+/** A dialect, and what a policy writes in it before and after its results. */
 export interface Case {
   readonly dialect: Dialect;
   readonly before: string;

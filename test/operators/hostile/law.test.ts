@@ -1,6 +1,6 @@
 /**
  * The law of the fence: whatever a policy and its tools write, a response has exactly the blocks that it has
- * with harmless results, and each result holds what its tool said but for broken marks.
+ * with harmless results, and each result holds what its tool said except for broken marks.
  */
 import { expect, test } from '@jest/globals';
 import { type Draws, draws } from '../../../base/draws.ts';

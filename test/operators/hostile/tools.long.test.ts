@@ -104,7 +104,7 @@ const encodedToo = (how: string): boolean =>
   ['a title of the web', 'a page that is browsed'].includes(how) ||
   !/ of the web$|page|PDF|snippet|fails$/.test(how);
 
-/** A search of the web that comes to this. */
+/** A search of the web with this outcome. */
 function webTool(answer: Searched, over: Partial<Parameters<typeof webSearchTool>[0]> = {}): Tool {
   const provider = searxng({ url: 'http://a.example', region: '', language: '', top: 10 });
   const web: WebSearch = { provider, search: async () => answer, close: () => undefined };

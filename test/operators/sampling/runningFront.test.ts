@@ -50,7 +50,7 @@ const verdict = ({ question: { id }, front: rank, kept, index, of, why }: Select
   ...{ id, rank, kept, index, of, why },
 });
 
-/** Turns as a job gives them: a window is judged behind the one before it. */
+/** Turns as a job gives them: a window is judged after the one before it. */
 function turns() {
   const waiting: { version: number; go: () => void }[] = [];
   let next = 1;
@@ -117,7 +117,7 @@ describe('the running front', () => {
       const earlier = front({ turn });
       const objectives: NonNullable<ParetoOptions['objectives']> = [
         (group) => {
-          // Objectives are asked as a window is judged: those behind it may go on.
+          // Objectives are asked as a window is judged: those after it may go on.
           done(1 + Math.floor(group.question.schedule!.index / WINDOW));
           return group.toolCalls[0]!;
         },

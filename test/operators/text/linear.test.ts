@@ -197,7 +197,7 @@ const HUGE = 64 * FEW;
 const GROWTH_MAX = 512;
 /** Who reads a long text in less is not looked at further. */
 const QUICK_MS = 20;
-/** Less is not told from noise. */
+/** Less is noise. */
 const NOISE_MS = 5;
 /** In one piece: `repeat` leaves a rope, which the first who reads it has to join. */
 const joined = (text: string): string => Buffer.from(text).toString();

@@ -1,5 +1,5 @@
 /**
- * A toolbox: what comes of one call, whatever the tool does.
+ * A toolbox: the outcome of one call, whatever the tool does.
  */
 import { describe, expect, it } from '@jest/globals';
 import { toolbox } from '../../../operators/tools/callTool.ts';

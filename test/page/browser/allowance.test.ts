@@ -1,5 +1,5 @@
 /**
- * A tab that sleeps costs no memory: after so many messages it is told nothing more, and that it missed some
+ * A tab that sleeps costs no memory: after so many messages it is sent nothing more, and that it missed some
  * when it wakes.
  */
 import { expect, test } from '@jest/globals';

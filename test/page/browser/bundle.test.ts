@@ -1,4 +1,4 @@
-/** The built page: small, whole, and asking nobody else for anything. */
+/** The built page: small, whole, and loading nothing else. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -1,5 +1,5 @@
 /**
- * Runs that a disk or a person has damaged, in a real browser: each view says what is damaged and what to do,
+ * Runs that a disk or a user has damaged, in a real browser: each view says what is damaged and what to do,
  * and none is empty.
  */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';

@@ -64,7 +64,7 @@ withBrowser('a page of another site', () => {
       'x-millrace': '1',
       'x-millrace-control': viewer.control,
     };
-    // Even with the token of control: the browser asks before, and is told no.
+    // Even with the token of control: the browser asks before, and is refused.
     expect(await asked(url, { method: 'POST', headers, body })).toBe('nothing');
     const simple = { method: 'POST', mode: 'no-cors', credentials: 'include', body };
     expect(await asked(url, simple)).toBe('nothing');

@@ -1,5 +1,5 @@
 /**
- * A run whose records lie on Kafka, in a real browser: the list knows how it is, every view reads it, and it
+ * A run whose records are on Kafka, in a real browser: the list knows how it is, every view reads it, and it
  * is live.
  */
 import type { ChildProcess } from 'node:child_process';

@@ -1,5 +1,5 @@
 /**
- * Pictures of parts of the page beside those that were kept. Only drawings are compared, without their text:
+ * Pictures of parts of the page next to those that were kept. Only drawings are compared, without their text:
  * fonts differ from machine to machine, boxes that are sized by text too. The browser itself reads and
  * compares them, so that nothing else has to.
  */
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Browser, Locator } from 'playwright-core';
 
 const kept = 'test/page/browser/__pictures__';
-/** What was seen where it differs, for a person to look at. */
+/** What was seen where it differs, for you to look at. */
 const seen = 'runs/.pictures';
 /** Of 255, in any colour: what antialiasing may differ by. */
 const COLOUR = 40;

@@ -1,4 +1,4 @@
-/** Metrics on their way out of the log: each once, in order, whoever carries them and whenever. */
+/** Metrics on their way out of the log: each once, in order, whatever exports them and whenever. */
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';

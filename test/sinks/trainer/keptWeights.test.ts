@@ -35,7 +35,7 @@ test.each(RULES)('keeping weights by %j leaves the right versions after each one
   let parent = weights(0, 0);
   await log.commit((tx) => tx.append(topics.weights, parent));
   for (let version = 1; version <= 40; version++) {
-    // A new start knows nothing but what lies in the log.
+    // A new start knows nothing but what is in the log.
     if (chance.uniform(3 * version) < 0.2) kept = new KeptWeights(rule, log);
     const ended = chance.uniform(3 * version + 1) < 0.4;
     const made = weights(version, parent.roundsDone + (ended ? 1 : 0));

@@ -74,7 +74,7 @@ describeKafka('a Kafka topic of foreign producers', () => {
     expect(await taking.take(1)).toEqual(['d']);
   });
 
-  /** Stopped behind the first question after its start, in a topic that had one before. */
+  /** Stopped after the first question after its start, in a topic that had one before. */
   async function begunAtTheEnd(): Promise<ReturnType<typeof reading>> {
     await send(0, question('old'));
     const taking = reading('?from=latest');

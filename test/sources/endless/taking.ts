@@ -1,4 +1,4 @@
-/** Taking items of an endless source by hand, and going on behind them as a resumed run does. */
+/** Taking items of an endless source by hand, and going on after them as a resumed run does. */
 import type { EndlessQuestions } from '../../../sources/endless/endlessQuestions.ts';
 import type { QuestionRow } from '../../../sources/questionRow.ts';
 import type { ResumableItem } from '../../../streams/resumable.ts';
@@ -37,7 +37,7 @@ export class Taking {
     return taken;
   }
 
-  /** As when the process is killed: what comes next is opened behind the last cursors. */
+  /** As when the process is killed: what comes next is opened after the last cursors. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#stop = new AbortController();

@@ -67,7 +67,7 @@ describe('the archive', () => {
     await log.close();
     const [name] = readdirSync(join(folder, 'archive', 'scored'));
     const path = join(folder, 'archive', 'scored', name!);
-    // 300 MB of zeros in 300 kB, by somebody who also writes the digest down.
+    // 300 MB of zeros in 300 kB, by someone who also records the digest.
     const bomb = gzipSync(Buffer.alloc(300e6));
     writeFileSync(path, bomb);
     const store = new Store(folder, 'write');

@@ -81,7 +81,7 @@ describe('an archive in an object store', () => {
     const log = await filled(fresh(), 30);
     const retention = { bytesMax: 0, segmentRecords: 8, archive: `${at}/bucket` };
     process.env.MILLRACE_ARCHIVE_TOKEN = 'another-token-18';
-    // Whatever the record of a run says: a token goes to hosts that the person has named, and to no other.
+    // Whatever the record of a run says: a token goes to hosts that the user has named, and to no other.
     const held = await log.retain!(retention).catch((error: Error) => error.message);
     expect(held).toMatch(
       /credentials from the environment go only to hosts that you name; set MILLRACE_HOSTS=127\.0\.0\.1:/,

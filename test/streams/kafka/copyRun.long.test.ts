@@ -1,4 +1,4 @@
-/** A run on Kafka, copied into a folder: what is in the copy, and that the run can be made again from it. */
+/** A run on Kafka, copied into a folder: what is in the copy, and that the run can be recomputed from it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';

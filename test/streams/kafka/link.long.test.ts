@@ -1,4 +1,4 @@
-/** A link where brokers come and go: the one broker of the tests, beside others that are gone or hang. */
+/** A link where brokers come and go: the one broker of the tests, next to others that are gone or hang. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';

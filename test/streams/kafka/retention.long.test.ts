@@ -1,5 +1,5 @@
 /**
- * Records of a run on Kafka that go to an archive and are deleted on the broker: by us, by somebody else, and
+ * Records of a run on Kafka that go to an archive and are deleted on the broker: by us, by someone else, and
  * by a process that is killed.
  */
 import { once } from 'node:events';
@@ -108,7 +108,7 @@ describeKafka('an archive of a run on Kafka', () => {
     return offsets.sort((a, b) => a.partition - b.partition).map(({ low }) => Number(low));
   };
 
-  /** Each record lies in one place alone, and all are there. */
+  /** Each record is in only one place, and all are there. */
   async function isWhole(count: number): Promise<void> {
     const ids = (await tap()).map(({ value }) => value.rolloutId);
     const expected = Array.from({ length: count }, (_, i) => `r${i}`);

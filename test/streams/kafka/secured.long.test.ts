@@ -1,4 +1,4 @@
-/** A broker of the test's own that speaks TLS and asks for a login. */
+/** A broker of the test's own that speaks TLS and requires a login. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

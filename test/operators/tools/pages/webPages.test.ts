@@ -1,5 +1,5 @@
 /**
- * Pages from servers of this machine: what becomes of redirects, addresses, robots.txt, sizes, encodings and
+ * Pages from servers of this machine: what happens to redirects, addresses, robots.txt, sizes, encodings and
  * files that hold a parser up. One reader (and its threads) for all tests.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -205,7 +205,7 @@ describe('private addresses', () => {
   });
 
   test('are not reached by a redirect either', async () => {
-    // What allows this machine's site, and nothing else that is private, stands for a public site.
+    // What allows this machine's site, and nothing else that is private, acts as a public site.
     const outside = publicLookup((_, done) => done(null, [{ address: '127.0.0.1', family: 4 }]));
     const guarded = reading(
       webPages({

@@ -1,4 +1,4 @@
-/** What the Python tool promises, whoever runs the programs. */
+/** What the Python tool promises, whatever runs the programs. */
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Tool } from '../../../../operators/tools/tool.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The layers behind the gate hold by themselves: JavaScript in the sandbox's process finds the host's doors
+ * The layers behind the gate hold on their own: JavaScript in the sandbox's process finds the host's doors
  * shut, and the same doors open without the layers.
  */
 import { spawn } from 'node:child_process';

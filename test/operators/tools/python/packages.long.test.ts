@@ -57,7 +57,7 @@ beforeAll(async () => {
     if (request.url === '/simple/mill/') {
       const files = [
         { filename: 'mill-1.0.tar.gz', url: '../../nowhere' },
-        // What an index says of its own files is no proof.
+        // What an index says of its own files proves nothing.
         { filename: mill.file, url: `../../files/${mill.file}`, hashes: { sha256: mill.sha256 } },
       ];
       reply.end(JSON.stringify({ files }));

@@ -1,5 +1,5 @@
 /**
- * Queries of many callers in batches: their bounds, their order, and what becomes of callers that go away.
+ * Queries of many callers in batches: their bounds, their order, and what happens to callers that go away.
  */
 import { expect, test } from '@jest/globals';
 import { Batches, type BatchesOptions } from '../../../../operators/tools/retrieval/batches.ts';

@@ -1,4 +1,4 @@
-/** An index of passages: built by real usearch, asked beside every passage compared, resumed, damaged. */
+/** An index of passages: built by real usearch, compared with an exhaustive search, resumed, damaged. */
 import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

@@ -1,6 +1,6 @@
 /**
  * Each provider against a server that speaks the shape that it documents: what it is sent, how its reply is
- * read, what becomes of keys, failures and waits.
+ * read, what happens to keys, failures and waits.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keepSecret } from '../../../../base/secrets.ts';
@@ -244,7 +244,7 @@ test('a SearXNG whose engines all fail has not found nothing', async () => {
   });
 });
 
-/** A SearXNG of one's own; any engine will do. */
+/** A SearXNG of your own; any engine will do. */
 const live = process.env.MILLRACE_SEARXNG ?? '';
 (live === '' ? test.skip : test)('a real SearXNG', async () => {
   const provider = searxng({ ...common(), url: live });

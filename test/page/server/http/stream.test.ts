@@ -94,7 +94,7 @@ async function write(from: number, to: number): Promise<void> {
   });
 }
 
-/** Resolves once the page's server has read so many values. */
+/** Resolves once the page's server has read this many values. */
 async function read(hot: HotRuns, values: number): Promise<void> {
   const { view, release } = await hot.take('a');
   await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** The mill as of a step: it claims nothing that nobody kept. */
+/** The mill as of a step: it claims nothing that was not kept. */
 import { expect, test } from '@jest/globals';
 import type { Moment } from '../../../../page/server/run/moment.ts';
 import { millAt } from '../../../../page/server/views/overview.ts';

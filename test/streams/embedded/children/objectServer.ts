@@ -1,5 +1,5 @@
 /**
- * An object server in memory, as a process of its own: who reads an archive stands still meanwhile. Usage:
+ * An object server in memory, as a process of its own: the reader of an archive blocks meanwhile. Usage:
  * objectServer.ts TOKEN (empty = any).
  *
  * Prints its port. `POST /busy/N`: the next N requests get 503; `POST /spoil`: every object is changed. What

@@ -10,5 +10,5 @@ const [url = '', run = '', archive = '', records = ''] = process.argv.slice(2);
 const log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write' });
 await log.retain!({ bytesMax: 0, segmentRecords: Number(records), archive });
 console.log('archived');
-// Killed from outside, also where there was little to do.
+// Killed from outside, even if there was little to do.
 setInterval(() => undefined, 1000);
