@@ -101,6 +101,7 @@ export class TinkerService {
    */
   async create(spec: ModelSpec): Promise<RemoteModel> {
     const untilMs = this.clock.now() + this.#awayMs;
+    let waits = false;
     for (;;) {
       try {
         return await this.#create(spec);
@@ -112,9 +113,12 @@ export class TinkerService {
         }
         const full = SLOTS_TAKEN.test(error.message);
         if (!full || this.clock.now() >= untilMs) throw this.#notMade(spec, error);
-        this.print(
-          `training service ${this.url} has no room for a model (${error.message}); waiting for it`,
-        );
+        if (!waits) {
+          this.print(
+            `training service ${this.url} has no room for a model (${error.message}); waiting for it`,
+          );
+        }
+        waits = true;
         await this.clock.sleep(SLOT_PAUSE_MS);
       }
     }
