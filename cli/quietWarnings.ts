@@ -16,7 +16,8 @@ export function quietWarnings(process: EventEmitter): void {
 }
 
 /**
- * lmdb prints the errors that it rejects with, too, with their stacks. They are said once, by whom they end.
+ * lmdb prints the errors that it rejects with, too, with their stacks. They are reported once, by the code
+ * that they end.
  */
 export function quietLmdb(console: Pick<Console, 'error'>): void {
   const shown = console.error.bind(console);

@@ -49,7 +49,7 @@ export interface RunOptions extends MetricsFlags, RetentionFlags {
   readonly run?: string;
   readonly seed?: number;
   readonly runs: string;
-  /** A Kafka URL, if the records are to be there and not in the run's folder. */
+  /** A Kafka URL, if the records go there and not into the run's folder. */
   readonly log?: string;
   /** Names of stages and sources, comma-separated: what this process runs, or leaves to others. */
   readonly only?: string;
@@ -237,7 +237,7 @@ function partIn({ only, except, worker }: RunOptions): RunPart | null {
   return {
     ...(only === undefined ? {} : { only: names(only) }),
     ...(except === undefined ? {} : { except: names(except) }),
-    // Unlike any other; one that is to be taken over by its successor at once is given a name.
+    // Unlike any other; one whose successor should take over at once gets a name.
     worker: worker ?? `${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`,
   };
 }

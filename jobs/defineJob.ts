@@ -42,7 +42,7 @@ export interface JobContext<Settings> {
    * known, and throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
-  /** Set when only the start is to be checked (`--check`): tries what `policyLoop` has opened. */
+  /** Set to check only the start (`--check`): tries what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }
 

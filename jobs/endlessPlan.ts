@@ -40,7 +40,7 @@ import {
 } from '../topics/index.ts';
 import { oneAfterAnother, type RoundPlan } from './plan.ts';
 
-/** What comes, and what is to be asked when. */
+/** What comes, and what to ask when. */
 export interface EndlessPlan {
   readonly arriving: EndlessQuestions;
   /** The rows of a file, or how many of the first that come are held out. */

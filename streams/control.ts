@@ -31,7 +31,7 @@ export interface Control {
   changes(count: number): Changes;
   /** Resolves once `count` changes are known; rejects when `signal` aborts first. */
   known(count: number, signal: AbortSignal): Promise<void>;
-  /** Whether nothing new is to be begun: now, and whenever that changes. */
+  /** Whether nothing new may begin: now, and whenever that changes. */
   readonly paused$: Observable<boolean>;
   readonly paused: boolean;
   /** Resolves when nothing is paused; rejects when `signal` aborts first. */

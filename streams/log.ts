@@ -141,7 +141,7 @@ export interface LostTopic {
   readonly what: string;
 }
 
-/** What is to be kept in the log itself; older or more goes to the archive. */
+/** What to keep in the log itself; older or more goes to the archive. */
 export interface Retention {
   /** Bytes of all large topics together. */
   readonly bytesMax?: number;
@@ -205,7 +205,7 @@ export interface Log {
   /** Topics whose records someone else deleted. Absent if no one else can. */
   lost?(): Promise<readonly LostTopic[]>;
   /**
-   * Moves records that are older, or more, than is to be kept out of the log into an archive, from which they
+   * Moves records that are older, or more, than allowed out of the log into an archive, from which they
    * are read as before. Of the processes that share a run one does it.
    */
   retain?(retention: Retention): Promise<Retained>;

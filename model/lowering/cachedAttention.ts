@@ -145,7 +145,7 @@ function oneAndRest(graph: Graph): Value {
 }
 
 /**
- * [B, KV, T, G, x] as one matrix a key head, [B, KV, T * G, x]; with every row twice if it is to be
+ * [B, KV, T, G, x] as one matrix per key head, [B, KV, T * G, x]; with every row twice if it is to be
  * doubled.
  */
 function perHead({ graph, kvHeads }: CachePass, x: Value, doubled: boolean): Value {

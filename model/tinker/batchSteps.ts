@@ -36,7 +36,7 @@ export interface StepLooks {
 }
 
 export interface Stepped {
-  /** `applied: false` = the model is no longer what it was, and is to be made again. */
+  /** `applied: false` = the model is no longer what it was, and has to be repeated. */
   readonly report: Omit<StepReport, 'ms'>;
   /** What the model says about the probe's tokens now. */
   readonly said: Float32Array | null;
@@ -185,7 +185,7 @@ export class BatchSteps {
 }
 
 interface Conversation {
-  /** The body of a request; null = nothing more is to be sent. */
+  /** The body of a request; null = nothing more to send. */
   write(piece: number): Promise<Uint8Array | null>;
   /** False = what the reply says is not finite. */
   take(piece: number, bytes: Uint8Array): Promise<boolean>;

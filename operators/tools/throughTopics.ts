@@ -33,7 +33,7 @@ const toolRequest = record('ToolRequest', {
   tool: text,
   input: text,
 });
-/** A call that some process is to make. */
+/** A call for some process to make. */
 export interface ToolRequest extends ValueOf<typeof toolRequest> {}
 
 const toolReply = record('ToolReply', {

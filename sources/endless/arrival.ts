@@ -53,7 +53,7 @@ export function arrival(
   return { value: repeats === 'once' ? value : { ...value, id: `${value.id}@${unique}` } };
 }
 
-/** Stands for what is asked and what is right; whatever else a row has (times, notes) does not count. */
+/** Identifies what is asked and what is right; whatever else a row has (times, notes) does not count. */
 function contentOf({ question, answers, answer }: Readonly<Record<string, unknown>>): string {
   const content = JSON.stringify([question ?? null, answers ?? answer ?? null]);
   return createHash('sha256').update(content).digest('hex').slice(0, 16);

@@ -44,7 +44,7 @@ const NOTHING: Commit = { appends: [], settles: [], marks: new Map(), committed:
 export interface CommitterOptions {
   readonly clock: Clock;
   readonly commitMs: number;
-  /** Whether there is to be an index by key. */
+  /** Whether to write an index by key. */
   readonly index: boolean;
   /** Reads the names of a record that is in the log. */
   readonly hashesAt: HashesAt;

@@ -20,7 +20,7 @@ export class Brokers {
     this.#size = named.length;
   }
 
-  /** All of them, in the order in which they are to be tried. */
+  /** All of them, in the order in which to try them. */
   get inTurn(): Broker[] {
     const first = this.#first % this.#all.length;
     return [...this.#all.slice(first), ...this.#all.slice(0, first)];

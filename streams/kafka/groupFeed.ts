@@ -171,7 +171,7 @@ export class GroupFeed {
   }
 }
 
-/** For a new reader: everything unsettled is to be handed out again. */
+/** For a new reader: everything unsettled is handed out again. */
 function rewind(owned: OwnedPartition): void {
   owned.waiting.length = 0;
   owned.next = owned.progress.low;

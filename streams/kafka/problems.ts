@@ -35,7 +35,7 @@ export function kindOf(error: unknown): string {
   return kinds.find((kind) => kind !== NOT_TRIED) ?? kinds[0] ?? '';
 }
 
-/** Why, in the words of who knows it best. */
+/** Why, in the words of whichever knows best. */
 export function reasonOf(error: unknown): string {
   const reasons = [...within(error)].map((each) => each.serverErrorMessage || each.message || '');
   return outsideText(reasons.findLast((reason) => reason !== '') ?? String(error));

@@ -56,7 +56,7 @@ export class StateTopic {
   /** Keys that this process has written: what the log says about them is older or the same. */
   readonly #own = new Set<string>();
   #next = 0;
-  /** Goes up when all is to be read again. */
+  /** Increases when everything must be read again. */
   #times = 0;
   /** What is archived stays so: it is never forgotten. */
   readonly archived = new Archived();

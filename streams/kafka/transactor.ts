@@ -79,7 +79,7 @@ export interface TransactorOptions {
 /** Of one partition in one request. */
 const REQUEST_BYTES_MAX = 2 ** 20;
 
-/** For an id that has none yet, or whose holder is to be replaced. */
+/** For an id that has none yet, or whose holder is being replaced. */
 const NEW_PRODUCER = [-1n, -1] as const;
 const UNKNOWN_EPOCH = -1;
 const COMMIT = true;

@@ -33,7 +33,7 @@ export interface NativeChat {
   results(outputs: readonly string[]): Int32Array;
   /**
    * The whole conversation as the template writes it, in order. The policy's segments end with the token that
-   * ends its turn; `open` = the policy is to go on after the last result.
+   * ends its turn; `open` = the policy continues after the last result.
    */
   conversation(question: string, turns: readonly ChatTurn[], open: boolean): readonly ChatSegment[];
 }

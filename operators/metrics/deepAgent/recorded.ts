@@ -23,7 +23,7 @@ export function recordedCalls(rollout: Rollout): RecordedCall[] {
   );
 }
 
-/** Share of `all` that `fits`; 1 for none, where nothing was to be done. */
+/** Share of `all` that `fits`; 1 for none, if there was nothing to do. */
 export function shareOf<T>(all: readonly T[], fits: (item: T) => boolean): number {
   return all.length === 0 ? 1 : all.filter(fits).length / all.length;
 }

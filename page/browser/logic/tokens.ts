@@ -13,7 +13,7 @@ export interface Tokens {
   readonly isTool: (token: number) => boolean;
 }
 
-/** Null for what is no such file, or is cut off. */
+/** Null if it is not such a file, or is truncated. */
 export function readTokens(buffer: ArrayBuffer): Tokens | null {
   const bytes = new Uint8Array(buffer);
   const view = new DataView(buffer);

@@ -32,7 +32,7 @@ interface Growing {
   entries: number[];
 }
 
-/** A record with the hashes of its names; null if they are not known, and the index is to lack it. */
+/** A record with the hashes of its names; null if they are not known, and the index leaves it out. */
 export interface Named {
   readonly topic: string;
   readonly offset: number;
