@@ -11,6 +11,8 @@ export interface Place {
   readonly done: (code: number) => void;
   /** The command line, for help texts that depend on it. */
   readonly args: readonly string[];
+  /** The program as it is for another command line. */
+  readonly program: (args: readonly string[]) => Promise<Command>;
   /** Runs another command line. */
   readonly main: (args: readonly string[], io: Io) => Promise<number>;
 }

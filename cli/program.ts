@@ -19,7 +19,8 @@ export async function main(args: readonly string[], process: Io): Promise<number
     code = result;
   };
   try {
-    const program = await build({ io, args, main, done });
+    const place = { io, args, main, done };
+    const program = await build(place);
     await program.parseAsync([...args], { from: 'user' });
     return code;
   } catch (error) {
@@ -29,8 +30,12 @@ export async function main(args: readonly string[], process: Io): Promise<number
   }
 }
 
-async function build(place: Place): Promise<Command> {
-  const { io, args } = place;
+async function build(given: Omit<Place, 'program'>): Promise<Command> {
+  const { io, args } = given;
+  const place = {
+    ...given,
+    program: (other: readonly string[]) => build({ ...given, args: other }),
+  };
   const program = new Command('millrace')
     .description('Train tool-using language-model agents as a stream of durable topics.')
     .version(version)

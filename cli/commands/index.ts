@@ -32,4 +32,5 @@ export const commands: Readonly<
   tools: () => import('./tools.ts'),
   retriever: () => import('./retriever.ts'),
   mcp: () => import('./mcp.ts'),
+  completion: () => import('./completion.ts'),
 };

@@ -27,6 +27,7 @@ export const commandNames = [
   'tools',
   'retriever',
   'mcp',
+  'completion',
 ] as const;
 
 export type CommandName = (typeof commandNames)[number];
