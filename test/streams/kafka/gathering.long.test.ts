@@ -23,14 +23,25 @@ describeKafka('open groups of a partition that moves', () => {
     const child = startChild(file, url, run, worker);
     children.push(child);
     await child.line();
+    void listen(worker, child).catch(() => undefined);
     return child;
   };
+  /** How many records wait in the open groups of each worker. */
+  const waiting = new Map<string, number>();
+  const listen = async (worker: string, child: Child): Promise<void> => {
+    for (;;) waiting.set(worker, Number(await child.line()));
+  };
+  const areWaiting = (count: number, worker = 'a'): Promise<true> =>
+    until(
+      () =>
+        (waiting.get(worker) ?? 0) > 0 &&
+        [...waiting.values()].reduce((sum, of) => sum + of, 0) === count,
+    );
   /** One member of every group. */
   const wave = (): Promise<void> =>
     log.commit((tx) => {
       for (let i = 0; i < GROUPS; i++) tx.append(topics.questions, question({ id: `q${i}` }));
     });
-  const resting = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
   afterAll(async () => {
     for (const child of children) await child.kill();
@@ -41,11 +52,11 @@ describeKafka('open groups of a partition that moves', () => {
     log = await openKafkaLog({ topics: allTopics, url, run, mode: 'write', worker: 'test' });
     await wave();
     await start('a');
-    await resting(1000);
+    await areWaiting(GROUPS);
     const b = await start('b'); // half of the open groups move to it
-    await resting(2000);
+    await areWaiting(GROUPS, 'b');
     await wave();
-    await resting(1000);
+    await areWaiting(2 * GROUPS, 'b');
     await b.kill(); // and back again
     await wave();
     await until(async () => (await log.lag(topics.questions, 'gather')) === 0);

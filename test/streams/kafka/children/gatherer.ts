@@ -1,12 +1,13 @@
 /**
  * One worker of several: gathers the three questions of each id into a metric, until it is killed.
- * Usage: gatherer.ts <url> <run> <worker>. Prints `ready` once it reads.
+ * Usage: gatherer.ts <url> <run> <worker>. Prints `ready` once it reads, then how many
+ * records wait in its open groups.
  */
 import { pipe } from 'rxjs';
 import { flow } from '../../../../streams/flow.ts';
 import { openKafkaLog } from '../../../../streams/kafka/openKafkaLog.ts';
 import { gatherBy, mapEach } from '../../../../streams/primitives.ts';
-import { runFlow } from '../../../../streams/run/runFlow.ts';
+import { type FlowStats, runFlow } from '../../../../streams/run/runFlow.ts';
 import { stage } from '../../../../streams/stage.ts';
 import { allTopics, topics } from '../../../../topics/index.ts';
 import { metric } from '../../../support/records.ts';
@@ -21,6 +22,12 @@ const log = await openKafkaLog({
   sessionMs: 6000,
   drainMs: 60_000,
 });
+let waiting = 0;
+const onStats = ({ stages }: FlowStats): void => {
+  const [now = 0] = stages.map((stats) => stats.waiting);
+  if (now !== waiting) console.log(now);
+  waiting = now;
+};
 console.log('ready');
 await runFlow(
   flow(
@@ -41,5 +48,5 @@ await runFlow(
       { inflightMax: 2000 },
     ),
   ),
-  { log, forever: true },
+  { log, forever: true, statsMs: 20, onStats },
 );
