@@ -33,7 +33,7 @@ export interface ConversationsOptions {
 const SHOWN_CHARACTERS = 400;
 
 /**
- * The files that a setting names, with commas between: paths, each with `#NAME` for a dataset of a
+ * The files that a setting names, comma-separated: paths, each with `#NAME` for a dataset of a
  * `dataset_info.json`. Throws code `QUESTIONS_FILE`.
  */
 export async function conversationFiles(

@@ -44,7 +44,7 @@ export function serverAddress(given: string, { what, suffix }: AddressWords): st
   return plain.endsWith(suffix) ? plain.slice(0, -suffix.length) : plain;
 }
 
-/** Several, commas between; '' = none. Fails as `serverAddress` does. */
+/** Several, comma-separated; '' = none. Fails as `serverAddress` does. */
 export function serverAddresses(given: string, words: AddressWords): string[] {
   const parts = given.split(',').map((part) => part.trim());
   try {

@@ -82,7 +82,7 @@ export function appendGeneration(branch: Branch, made: Generation, entropy: numb
   }
 }
 
-/** The last segment ends in a call of this tool, or of these, with commas between. */
+/** The last segment ends in a call of this tool, or of these, comma-separated. */
 export function nameTool({ segments }: Branch, tool: string): void {
   const last = segments.pop();
   if (last !== undefined) segments.push({ ...last, tool });

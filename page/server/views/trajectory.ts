@@ -202,7 +202,7 @@ function turnsOf(
   });
 }
 
-/** A tool turn names its tools, several with commas between. */
+/** A tool turn names its tools, several comma-separated. */
 function namesIn({ tool }: Segment): number {
   return (tool ?? '').split(',').length;
 }
