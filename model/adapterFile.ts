@@ -55,10 +55,11 @@ export interface PublishedAdapter extends LoraAdapter {
   readonly baseDigest?: string | undefined;
 }
 
-/** Write an adapter whose `base` is the path of a policy. */
+/** Write an adapter whose `base` is the path of a policy; `expected` as for `savePolicy`. */
 export async function saveAdapterFile(
   path: string,
   adapter: PublishedAdapter,
+  expected: string | null = null,
 ): Promise<WrittenFile> {
   const { rank, alpha, stabilised, base, baseDigest, modules } = adapter;
   const tensors = new Map<string, Tensor>();
@@ -73,7 +74,7 @@ export async function saveAdapterFile(
   const said: Described = { rank, alpha, stabilised, base, ...known, scales };
   const metadata = { adapter: JSON.stringify(said) };
   const read = (name: string) => tensors.get(name) as Tensor;
-  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
+  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata, expected);
   return { sha256, bytes };
 }
 

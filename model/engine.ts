@@ -198,6 +198,16 @@ export interface SaveTarget {
    * A folder of this machine for checkpoints, absolute; a trainer whose service keeps them need not use it.
    */
   readonly folder: string;
+  /**
+   * Whether training is to go on from this version; `false` = its weights will do. A trainer whose steps do
+   * not give the same bits when they are made again keeps the state all the same.
+   */
+  readonly state?: boolean;
+  /**
+   * Digests of a version that is saved again; where one would be another, `save` fails with code `DIGEST` and
+   * replaces nothing.
+   */
+  readonly expected?: { readonly weights: string | null; readonly state: string | null };
 }
 
 /** Says how probable given tokens are. A frozen `TrainerEngine` is the reference of KL and DPO. */
@@ -217,7 +227,8 @@ export interface TrainerEngine extends Scorer {
   step(batch: TrainBatch): Promise<StepReport>;
   /**
    * Keep weights and state, whole or not at all. A version that is saved again (after a crash) replaces
-   * the first.
+   * the first. The state may still be written when it resolves, during the next step, up to the next `save`:
+   * after a crash before that it is missing.
    */
   save(target: SaveTarget): Promise<SavedCheckpoint>;
   /**

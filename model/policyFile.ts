@@ -13,10 +13,17 @@ export interface Policy {
   readonly tensors: Tensors;
 }
 
-/** Write a policy; the same policy gives the same bytes. */
-export function savePolicy(path: string, { config, tensors }: Policy): Promise<WrittenFile> {
+/**
+ * Write a policy; the same policy gives the same bytes. Fails with code `DIGEST`, and writes nothing, if the
+ * file would not get the digest `expected`.
+ */
+export function savePolicy(
+  path: string,
+  { config, tensors }: Policy,
+  expected: string | null = null,
+): Promise<WrittenFile> {
   const shapes = [...tensors].map(([name, { shape }]) => [name, shape] as const);
-  return write(path, config, shapes, (name) => tensors.get(name) as Tensor);
+  return write(path, config, shapes, (name) => tensors.get(name) as Tensor, expected);
 }
 
 /** The same of a policy that lies elsewhere: no more than one tensor is in memory. */
@@ -33,12 +40,13 @@ async function write(
   config: DecoderConfig,
   shapes: (readonly [name: string, shape: readonly number[]])[],
   read: (name: string) => Promise<Tensor> | Tensor,
+  expected: string | null = null,
 ): Promise<WrittenFile> {
   const ordered = shapes.sort(
     ([a], [b]) => Number(a.endsWith('.bias')) - Number(b.endsWith('.bias')),
   );
   const entries = ordered.map(([name, shape]) => ({ name, shape, dtype: 'F32' as const }));
   const metadata = { config: JSON.stringify(config) };
-  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata);
+  const { sha256, bytes } = await writeTensorFile(path, entries, read, metadata, expected);
   return { sha256, bytes };
 }

@@ -2,8 +2,9 @@
  * `trainer`: a batch in, its optimiser steps made, a weights manifest out.
  *
  * A step itself is not transactional. It becomes real with its manifest, which is committed together with the
- * consumed batch; after a crash before that, the step is repeated from the version it began with, whose
- * files are still there, and gives the same bits.
+ * consumed batch; after a crash before that, the step is repeated from the version it began with, and gives
+ * the same bits. If that version has no optimiser state, the steps since the last one that has are repeated
+ * first (trainer/repeatSteps.ts).
  *
  * A batch waits until the version that it starts from is committed. So steps are made one at a time and in
  * order, even if a later batch comes first, as it may when rollouts are allowed to lag. When the run is to
@@ -15,7 +16,7 @@
  * were made by other weights (samplerCheck.ts).
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
-import type { Clock } from '../base/index.ts';
+import type { Clock, Report } from '../base/index.ts';
 import type { Attribution, LagCorrection } from '../model/credit/index.ts';
 import type { AgreementRule, Scorer, StepReport, TrainerEngine } from '../model/index.ts';
 import type { PreparedLoss } from '../model/losses/index.ts';
@@ -38,11 +39,13 @@ import {
 } from './trainer/exampleBatch.ts';
 import { KeptWeights, type WeightsRule } from './trainer/keptWeights.ts';
 import { corrected } from './trainer/lagging.ts';
-import { type Losses, lossOf, preparedFor } from './trainer/losses.ts';
+import { compares, type Losses, lossOf, preparedFor } from './trainer/losses.ts';
+import { bringTo, type StepsAgain } from './trainer/repeatSteps.ts';
 import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts';
 import { referenceVersion, withReference } from './trainer/reference.ts';
 import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import { SamplerCheck } from './trainer/samplerCheck.ts';
+import { type SaveEvery, SaveRule } from './trainer/saveRule.ts';
 import { type FrozenEngine, versionedEngine } from './trainer/versionedEngine.ts';
 import type { WeightsStore } from './weights.ts';
 
@@ -71,6 +74,17 @@ export interface TrainerOptions {
   readonly keepVersions?: number;
   /** What else stays; the ends of all rounds unless given. */
   readonly keepRule?: Omit<WeightsRule, 'newest'>;
+  /** Which of those keep their optimiser state: all (default), or only the newest that has one. */
+  readonly keepStates?: 'all' | 'newest';
+  /**
+   * How often the optimiser state is saved too; every version by default, and in any case if a loss compares
+   * with a reference policy, for which the trainer leaves its version in every step.
+   */
+  readonly saveEvery?: SaveEvery;
+  /** On a replay, the versions whose state is recorded. */
+  readonly saved?: ((version: number) => boolean) | undefined;
+  /** Told when steps are repeated; nobody by default. */
+  readonly report?: Report;
   /** The advantage of the shared beginnings of branched rollouts; soft when left out. */
   readonly attribution?: Attribution;
   /** Whether searches for tools are actions to ToolPO, as calls and folds are; not when left out. */
@@ -149,6 +163,11 @@ function stepping(
   const { keepVersions: newest = 2, keepRule = { rounds: 0, every: 0, best: 0 } } = options;
   const check = new SamplerCheck(options.agreement ?? null, options.log);
   const kept = new KeptWeights({ newest, ...keepRule }, options.log);
+  const { saveEvery: every = 1, saved: recorded, report = () => undefined } = options;
+  const rule = new SaveRule({ every, recorded, clock });
+  const always = recorded === undefined && every !== 1 ? compares(losses) : Promise.resolve(false);
+  /** The newest version with a state; null = not known yet. */
+  let saved: Weights | null = null;
 
   /** The steps as they are before anything is known of other policies → as the loss needs them. */
   const compared = async (
@@ -161,19 +180,53 @@ function stepping(
     return withReference(steps, await frozen.toScore(await store.manifest(version)));
   };
 
+  const planOf = async (batch: Batch) => {
+    const loss = lossOf(batch, losses);
+    const needs = await preparedFor(batch, loss);
+    const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
+    const prepared = await prepare[batch.kind](batch);
+    return { loss, needs, lr, prepared, steps: await compared(prepared.steps, batch, needs) };
+  };
+  type Plan = Awaited<ReturnType<typeof planOf>>;
+
+  const again: StepsAgain<Plan> = {
+    ...{ engine, learner, store, log: options.log, report },
+    async plan(batch, until) {
+      await options.turn?.(batch, until);
+      return planOf(batch);
+    },
+    async step({ steps, loss, lr }) {
+      const ready = await corrected(steps, lagCorrection, engine);
+      for (const sequences of ready.steps) {
+        if (sequences.length > 0) await engine.step({ sequences, loss, lr });
+      }
+    },
+  };
+
+  /** Removes what is not to stay once `made` is committed. */
+  const tidy = async (batch: Batch, made: Weights, begun: Weights): Promise<void> => {
+    const before = saved;
+    // By now the state of the version before is on disk.
+    saved = begun.state === '' ? (saved ?? (await store.trainable(begun))) : begun;
+    for (const old of await kept.goingAfter(made, begun, saved.version)) {
+      await store.forget(old, isReference(old, batch));
+    }
+    if (options.keepStates === 'newest' && saved !== before) {
+      await store.forgetStates(saved.version, before?.version);
+    }
+  };
+
   return mapEach(
     async (batch, scope) => {
+      const toTrain = (wanted: Weights): Promise<void> =>
+        unlessStopping(scope, `step ${batch.step}`, (until) => bringTo(wanted, again, until));
       const begun = await unlessStopping(scope, `the turn of step ${batch.step}`, async (until) => {
         const manifest = await store.awaited(batch.version, until);
         await options.turn?.(batch, until);
         return manifest;
       });
-      const loss = lossOf(batch, losses);
-      const needs = await preparedFor(batch, loss);
-      const lr = typeof options.lr === 'number' ? options.lr : options.lr(batch);
-      const prepared = await prepare[batch.kind](batch);
-      const steps = await compared(prepared.steps, batch, needs);
-      await learner.toTrain(begun);
+      const { loss, needs, lr, prepared, steps } = await planOf(batch);
+      await toTrain(begun);
       const ready = await corrected(steps, lagCorrection, engine);
       const { index, step, round } = batch;
       if (index === 0) {
@@ -195,7 +248,7 @@ function stepping(
         if (refused) break;
       }
       if (refused) {
-        await learner.toTrain(begun);
+        await toTrain(begun);
         learner.changes();
       }
       const after = (await measured(engine, { batch, done: index + 1, encode })) ?? {};
@@ -205,11 +258,10 @@ function stepping(
         consumed: scope.position,
         // Never fewer than the version before: a process that lags behind takes nothing back.
         controls: Math.max(begun.controls, options.controls?.(versionMade(batch)) ?? 0),
+        state: rule.saves(versionMade(batch)) || (await always),
       });
       learner.holds(weights);
-      for (const old of await kept.goingAfter(weights, begun)) {
-        await store.forget(old, isReference(old, batch));
-      }
+      await tidy(batch, weights, begun);
       const atMs = clock.now();
       const numbers = {
         ...prepared.numbers,

@@ -4,7 +4,9 @@
  * A manifest is what makes a version real: its checkpoint is written first, whole or not at all, the manifest
  * is committed after. A version that is no longer wanted is removed only when its successor's manifest is
  * committed; the first one and those that a rule keeps (trainer/keptWeights.ts) stay, with the state that
- * training continues from, so that a run can go back to them. Only a checkpoint's kind knows how to read it
+ * training continues from, so that a run can go back to them. Not every version has a state
+ * (trainer/saveRule.ts), and the newest may be named before it is written: training continues from the newest
+ * that exists (trainer/repeatSteps.ts). Only a checkpoint's kind knows how to read it
  * (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
@@ -16,7 +18,7 @@ import type {
   TrainerCheckpoint,
   TrainerEngine,
 } from '../model/index.ts';
-import type { From, Log } from '../streams/index.ts';
+import { type From, type Log, recordsOf } from '../streams/index.ts';
 import {
   type Batch,
   type Position,
@@ -42,11 +44,23 @@ export interface WeightsStore {
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
+  /** The newest version up to this one from which training can go on: it and its state are there. */
+  trainable(manifest: Weights): Promise<Weights>;
+  /**
+   * Saves what the trainer holds as this version once more. Fails with code `DIGEST`, and replaces nothing,
+   * where it is another.
+   */
+  saveAgain(trainer: TrainerEngine, manifest: Weights): Promise<void>;
   /**
    * Removes what an old version left: its state, and its weights unless they are to stay. The first one
    * stays.
    */
   forget(version: number, keepWeights?: boolean): Promise<void>;
+  /**
+   * Removes the states of the versions before the newest committed one, `before`; `after` = those before
+   * it have gone already.
+   */
+  forgetStates(before: number, after?: number): Promise<void>;
 }
 
 /** The step that made a version. */
@@ -58,6 +72,8 @@ export interface StepMade {
   readonly consumed: Position;
   /** Changes of settings that hold for what is due the new version; 0 unless given. */
   readonly controls?: number;
+  /** Whether the state is saved too (default), from which training can go on. */
+  readonly state?: boolean;
 }
 
 /** The checkpoints that a manifest names, as they are recorded. */
@@ -102,6 +118,11 @@ export function weightsStore(
       `topic weights has no version ${version}: the run folder and its log do not belong together`,
     );
   };
+  const isWhole = async (made: Weights): Promise<boolean> => {
+    const { weights, state } = checkpointsOf(made);
+    if (state === null) return false;
+    return (await checkpoints.exists(weights)) && checkpoints.exists(state);
+  };
   return {
     manifest,
     async awaited(version, signal) {
@@ -126,9 +147,9 @@ export function weightsStore(
       const adopted = await checkpoints.adopt(base, where);
       return { ...place, ...fieldsOf(adopted, checkpoints), parentDigest: null, controls: 0 };
     },
-    async publish(trainer, { batch, parent, consumed, controls = 0 }) {
+    async publish(trainer, { batch, parent, consumed, controls = 0, state = true }) {
       const version = versionMade(batch);
-      const saved = await trainer.save(checkpoints.target(version));
+      const saved = await trainer.save({ ...checkpoints.target(version), state });
       return {
         version,
         parent: batch.version,
@@ -139,6 +160,25 @@ export function weightsStore(
         parentDigest: parent.digest,
         controls,
       };
+    },
+    async trainable(newest) {
+      let at = newest;
+      while (at.version > 0 && !(await isWhole(at))) at = await manifest(at.parent);
+      return at;
+    },
+    async saveAgain(trainer, made) {
+      const { weights, state } = checkpointsOf(made);
+      const expected = { weights: weights.digest, state: state?.digest ?? null };
+      const target = checkpoints.target(made.version);
+      await trainer.save({ ...target, state: state !== null, expected });
+    },
+    async forgetStates(before, after) {
+      const from: From =
+        after === undefined ? EARLIEST : { kind: 'last', count: before - after + 1 };
+      for await (const { value } of recordsOf(log, topics.weights, { from })) {
+        const { state } = checkpointsOf(value);
+        if (state !== null && value.version < before) await checkpoints.remove(state);
+      }
     },
     async forget(version, keepWeights = false) {
       if (version < 1) return;

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { about, syncFolder, unfinished } from '../../base/index.ts';
+import { about, MillraceError, syncFolder, unfinished } from '../../base/index.ts';
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import { type Dtype, narrow, WIDTHS } from './dtypes.ts';
@@ -35,35 +35,87 @@ export interface Written extends WrittenFile {
 
 /**
  * Write `entries` in order; `read` gives each tensor when its turn comes. Rejects, and leaves no file
- * behind, when a tensor has another shape than its entry.
+ * behind, when a tensor has another shape than its entry, or (code `DIGEST`) when the file would get another
+ * digest than the one `expected`.
  */
 export async function writeTensorFile(
   path: string,
   entries: readonly WriteEntry[],
-  read: (name: string) => Promise<Tensor> | Tensor,
-  metadata: Readonly<Record<string, string>>,
+  read: Read,
+  metadata: Metadata,
+  expected: string | null = null,
 ): Promise<Written> {
   return atomically(path, async (file) => {
     const hash = createHash('sha256');
-    let bytes = 0;
-    let overflowed = 0;
     const put = async (piece: Uint8Array) => {
       hash.update(piece);
       await file.writeFile(piece);
-      bytes += piece.length;
     };
-    await put(header(entries, metadata));
-    for (const { name, shape, dtype } of entries) {
-      const tensor = await read(name);
-      if (tensor.shape.join() !== shape.join())
-        throw checkpointError(
-          `${path}: tensor '${name}' should be ${shapeText(shape)}, not ${shapeText(tensor.shape)}`,
-          { file: path, tensor: name, expected: shape, found: tensor.shape },
-        );
-      overflowed += await putTensor(tensor.data, dtype, put);
-    }
-    return { sha256: hash.digest('hex'), bytes, overflowed };
+    const sizes = await putTensors({ path, entries, read, metadata }, put);
+    const sha256 = hash.digest('hex');
+    mustBe(expected, sha256, path);
+    return { ...sizes, sha256 };
   });
+}
+
+type Read = (name: string) => Promise<Tensor> | Tensor;
+type Metadata = Readonly<Record<string, string>>;
+
+/** A file that is not there yet. */
+export interface TensorsToWrite {
+  readonly path: string;
+  readonly entries: readonly WriteEntry[];
+  readonly read: Read;
+  readonly metadata: Metadata;
+}
+
+/** The digest that the file will have. Fails with code `DIGEST` where another is `expected`. */
+export async function digestOfTensors(
+  tensors: TensorsToWrite,
+  expected: string | null = null,
+): Promise<string> {
+  const hash = createHash('sha256');
+  await putTensors(tensors, async (piece) => {
+    hash.update(piece);
+  });
+  const sha256 = hash.digest('hex');
+  mustBe(expected, sha256, tensors.path);
+  return sha256;
+}
+
+/** Writes a file whose digest is known. */
+export async function writeDigested(tensors: TensorsToWrite): Promise<void> {
+  await atomically(tensors.path, (file) => putTensors(tensors, (piece) => file.writeFile(piece)));
+}
+
+function mustBe(expected: string | null, found: string, path: string): void {
+  if (expected === null || found === expected) return;
+  throw new MillraceError('DIGEST', `${path} would get digest ${found}, not ${expected}`, {
+    context: { file: path, expected, found },
+  });
+}
+
+async function putTensors(
+  { path, entries, read, metadata }: TensorsToWrite,
+  put: (piece: Uint8Array) => Promise<void>,
+): Promise<Omit<Written, 'sha256'>> {
+  let bytes = 0;
+  let overflowed = 0;
+  const counted = async (piece: Uint8Array) => {
+    await put(piece);
+    bytes += piece.length;
+  };
+  await counted(header(entries, metadata));
+  for (const { name, shape, dtype } of entries) {
+    const tensor = await read(name);
+    if (tensor.shape.join() !== shape.join())
+      throw checkpointError(
+        `${path}: tensor '${name}' should be ${shapeText(shape)}, not ${shapeText(tensor.shape)}`,
+        { file: path, tensor: name, expected: shape, found: tensor.shape },
+      );
+    overflowed += await putTensor(tensor.data, dtype, counted);
+  }
+  return { bytes, overflowed };
 }
 
 /** Returns how many finite numbers became infinite. */
@@ -89,10 +141,7 @@ async function putTensor(
   return overflowed;
 }
 
-function header(
-  entries: readonly WriteEntry[],
-  metadata: Readonly<Record<string, string>>,
-): Uint8Array {
+function header(entries: readonly WriteEntry[], metadata: Metadata): Uint8Array {
   const fields: Record<string, unknown> = { __metadata__: metadata };
   let end = 0;
   for (const { name, shape, dtype } of entries) {

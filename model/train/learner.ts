@@ -108,8 +108,14 @@ export class Learner {
     this.#optimiser = optimiser ?? firstState(this.#trained);
   }
 
-  /** One optimiser step over the whole batch. */
-  async step({ sequences, loss, lr }: TrainBatch): Promise<Omit<StepReport, 'ms'>> {
+  /**
+   * One optimiser step over the whole batch. What is trained changes only after `unread` has resolved: until
+   * then a checkpoint may be written from it.
+   */
+  async step(
+    { sequences, loss, lr }: TrainBatch,
+    unread: () => Promise<void> = async () => undefined,
+  ): Promise<Omit<StepReport, 'ms'>> {
     const prepared = await prepareLoss(loss);
     const session = await this.#session(sessionKey(loss, prepared.variant), prepared.graph);
     const targets = sequences.map(targetsOf);
@@ -138,6 +144,7 @@ export class Learner {
     const { sums } = gradients;
     const norm = jointNorm(sums.values());
     const applied = Number.isFinite(norm);
+    await unread();
     if (applied) this.#update(sums, lr, clipFactor(norm, this.#settings.gradNormMax));
     const tokens = targets.reduce((sum, item) => sum + inputLength(item), 0);
     return { ...tally.report(), gradNorm: norm, applied, tokens, forwardOnly };

@@ -8,15 +8,16 @@ import type { Tensor, Tensors } from '../config.ts';
 import { checkpointError } from '../hf/checkpointError.ts';
 import { digestError } from '../hf/digestError.ts';
 import { openTensorFile, type TensorFile } from '../hf/tensorFile.ts';
-import { type WrittenFile, writeTensorFile } from '../hf/writeTensorFile.ts';
+import type { TensorsToWrite } from '../hf/writeTensorFile.ts';
 import type { OptimiserState } from './learner.ts';
 
-export async function saveOptimiser(
+/** The file of a state, to be written. */
+export function optimiserTensors(
   path: string,
   { step, moments }: OptimiserState,
   parameters: Tensors,
   factors: Tensors,
-): Promise<WrittenFile> {
+): TensorsToWrite {
   const tensors = new Map<string, Tensor>();
   for (const [name, { shape }] of parameters) {
     tensors.set(`mean.${name}`, { shape, data: moments.get(name)?.mean as Float32Array });
@@ -25,7 +26,7 @@ export async function saveOptimiser(
   for (const [name, tensor] of factors) tensors.set(`factor.${name}`, tensor);
   const entries = [...tensors].map(([name, { shape }]) => ({ name, shape, dtype: 'F32' as const }));
   const read = (name: string) => tensors.get(name) as Tensor;
-  return writeTensorFile(path, entries, read, { step: String(step) });
+  return { path, entries, read, metadata: { step: String(step) } };
 }
 
 /**

@@ -42,11 +42,19 @@ serve({
     made = { files, learner: new Learner(trainee, settings, device), device };
     return files.config;
   },
-  step: (batch: TrainBatch) => created().learner.step(batch),
-  score: (sequences: readonly Int32Array[]) => created().learner.score(sequences),
-  save(target: SaveTarget) {
+  step(batch: TrainBatch) {
     const { files, learner } = created();
-    return files.save(target, learner.trainee, learner.optimiser);
+    return learner.step(batch, () => files.written());
+  },
+  score: (sequences: readonly Int32Array[]) => created().learner.score(sequences),
+  async save({ state, ...target }: SaveTarget) {
+    const { files, learner, device } = created();
+    // Only the CPU's steps can be made again.
+    const exact = device === cpuDevice;
+    const wanted = { ...target, state: state !== false || !exact };
+    const saved = await files.save(wanted, learner.trainee, learner.optimiser);
+    if (!exact) await files.written();
+    return saved;
   },
   write(path: string) {
     const { files, learner } = created();
@@ -54,9 +62,11 @@ serve({
   },
   async restore(saved: TrainerCheckpoint) {
     const { files, learner } = created();
+    await files.written();
     await learner.reset(...(await files.restore(saved)));
   },
   async close() {
+    await made?.files.written();
     await made?.learner.close();
     await made?.device.close();
   },

@@ -16,10 +16,10 @@ import type { Checkpoint, SavedCheckpoint, SaveTarget, TrainerCheckpoint } from 
 import { digestError } from '../hf/digestError.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
 import { checkAdapter, type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
-import type { WrittenFile } from '../hf/writeTensorFile.ts';
+import { digestOfTensors, type WrittenFile, writeDigested } from '../hf/writeTensorFile.ts';
 import { type Policy, savePolicy } from '../policyFile.ts';
 import { adapterTensors, type OptimiserState, type Trainee } from './learner.ts';
-import { loadOptimiser, saveOptimiser } from './optimiserFile.ts';
+import { loadOptimiser, optimiserTensors } from './optimiserFile.ts';
 
 /** Which adapter is trained, and what its versions are published as. */
 export interface AdapterOptions {
@@ -39,6 +39,7 @@ export class TraineeFiles {
   readonly #basePath: string;
   /** Where adapters are published; else ''. */
   readonly #baseDigest: string;
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(
     options: AdapterOptions | null,
@@ -71,36 +72,51 @@ export class TraineeFiles {
     return this.#over(this.#base.tensors);
   }
 
-  /** Write weights and optimiser state into the target's folder. */
+  /**
+   * Write the weights into the target's folder, and begin to write the optimiser's state, whose digest is
+   * known by then: what is trained must not change before `written` resolves.
+   */
   async save(
     target: SaveTarget,
     trainee: Trainee,
     optimiser: OptimiserState,
   ): Promise<SavedCheckpoint> {
-    const { version, folder } = target;
+    await this.written();
+    const { version, folder, expected } = target;
     const { weights, state } = localFiles(target);
     const { tensors, adapter } = trainee;
     const trained = adapter === null ? tensors : adapterTensors(adapter);
     const factors = adapter === null ? new Map() : trained;
     await mkdir(folder, { recursive: true });
-    const kept = await saveOptimiser(state, optimiser, trained, factors);
-    const written = await this.write(weights, trainee);
+    const kept =
+      target.state === false ? null : optimiserTensors(state, optimiser, trained, factors);
+    const digest = kept === null ? null : await digestOfTensors(kept, expected?.state);
+    const written = await this.write(weights, trainee, expected?.weights);
+    if (kept !== null) this.#writing = writeDigested(kept);
+    this.#writing.catch(() => undefined); // it is said when it is awaited
     return {
       weights: { version, uri: weights, digest: written.sha256 },
-      state: { version, uri: state, digest: kept.sha256 },
+      state: kept === null ? null : { version, uri: state, digest },
       bytes: written.bytes,
     };
   }
 
+  /** Resolves once everything saved is whole on disk; rejects from then on when it could not be written. */
+  written(): Promise<void> {
+    return this.#writing;
+  }
+
   /** Write the weights alone. */
-  async write(path: string, { config, tensors, adapter }: Trainee): Promise<WrittenFile> {
-    if (adapter === null) return savePolicy(path, { config, tensors });
-    if (this.#options?.publish === 'adapter')
-      return saveAdapterFile(path, {
-        ...adapter,
-        ...{ base: this.#basePath, baseDigest: this.#baseDigest },
-      });
-    return savePolicy(path, withAdapter({ config, tensors }, adapter));
+  async write(
+    path: string,
+    { config, tensors, adapter }: Trainee,
+    expected: string | null = null,
+  ): Promise<WrittenFile> {
+    if (adapter === null) return savePolicy(path, { config, tensors }, expected);
+    if (this.#options?.publish !== 'adapter')
+      return savePolicy(path, withAdapter({ config, tensors }, adapter), expected);
+    const base = { base: this.#basePath, baseDigest: this.#baseDigest };
+    return saveAdapterFile(path, { ...adapter, ...base }, expected);
   }
 
   /**

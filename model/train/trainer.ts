@@ -123,7 +123,7 @@ export class EmbeddedTrainer implements TrainerEngine {
 
   /**
    * Writes two files into the target's folder (model/checkpoints/local.ts): weights, and the optimiser's
-   * state.
+   * state, on the CPU beside the next step until it changes the weights.
    */
   save(target: SaveTarget): Promise<SavedCheckpoint> {
     return this.#call('save', target);

@@ -3,6 +3,8 @@
  * few; of the others what the rule says: ends of rounds (all, or only the newest), every n-th version, and
  * those that evaluated best.
  *
+ * The version that a resume would continue from stays too, for as long as it would.
+ *
  * A version is judged when it leaves the newest, again when it leaves the newest ends of rounds, and again
  * when a better one takes its place among the best. Ends and figures of earlier starts are read once
  * from the topics.
@@ -34,8 +36,8 @@ export class KeptWeights {
   readonly #figures = new Map<number, number>();
   #readTo = 0;
   /**
-   * Whose files are there though neither newest nor an end, because they are among the best; judged again
-   * each time.
+   * Whose files are there though neither newest nor an end, because they are among the best or needed; judged
+   * again each time.
    */
   readonly #spared = new Set<number>();
 
@@ -44,23 +46,29 @@ export class KeptWeights {
     this.#log = log;
   }
 
-  /** Versions to forget now that `made` is to be committed after `parent`; some may be gone already. */
-  async goingAfter(made: Weights, parent: Weights): Promise<number[]> {
+  /**
+   * Versions to forget now that `made` is to be committed after `parent`; some may be gone already. `needed`
+   * = the one that a resume continues from.
+   */
+  async goingAfter(made: Weights, parent: Weights, needed = parent.version): Promise<number[]> {
     const { newest, rounds } = this.#rule;
     if (newest === 0) return [];
-    this.#ends ??= await this.#endsBefore(made.version);
-    if (finishesRound(made, parent)) this.#ends.push(made.version);
     const old = made.version - Math.max(2, newest);
-    const left = this.#ends.filter((end) => end <= old);
-    const surplus = rounds === 0 ? [] : left.slice(0, Math.max(0, this.#ends.length - rounds));
+    this.#ends ??= await this.#endsBefore(made.version, Math.min(needed, old));
+    if (finishesRound(made, parent)) this.#ends.push(made.version);
+    const past = this.#ends.filter((end) => end <= old);
+    const surplus = rounds === 0 ? [] : past.slice(0, Math.max(0, this.#ends.length - rounds));
     this.#ends = this.#ends.filter((end) => !surplus.includes(end));
-    const judged = [...surplus, ...this.#spared, ...(this.#ends.includes(old) ? [] : [old])];
+    const leaving = [old, ...(needed < old ? [needed] : [])];
+    const left = leaving.filter((version) => !this.#ends?.includes(version));
+    const judged = [...surplus, ...this.#spared, ...left];
     const free = [...new Set(judged)].filter((version) => version > 0 && !this.#isEvery(version));
     if (free.length === 0) return [];
     const best = await this.#best();
     this.#spared.clear();
-    for (const version of free) if (best.has(version)) this.#spared.add(version);
-    return free.filter((version) => !best.has(version));
+    const stays = (version: number): boolean => best.has(version) || version === needed;
+    for (const version of free) if (stays(version)) this.#spared.add(version);
+    return free.filter((version) => !stays(version));
   }
 
   #isEvery(version: number): boolean {
@@ -68,14 +76,18 @@ export class KeptWeights {
     return every > 0 && version % every === 0;
   }
 
-  async #endsBefore(version: number): Promise<number[]> {
+  /** What an earlier start may have left because it was needed then, before `old`, is judged once more. */
+  async #endsBefore(version: number, old: number): Promise<number[]> {
     const ends: number[] = [];
+    let left = 0;
     let before: Weights | null = null;
     for await (const { value } of recordsOf(this.#log, topics.weights, EARLIEST)) {
       if (value.version >= version) break;
       if (before !== null && finishesRound(value, before)) ends.push(value.version);
+      else if (value.state !== '' && value.version < old) left = value.version;
       before = value;
     }
+    this.#spared.add(left);
     return ends;
   }
 

@@ -24,6 +24,12 @@ export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
   );
 }
 
+/** Whether any of them compares with a reference policy. */
+export async function compares(losses: Losses): Promise<boolean> {
+  const prepared = await Promise.all(Object.values(losses).map((loss) => prepareLoss(loss)));
+  return prepared.some(({ reference }) => reference);
+}
+
 /**
  * What the loss needs and reports. Fails with code `NO_LOSS` if it reads what such batches do not hold.
  */

@@ -11,6 +11,8 @@ export type FrozenEngine = Pick<TrainerEngine, 'score' | 'restore'>;
 export interface VersionedEngine {
   /** Weights alone, for scoring. */
   toScore(weights: Weights): Promise<Scorer>;
+  /** Whether the next step can begin from it at once. */
+  trains(weights: Weights): boolean;
   /** Weights and the optimiser's state, for the next step. */
   toTrain(weights: Weights): Promise<void>;
   /** The engine is about to change; what it holds is unknown until `holds`. */
@@ -37,13 +39,15 @@ export function versionedEngine(engine: FrozenEngine, store: WeightsStore): Vers
     if (trainable && state !== null) checked.add(state.uri);
     held = { version: manifest.version, trainable };
   };
+  const trains = ({ version }: Weights): boolean => held?.version === version && held.trainable;
   return {
     async toScore(weights) {
       if (held?.version !== weights.version) await restore(weights, false);
       return engine;
     },
+    trains,
     async toTrain(weights) {
-      if (held?.version !== weights.version || !held.trainable) await restore(weights, true);
+      if (!trains(weights)) await restore(weights, true);
     },
     changes: () => {
       held = null;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -100,8 +101,10 @@ async function train(
   engine?: FakeTrainer,
   { lagMax = 0, ...over }: Partial<TrainerOptions> = {},
   stopAt?: number,
+  life: { now?: () => Promise<void> } = {},
 ): Promise<FakeTrainer> {
   const mortal = mortalLog(log, fate ?? { commitsLeft: 1e9, lastIsWritten: true });
+  life.now = mortal.life;
   const trained = engine ?? fakeTrainer({ before: mortal.life });
   const operator = trainer({
     engine: trained,
@@ -140,6 +143,7 @@ async function reopen(): Promise<void> {
 }
 
 const file = (weights: Weights): string => join(folder.path, weights.uri);
+const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 const saved = (manifest: Weights) => weightsStore(folder.path, log).saved(manifest);
 
 beforeEach(async () => {
@@ -490,6 +494,128 @@ describe('trainer', () => {
     const [, first] = await all(topics.weights);
     expect(first!.state).toBe('weights/000001.optimiser.safetensors');
     expect(engine.restores).toEqual([{ ...saved(first!), use: 'train' }]);
+  });
+
+  describe('saves the optimiser’s state', () => {
+    const statesOf = async () =>
+      (await all(topics.weights)).map(({ state }) => state !== '').slice(1);
+    const onDisk = async () =>
+      (await all(topics.weights)).flatMap(({ version, state }) =>
+        state !== '' && existsSync(join(folder.path, state)) ? [version] : [],
+      );
+    const anew = async (): Promise<void> => {
+      await log.close();
+      folder.remove();
+      folder = temporaryFolder();
+      log = await open();
+      await fill();
+    };
+
+    test('after so many versions, or minutes', async () => {
+      await fill();
+      await train(undefined, undefined, { saveEvery: 2 });
+      expect(await statesOf()).toEqual([false, true, false]);
+      await anew();
+      const clock = manualClock(0);
+      const turn = async () => clock.advance(40_000);
+      await train(undefined, undefined, { saveEvery: { minutes: 1 }, clock, turn });
+      expect(await statesOf()).toEqual([false, true, false]);
+    });
+
+    test('of every version where a loss goes back to a reference in each step', async () => {
+      await fill();
+      const kl = { kind: 'k3', coefficient: 0.1 } as const;
+      const losses = { policy: { ...loss, settings: { kl } } satisfies NamedLoss };
+      await train(undefined, undefined, { saveEvery: 2, losses });
+      expect(await statesOf()).toEqual([true, true, true]);
+    });
+
+    test('as it is recorded, on a replay', async () => {
+      await fill();
+      await train(undefined, undefined, { saveEvery: 2, saved: (version) => version === 1 });
+      expect(await statesOf()).toEqual([true, false, false]);
+    });
+
+    test('of the newest version alone, where the older ones are not to have theirs', async () => {
+      await fill();
+      await train({ commitsLeft: 1, lastIsWritten: true }, undefined, { keepVersions: 0 });
+      expect(await onDisk()).toEqual([1, 2]);
+      await reopen();
+      await train(undefined, undefined, { keepVersions: 0, keepStates: 'newest' });
+      // That of version 3 may be unwritten when its manifest is committed.
+      expect(await onDisk()).toEqual([2, 3]);
+    });
+
+    test.each([1, 2, 3])(
+      'every %i versions, and makes the steps since once more after a crash, to the same bits',
+      async (saveEvery) => {
+        const options = {
+          saveEvery,
+          lagMax: 1,
+          lagCorrection: { kind: 'truncated', cap: 2 },
+        } as const;
+        await fill([1, 2, 3], 1);
+        const whole = await train(undefined, undefined, options);
+        const undisturbed = await all(topics.weights);
+        for (const [commitsLeft, lastIsWritten] of [0, 1, 2].flatMap((n) => [
+          [n, false] as const,
+          [n, true] as const,
+        ])) {
+          await log.close();
+          folder.remove();
+          folder = temporaryFolder();
+          log = await open();
+          await fill([1, 2, 3], 1);
+          const life: { now?: () => Promise<void> } = {};
+          const fate = { commitsLeft, lastIsWritten };
+          const mortal = fakeTrainer({ beside: true, before: async () => life.now?.() });
+          await train(fate, mortal, options, undefined, life);
+          const there = await onDisk();
+          const survived = (await all(topics.weights)).at(-1)!.version;
+          await reopen();
+          const said: string[] = [];
+          const after = await train(undefined, undefined, {
+            ...options,
+            report: (line) => said.push(line),
+          });
+          expect(await all(topics.weights)).toEqual(undisturbed);
+          const from = there.findLast((version) => version <= survived) ?? 0;
+          const again = survived === STEPS ? [] : whole.steps.slice(2 * from);
+          expect(after.steps).toEqual(again);
+          expect(said).toHaveLength(survived === STEPS || from === survived ? 0 : 1);
+        }
+      },
+    );
+
+    test('and refuses steps that give other bits the second time', async () => {
+      await fill();
+      await train({ commitsLeft: 1, lastIsWritten: true }, undefined, { saveEvery: 3 });
+      const [, , second] = await all(topics.weights);
+      await reopen();
+      const engine = fakeTrainer({ elsewhere: true });
+      await expect(train(undefined, engine, { saveEvery: 3 })).rejects.toThrow(
+        /steps since version 0 were made once more and gave other weights than version 2 has.*--to step=0/,
+      );
+      expect(sha256Of(await readFile(file(second!)))).toBe(second!.digest);
+      expect(await all(topics.weights)).toHaveLength(3);
+    });
+
+    test('and leaves out a refused step when it makes steps once more', async () => {
+      await fill();
+      const agreement = { precision: 'unknown', meanMax: null } as const;
+      const options = { agreement, saveEvery: 3 };
+      const apart = (call: number): number => (call === 2 ? 0.06 : 0.01);
+      const engine = fakeTrainer({ apart });
+      await train({ commitsLeft: 1, lastIsWritten: true }, engine, options);
+      const [, first, second] = await all(topics.weights);
+      expect(second!.digest).toBe(first!.digest);
+      // The refused step was taken back by the first one, made once more.
+      expect(engine.steps).toHaveLength(2 + 1 + 2);
+      await reopen();
+      const after = await train(undefined, undefined, options);
+      expect(after.steps).toHaveLength(2 + 2);
+      expect(await all(topics.weights)).toHaveLength(1 + STEPS);
+    });
   });
 
   test('ends with the error of a step that fails, and its batch stays', async () => {

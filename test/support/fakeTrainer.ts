@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { MillraceError } from '../../base/index.ts';
 import { localFiles } from '../../model/checkpoints/local.ts';
 import type {
   Checkpoint,
@@ -35,6 +36,10 @@ export interface FakeTrainerOptions {
   readonly apart?: (call: number) => number;
   /** What every step reports as gone forward only; not reported when left out. */
   readonly forwardOnly?: number;
+  /** States are written at the beginning of the next call but `score`, as beside it. */
+  readonly beside?: boolean;
+  /** Its steps give other bits from then on. */
+  readonly elsewhere?: boolean;
 }
 
 export function sha256(...parts: readonly (string | Uint8Array)[]): string {
@@ -75,12 +80,19 @@ export function fakeTrainer({
   before,
   apart = () => 0,
   forwardOnly,
+  beside = false,
+  elsewhere = false,
 }: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
   const scores: (readonly Int32Array[])[] = [];
   const restores: Restored[] = [];
   let weights = '';
   let optimiser = '';
+  let unwritten = async (): Promise<void> => undefined;
+  const written = async (): Promise<void> => {
+    await unwritten();
+    unwritten = async () => undefined;
+  };
   return {
     steps,
     scores,
@@ -92,8 +104,9 @@ export function fakeTrainer({
     },
     async step(batch) {
       await before?.('step');
+      await written();
       if (batch.sequences.length === 0) throw new Error('a batch without sequences');
-      const digest = digestOf(batch);
+      const digest = elsewhere ? sha256(digestOf(batch)) : digestOf(batch);
       steps.push(batch);
       weights = sha256(weights, optimiser, digest);
       optimiser = sha256(optimiser, digest);
@@ -116,24 +129,33 @@ export function fakeTrainer({
     },
     async save(target) {
       await before?.('save');
+      await written();
+      const { version, state, expected } = target;
       const files = localFiles(target);
+      const digests = { weights: plainDigest(weights), state: plainDigest(optimiser) };
+      for (const what of ['weights', 'state'] as const) {
+        if ((expected?.[what] ?? digests[what]) === digests[what]) continue;
+        throw new MillraceError('DIGEST', `${files[what]} would get another digest`);
+      }
       await mkdir(target.folder, { recursive: true });
       await writeFile(files.weights, weights);
-      await writeFile(files.state, optimiser);
-      const { version } = target;
+      const kept = optimiser;
+      if (state !== false) unwritten = () => writeFile(files.state, kept);
+      if (!beside) await written();
       return {
-        weights: { version, uri: files.weights, digest: plainDigest(weights) },
-        state: { version, uri: files.state, digest: plainDigest(optimiser) },
+        weights: { version, uri: files.weights, digest: digests.weights },
+        state: state === false ? null : { version, uri: files.state, digest: digests.state },
         bytes: weights.length,
       };
     },
     async restore(saved, use) {
       await before?.('restore');
+      await written();
       restores.push({ ...saved, use });
       const { state } = saved;
       weights = await read(saved.weights);
       optimiser = use === 'score' || state === null ? '' : await read(state);
     },
-    close: async () => undefined,
+    close: written,
   };
 }

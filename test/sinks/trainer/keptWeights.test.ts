@@ -25,7 +25,10 @@ const RULES: readonly WeightsRule[] = [
   { newest: 3, rounds: 3, every: 7, best: 1 },
 ];
 
-test.each(RULES)('keeping weights by %j leaves the right versions after each one', async (rule) => {
+/** Each rule where every version has a state to go on from, and where every fourth has. */
+const CASES = RULES.flatMap((rule) => [1, 4].map((saved) => ({ ...rule, saved })));
+
+test.each(CASES)('keeping weights by %j leaves the right versions after each one', async (rule) => {
   const chance = draws(11, 'kept');
   const log = await openLog({ folder: join(temporary.path, JSON.stringify(rule)), mode: 'write' });
   const there = new Set([0]);
@@ -38,10 +41,12 @@ test.each(RULES)('keeping weights by %j leaves the right versions after each one
     // A new start knows nothing but what is in the log.
     if (chance.uniform(3 * version) < 0.2) kept = new KeptWeights(rule, log);
     const ended = chance.uniform(3 * version + 1) < 0.4;
-    const made = weights(version, parent.roundsDone + (ended ? 1 : 0));
+    const state = version % rule.saved === 0 ? 'saved' : '';
+    const made = { ...weights(version, parent.roundsDone + (ended ? 1 : 0)), state };
+    const needed = version - 1 - ((version - 1) % rule.saved);
     there.add(version);
     if (ended) ends.push(version);
-    for (const gone of await kept.goingAfter(made, parent)) there.delete(gone);
+    for (const gone of await kept.goingAfter(made, parent, needed)) there.delete(gone);
     await log.commit((tx) => tx.append(topics.weights, made));
     parent = made;
 
@@ -52,6 +57,7 @@ test.each(RULES)('keeping weights by %j leaves the right versions after each one
       .map(([of]) => of);
     const stays = (of: number): boolean =>
       of === 0 ||
+      of === needed ||
       of > version - newest ||
       (rule.rounds === 0 ? ends : ends.slice(-rule.rounds)).includes(of) ||
       (rule.every > 0 && of % rule.every === 0) ||
@@ -70,7 +76,7 @@ test.each(RULES)('keeping weights by %j leaves the right versions after each one
             rule.rounds +
             Math.floor(rule.every > 0 ? version / rule.every : 0) +
             rule.best +
-            1,
+            2,
     );
     if (ended) {
       const accuracy = chance.uniform(3 * version + 2);

@@ -1,8 +1,10 @@
 /**
  * Four optimiser steps with a checkpoint after each: `mortalSteps.ts FOLDER [FATE]`. Goes on from the newest
- * checkpoint whose manifest is there, and prints the digest of the last weights. In the third step it kills
- * itself where FATE says: half of the parameters are updated, or half of a file's tensors are written.
+ * checkpoint in its manifest whose state is there, makes the steps since once more, and prints the digest of the last weights. In the third step it kills
+ * itself where FATE says: half of the parameters are updated, half of the state's digest is computed, or half
+ * of a file's tensors are written; the state's is written beside the fourth step.
  */
+import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SavedCheckpoint } from '../../../../model/engine.ts';
@@ -38,16 +40,12 @@ function batch(step: number) {
 const files = await TraineeFiles.open(join(folder, 'base.safetensors'), null);
 const learner = new Learner(files.first(), { ...trainerDefaults, microBatchTokensMax: 32 });
 const manifest = join(folder, 'manifest.json');
-let done = 0;
-let digest: string | null = '';
-try {
-  const saved: SavedCheckpoint = JSON.parse(await readFile(manifest, 'utf8'));
-  ({ version: done, digest } = saved.weights);
-  await learner.reset(...(await files.restore(saved)));
-} catch (error) {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-}
-for (let step = done + 1; step <= STEPS; step++) {
+const saved: SavedCheckpoint[] = existsSync(manifest)
+  ? JSON.parse(await readFile(manifest, 'utf8'))
+  : [];
+const whole = saved.findLast(({ state }) => existsSync(state!.uri));
+if (whole !== undefined) await learner.reset(...(await files.restore(whole)));
+for (let step = (whole?.weights.version ?? 0) + 1; step <= STEPS; step++) {
   const { moments } = learner.optimiser;
   const names = [...learner.trained.keys()];
   const middle = names[names.length >> 1]!;
@@ -55,13 +53,17 @@ for (let step = done + 1; step <= STEPS; step++) {
     const get = moments.get.bind(moments);
     Object.assign(moments, { get: (name: string) => (name === middle ? die() : get(name)) });
   }
-  await learner.step(batch(step));
-  if (step === FATAL && fate === 'optimiser') mortal(moments.get(middle)?.mean);
+  await learner.step(batch(step), () => files.written());
+  if (step === FATAL && fate === 'digest') mortal(moments.get(middle)?.mean);
   if (step === FATAL && fate === 'weights') mortal(learner.trained.get(middle)?.data);
-  const saved = await files.save({ version: step, folder }, learner.trainee, learner.optimiser);
+  const known = saved[step - 1];
+  const expected = known && { weights: known.weights.digest, state: known.state!.digest };
+  const target = { version: step, folder, ...(expected && { expected }) };
+  saved[step - 1] = await files.save(target, learner.trainee, learner.optimiser);
+  if (step === FATAL && fate === 'state') mortal(moments.get(middle)?.mean);
   await writeFile(`${manifest}.tmp`, JSON.stringify(saved));
   await rename(`${manifest}.tmp`, manifest);
-  digest = saved.weights.digest;
 }
+await files.written();
 await learner.close();
-console.log(digest);
+console.log(saved.at(-1)!.weights.digest);

@@ -1,0 +1,100 @@
+/**
+ * Brings the trainer to a version from which training goes on. Where its state was not saved, or a crash came
+ * before it was written, the trainer goes back to the newest version before it that is whole, and makes the
+ * steps since once more: the batches lie in the log, and the same batches give the same bits. The digests in
+ * the manifest say whether they did.
+ */
+import { hasCode, MillraceError, type Report } from '../../base/index.ts';
+import { counted } from '../../base/text/index.ts';
+import type { TrainerEngine } from '../../model/index.ts';
+import { type Log, recordsOf } from '../../streams/index.ts';
+import { type Batch, topics, type Weights } from '../../topics/index.ts';
+import type { WeightsStore } from '../weights.ts';
+import type { VersionedEngine } from './versionedEngine.ts';
+
+export interface StepsAgain<Plan> {
+  readonly engine: TrainerEngine;
+  readonly learner: VersionedEngine;
+  readonly store: WeightsStore;
+  readonly log: Log;
+  readonly report: Report;
+  /** What a batch comes to, before the engine holds the version that it begins with; it may change weights. */
+  plan(batch: Batch, until: AbortSignal): Promise<Plan>;
+  /** Its optimiser steps. */
+  step(plan: Plan): Promise<unknown>;
+}
+
+/** Fails with code `DIGEST` where other weights come out than were published. */
+export async function bringTo<Plan>(
+  wanted: Weights,
+  { engine, learner, store, log, report, plan, step }: StepsAgain<Plan>,
+  until: AbortSignal,
+): Promise<void> {
+  if (learner.trains(wanted)) return;
+  const saved = await store.trainable(wanted);
+  if (saved.version === wanted.version) return learner.toTrain(wanted);
+  const batches = await batchesBetween(saved, wanted, { store, log });
+  const steps = counted(batches.length, 'step');
+  report(
+    `the optimiser’s state of version ${wanted.version} was not saved: making ${steps} once more, from version ${saved.version}`,
+  );
+  const refused = await refusedSteps(log, saved.step);
+  const plans: Plan[] = [];
+  for (const batch of batches) {
+    if (!refused.has(batch.step)) plans.push(await plan(batch, until));
+  }
+  await learner.toTrain(saved);
+  learner.changes();
+  for (const one of plans) {
+    until.throwIfAborted();
+    await step(one);
+  }
+  await store.saveAgain(engine, wanted).catch((cause: unknown) => {
+    throw hasCode(cause, 'DIGEST') ? otherBits(saved, wanted, cause) : cause;
+  });
+  learner.holds(wanted);
+}
+
+/** Of the versions after `saved`, in order. */
+async function batchesBetween(
+  saved: Weights,
+  wanted: Weights,
+  { store, log }: Pick<StepsAgain<unknown>, 'store' | 'log'>,
+): Promise<Batch[]> {
+  const batches: Batch[] = [];
+  for (let at = wanted; at.version > saved.version; at = await store.manifest(at.parent)) {
+    const [batch] = at.consumed === null ? [] : await log.fetch(topics.batches, [at.consumed]);
+    if (batch === undefined) {
+      throw new MillraceError(
+        'NO_WEIGHTS',
+        `the manifest of version ${at.version} does not say which batch made it, so its step cannot be made once more`,
+      );
+    }
+    batches.unshift(batch.value);
+  }
+  return batches;
+}
+
+/** Steps after `step` that left weights and state as they were. */
+async function refusedSteps(log: Log, step: number): Promise<ReadonlySet<number>> {
+  const refused = new Set<number>();
+  const from = { kind: 'earliest' } as const;
+  for await (const { value } of recordsOf(log, topics.metrics, { from })) {
+    if (value.name === 'step/refused' && value.step > step) refused.add(value.step);
+  }
+  return refused;
+}
+
+function otherBits(
+  saved: Weights,
+  { version }: Weights,
+  cause: MillraceError,
+): MillraceError<'DIGEST'> {
+  return new MillraceError(
+    'DIGEST',
+    `the steps since version ${saved.version} were made once more and gave other weights than version ${version} has: ` +
+      'this machine or its ONNX Runtime computes other bits than those that the run was made with. ' +
+      `Resume it there, or go back to version ${saved.version}: millrace rewind RUN --to step=${saved.step} --into NAME`,
+    { context: { ...cause.context, version }, cause },
+  );
+}

@@ -1,0 +1,36 @@
+/**
+ * After which steps the optimiser's state is saved beside the weights: every so many versions, or once so
+ * many minutes have passed. The manifest records what was done, and a replay does the same.
+ */
+import type { Clock } from '../../base/index.ts';
+
+/** Every so many versions, or after so many minutes. */
+export type SaveEvery = number | { readonly minutes: number };
+
+export interface SaveRuleOptions {
+  readonly every: SaveEvery;
+  /** On a replay, the versions whose state is recorded. */
+  readonly recorded?: ((version: number) => boolean) | undefined;
+  readonly clock: Clock;
+}
+
+export class SaveRule {
+  readonly #options: SaveRuleOptions;
+  #savedMs: number;
+
+  constructor(options: SaveRuleOptions) {
+    this.#options = options;
+    this.#savedMs = options.clock.now();
+  }
+
+  /** Asked once a version. */
+  saves(version: number): boolean {
+    const { every, recorded, clock } = this.#options;
+    if (recorded !== undefined) return recorded(version);
+    if (typeof every === 'number') return version % every === 0;
+    const now = clock.now();
+    if (now - this.#savedMs < every.minutes * 60e3) return false;
+    this.#savedMs = now;
+    return true;
+  }
+}
