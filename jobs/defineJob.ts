@@ -81,6 +81,8 @@ export interface Replay {
   readonly refused?: (step: number) => boolean;
   /** The recorded steps that count what went forward only; left out = all are to. */
   readonly counted?: (step: number) => boolean;
+  /** The recorded versions with an optimiser state; left out = the settings say. */
+  readonly saved?: (version: number) => boolean;
 }
 
 /** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` override them. */

@@ -39,6 +39,7 @@ export {
   flywheelSettings,
 } from './flywheel.ts';
 export { sameInputs, tokenizerFiles } from './inputs.ts';
+export { keepsFew } from './keptVersions.ts';
 export { type LiveSettings, mayChange } from './live.ts';
 export { lossSettings } from './lossSettings.ts';
 export {

@@ -64,6 +64,7 @@ import { announcing } from './announce.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';
 import { promptRecord, writePrompt } from './parts/promptRecord.ts';
+import { versionsOnDisk } from './parts/versionsOnDisk.ts';
 import type { QuestionPlan } from './plan.ts';
 import type { PolicySettings } from './policySettings.ts';
 
@@ -91,6 +92,9 @@ type LoopOwned =
   | 'encode'
   | 'keepVersions'
   | 'keepRule'
+  | 'keepStates'
+  | 'saveEvery'
+  | 'report'
   | 'lr'
   | 'controls'
   | 'turn';
@@ -210,21 +214,23 @@ export async function policyLoop(
     ...{ engine, dialect, trainer: learner, base: parts.base, questions: plan },
     ...{ first: store.resolve(first.value), question: aQuestion(plan) },
   });
-  const means = { engine: learner, store, log, clock, lagMax, encode };
-  const keepVersions = context.replay?.keepAll ? 0 : settings.keepVersions;
+  const means = { engine: learner, store, log, clock, lagMax, encode, report: context.print };
   const lr = (batch: Batch): number => rateOf(batch, rates);
   const controls = replay?.controls ?? (() => control?.count ?? 0);
   const turn = async ({ version }: Batch, until: AbortSignal): Promise<void> => {
     await live.ready(version, until);
     if (replay === undefined) await control?.going(until);
   };
-  const { keepRounds: rounds, keepEvery: every, keepBest: best } = settings;
-  const keeping = { keepVersions, keepRule: { rounds, every, best } };
+  const growing = {
+    rounds: plan.endless ? null : plan.rounds.length,
+    tokens: tokensOf(plan, settings),
+  };
+  const disk = await versionsOnDisk(parts.trainer, settings, context, growing);
   const { agreement = null } = engine;
-  const { refused, counted } = replay ?? {};
-  const recorded = { ...(refused ? { refused } : {}), ...(counted ? { counted } : {}) };
+  const { refused, counted, saved } = replay ?? {};
+  const recorded = { ...(refused ? { refused } : {}), ...(counted ? { counted } : {}), saved };
   const judging = { agreement, ...recorded };
-  const learnt = trainer({ ...training, ...means, ...keeping, ...judging, lr, controls, turn });
+  const learnt = trainer({ ...training, ...means, ...disk, ...judging, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.rounds.length;
   const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
   const pulse = () => ({
@@ -276,6 +282,14 @@ function aQuestion({ items }: QuestionPlan): string {
   if (Symbol.iterator in items)
     for (const item of items) if ('value' in item) return item.value.question;
   return 'What is 2 + 3?';
+}
+
+/** Most response tokens that the plan's questions may come to; null where it has no end. */
+function tokensOf(plan: QuestionPlan, settings: PolicySettings): number | null {
+  if (plan.endless) return null;
+  const { rollouts = 1 } = settings as PolicySettings & { readonly rollouts?: number };
+  const questions = plan.sizes.reduce((sum, count) => sum + count, 0);
+  return questions * rollouts * settings.responseMax;
 }
 
 /** The learning rate of a batch, by its kind. */

@@ -1,6 +1,7 @@
 /** Settings of the loop of every training job (`policyLoop`). */
 import { z } from 'zod';
 import { samplingSettings } from '../model/index.ts';
+import { keepSettings } from './keptVersions.ts';
 import { mayChange } from './live.ts';
 
 /** A setting that counts something: a whole number from 1. */
@@ -34,32 +35,7 @@ export const policySettings = z.object({
     .describe(
       'when the embedded engine loads new weights (with lagMax above 0): after the current generations, or at the next token',
     ),
-  keepVersions: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(4)
-    .describe(
-      'newest versions to keep with their optimiser state, besides the first and the ends of rounds; 0 = all',
-    ),
-  keepRounds: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe('newest ends of rounds to keep; 0 = all'),
-  keepEvery: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe('also keep every n-th version; 0 = none'),
-  keepBest: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe('also keep this many versions that were most accurate on the held-out questions'),
+  ...keepSettings,
   heldOut: positiveInt.default(150).describe('held-out questions to evaluate on'),
   concurrency: mayChange(positiveInt.default(24).describe('questions rolled out concurrently')),
   toolCalls: z

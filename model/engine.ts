@@ -199,12 +199,12 @@ export interface SaveTarget {
    */
   readonly folder: string;
   /**
-   * Whether training is to go on from this version; `false` = its weights will do. A trainer whose steps do
-   * not give the same bits when they are made again keeps the state all the same.
+   * Whether to save the state too (default). A trainer whose steps do not give the same bits when they are
+   * repeated saves it anyway.
    */
   readonly state?: boolean;
   /**
-   * Digests of a version that is saved again; where one would be another, `save` fails with code `DIGEST` and
+   * Digests of a version that is saved again; if one would differ, `save` fails with code `DIGEST` and
    * replaces nothing.
    */
   readonly expected?: { readonly weights: string | null; readonly state: string | null };
@@ -216,8 +216,16 @@ export interface Scorer {
   score(sequences: readonly Int32Array[]): Promise<readonly { readonly logProbs: Float32Array }[]>;
 }
 
+/** Bytes of a saved version. */
+export interface VersionSizes {
+  readonly weights: number;
+  readonly state: number;
+}
+
 /** `score` answers under the weights as they are now. */
 export interface TrainerEngine extends Scorer {
+  /** What a version takes on the disk here; left out = not known, or nothing. */
+  readonly sizes?: VersionSizes;
   /**
    * Fails when steps with this loss cannot be made, before there is a batch; left out = whatever is known is
    * made.

@@ -26,6 +26,7 @@ export type {
   TrainerCheckpoint,
   TrainerEngine,
   TrainSequence,
+  VersionSizes,
   VersionSpan,
 } from './engine.ts';
 export { describeSampling, type Sampling, samplingIn, samplingSettings } from './sampling.ts';

@@ -40,9 +40,9 @@ import {
 import { KeptWeights, type WeightsRule } from './trainer/keptWeights.ts';
 import { corrected } from './trainer/lagging.ts';
 import { compares, type Losses, lossOf, preparedFor } from './trainer/losses.ts';
-import { bringTo, type StepsAgain } from './trainer/repeatSteps.ts';
 import { type BatchSteps, mean, type PreparedBatch } from './trainer/prepared.ts';
 import { referenceVersion, withReference } from './trainer/reference.ts';
+import { bringTo, type Repetition } from './trainer/repeatSteps.ts';
 import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import { SamplerCheck } from './trainer/samplerCheck.ts';
 import { type SaveEvery, SaveRule } from './trainer/saveRule.ts';
@@ -189,7 +189,7 @@ function stepping(
   };
   type Plan = Awaited<ReturnType<typeof planOf>>;
 
-  const again: StepsAgain<Plan> = {
+  const repetition: Repetition<Plan> = {
     ...{ engine, learner, store, log: options.log, report },
     async plan(batch, until) {
       await options.turn?.(batch, until);
@@ -219,7 +219,7 @@ function stepping(
   return mapEach(
     async (batch, scope) => {
       const toTrain = (wanted: Weights): Promise<void> =>
-        unlessStopping(scope, `step ${batch.step}`, (until) => bringTo(wanted, again, until));
+        unlessStopping(scope, `step ${batch.step}`, (until) => bringTo(wanted, repetition, until));
       const begun = await unlessStopping(scope, `the turn of step ${batch.step}`, async (until) => {
         const manifest = await store.awaited(batch.version, until);
         await options.turn?.(batch, until);

@@ -44,11 +44,11 @@ export interface WeightsStore {
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** The newest version up to this one from which training can go on: it and its state are there. */
+  /** The newest version up to this one from which training can go on: its state is there. */
   trainable(manifest: Weights): Promise<Weights>;
   /**
-   * Saves what the trainer holds as this version once more. Fails with code `DIGEST`, and replaces nothing,
-   * where it is another.
+   * Saves what the trainer holds as this version again. Fails with code `DIGEST`, and replaces nothing, if it
+   * is another.
    */
   saveAgain(trainer: TrainerEngine, manifest: Weights): Promise<void>;
   /**
@@ -118,10 +118,9 @@ export function weightsStore(
       `topic weights has no version ${version}: the run folder and its log do not belong together`,
     );
   };
-  const isWhole = async (made: Weights): Promise<boolean> => {
-    const { weights, state } = checkpointsOf(made);
-    if (state === null) return false;
-    return (await checkpoints.exists(weights)) && checkpoints.exists(state);
+  const hasState = async (made: Weights): Promise<boolean> => {
+    const { state } = checkpointsOf(made);
+    return state !== null && checkpoints.exists(state);
   };
   return {
     manifest,
@@ -163,7 +162,7 @@ export function weightsStore(
     },
     async trainable(newest) {
       let at = newest;
-      while (at.version > 0 && !(await isWhole(at))) at = await manifest(at.parent);
+      while (at.version > 0 && !(await hasState(at))) at = await manifest(at.parent);
       return at;
     },
     async saveAgain(trainer, made) {

@@ -38,6 +38,7 @@ export const settings: CalibrateSettings = calibrateSettings.parse({
   responseMax: 80,
   callLimit: 2,
   keepVersions: 2,
+  saveEvery: 2,
 });
 
 const decoder: DecoderConfig = {
@@ -107,7 +108,7 @@ async function trainerOf(
   base: string,
   delay: () => Promise<void>,
 ): Promise<TrainerEngine> {
-  if (trainer === 'fake') return fakeTrainer({ before: delay });
+  if (trainer === 'fake') return fakeTrainer({ before: delay, beside: true });
   // Loaded when it is needed: a process starts sooner without it.
   const { EmbeddedTrainer } = await import('../../model/train/trainer.ts');
   return EmbeddedTrainer.create({ policy: base, threads: 1 });
@@ -169,7 +170,7 @@ function killableTrainer(trainer: TrainerEngine, points: KillSwitch): TrainerEng
       await points.reach('torn');
       if (points.next('half-saved')) {
         await trainer.save(target);
-        await rm(state);
+        await rm(state, { force: true });
       }
       await points.reach('half-saved');
       const saved = await trainer.save(target);

@@ -192,6 +192,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     deadLetters,
     notes: [
       ...learning.notes(run.name),
+      ...files.notes,
       ...(left.length === 0
         ? []
         : [

@@ -2,8 +2,11 @@
  * The checkpoints of a run against their manifests: what must exist exists, what exists has the digest in its
  * manifest, and each manifest knows the digest of its parent. Old versions may be gone, but not the first,
  * the newest and those that the run's settings keep (keepRounds, keepEvery; by default the ends of rounds).
+ * The newest optimiser state may be missing, because it is written after its manifest, but not the one before
+ * it too.
  */
 
+import { keepsFew } from '../../jobs/index.ts';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';
 import type { Checkpoint } from '../../model/index.ts';
 import { checkpointsOf } from '../../sinks/index.ts';
@@ -12,12 +15,15 @@ import { finishesRound, type Weights } from '../../topics/index.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];
+  /** What is worth knowing, but no damage. */
+  readonly notes: readonly string[];
   /** Versions whose weights are there. */
   readonly checked: number;
 }
 
 /** Settings of the run that say which versions stay. */
 export interface KeptBySettings {
+  readonly keepVersions?: number | 'auto';
   readonly keepRounds?: number;
   readonly keepEvery?: number;
 }
@@ -31,29 +37,50 @@ export async function checkWeightsFiles(
   const store = checkpointsIn(folder);
   const needed = neededOf(manifests, settings);
   const findings: Finding[] = [];
+  const states: StateThere[] = [];
   let checked = 0;
   for (const [place, manifest] of manifests.entries()) {
     const before = manifests[place - 1];
     const newest = place === manifests.length - 1;
     const { weights, state } = checkpointsOf(manifest);
+    if (state === null && manifest.version === 0) states.push({ version: 0, there: true });
     const condition = await store.condition(weights);
     if (condition.kind !== 'missing') checked += 1;
     else if (needed.has(manifest.version)) findings.push(missing(weights, newest));
     if (condition.kind === 'changed') findings.push(changed(weights, 'weights', condition.why));
     if (state !== null) {
       const kept = await store.condition(state);
-      if (kept.kind === 'missing' && newest) findings.push(noOptimiser(state));
+      states.push({ ...state, there: kept.kind !== 'missing' });
       if (kept.kind === 'changed') findings.push(changed(state, 'optimiser state', kept.why));
     }
     if (before !== undefined) findings.push(...strayed(manifest, before));
   }
-  return { findings, checked };
+  const [last, before] = states.toReversed();
+  const notes: string[] = [];
+  if (last?.there === false && before?.there === true) notes.push(unwritten(last, before));
+  if (last?.there === false && before?.there !== true) findings.push(noOptimiser(last));
+  return { findings, notes, checked };
+}
+
+/** A version with a state. */
+interface StateThere extends Pick<Checkpoint, 'version'> {
+  readonly there: boolean;
+}
+
+function unwritten(last: StateThere, before: StateThere): string {
+  return (
+    `the optimiser state of version ${last.version} is missing, as after a crash; ` +
+    `a resume repeats the steps since version ${before.version}`
+  );
 }
 
 function neededOf(
   manifests: readonly Weights[],
-  { keepRounds = 0, keepEvery = 0 }: KeptBySettings,
+  { keepVersions, keepRounds: rounds = 0, keepEvery = 0 }: KeptBySettings,
 ): ReadonlySet<number> {
+  // Of all weights the state is twice as large, of an adapter smaller: then fewer may be missed.
+  const bytes = 3 * Math.max(0, ...manifests.map((manifest) => manifest.bytes));
+  const keepRounds = rounds || (keepsFew(keepVersions, bytes) ? 1 : 0);
   const ends = manifests.filter((one, i) => i > 0 && finishesRound(one, manifests[i - 1]!));
   const every = manifests.filter(({ version }) => keepEvery > 0 && version % keepEvery === 0);
   const kept = [...manifests.slice(0, 1), ...ends.slice(-keepRounds), ...every];
@@ -81,13 +108,13 @@ function missing({ version, uri }: Checkpoint, newest: boolean): Finding {
   };
 }
 
-function noOptimiser({ version, uri }: Checkpoint): Finding {
+function noOptimiser({ version }: StateThere): Finding {
   return {
     rule: 'files',
-    where: uri,
-    what: `the optimiser state of version ${version}, the newest, is missing`,
+    where: `weights of version ${version}`,
+    what: `the optimiser state of version ${version}, the newest that was saved, is missing, and so is the one before it`,
     advice:
-      'the run cannot resume exactly without it: restore the file, or go back to an older version with millrace rewind',
+      'a resume has to repeat many steps: restore the file, or go back to an older version with millrace rewind',
   };
 }
 

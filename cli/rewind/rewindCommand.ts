@@ -21,8 +21,9 @@ export async function rewindCommandFor(
   const from = { kind: 'earliest' } as const;
   for await (const { value } of recordsOf(log, topics.weights, { from })) manifests.push(value);
   for (const version of (await versionsIn(folder, manifests)).toReversed()) {
-    const { step } = version.manifest;
-    if (version.manifest.version !== failed && (await isWhole(folder, version))) {
+    const { hasState, manifest } = version;
+    const { step } = manifest;
+    if (manifest.version !== failed && hasState && (await isWhole(folder, version))) {
       return `rewind ${name} --to step=${step} --into ${name}-step-${step}`;
     }
   }

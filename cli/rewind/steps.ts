@@ -9,7 +9,7 @@ export interface Version extends TrainerCheckpoint {
   readonly manifest: Weights;
   /** In the topic `weights`. */
   readonly offset: number;
-  /** Whether the weights, and the optimiser state if it has one, still exist. */
+  /** Whether the weights, and the optimiser state, exist; the first version needs none. */
   readonly hasWeights: boolean;
   readonly hasState: boolean;
 }
@@ -25,7 +25,7 @@ export async function versionsIn(
       const checkpoints = checkpointsOf(manifest);
       const { weights, state } = checkpoints;
       const hasWeights = await store.exists(weights);
-      const hasState = state === null || (await store.exists(state));
+      const hasState = state === null ? manifest.version === 0 : await store.exists(state);
       return { ...checkpoints, manifest, offset, hasWeights, hasState };
     }),
   );
@@ -39,10 +39,15 @@ export function versionOfStep(versions: readonly Version[], step: number, run: s
     throw noStep(versions, {
       step,
       run,
-      why: isGone(found.hasWeights ? 'optimiser state' : 'weights', step, run),
+      why: found.hasWeights ? withoutState(found, run) : isGone('weights', step, run),
     });
   }
   throw noStep(versions, { step, run, why: `run ${run} has not made step ${step}` });
+}
+
+function withoutState({ manifest: { step }, state }: Version, run: string): string {
+  if (state !== null) return isGone('optimiser state', step, run);
+  return `run ${run} did not save the optimiser state of step ${step}`;
 }
 
 function isGone(what: string, step: number, run: string): string {
@@ -55,7 +60,7 @@ function noStep(
 ): MillraceError<'NO_STEP'> {
   return new MillraceError(
     'NO_STEP',
-    `${why}; available steps: ${stepsOf(versions)}. A run keeps its first version, the ends of rounds and the newest few; to keep more, set keepVersions (0 = all) when you start it`,
+    `${why}; available steps: ${stepsOf(versions)}. A run keeps its first version, the ends of rounds and the newest few, of a large policy fewer; to keep more, set keepVersions (0 = all) and saveEvery (1 = every step) when you start it`,
     { context: { run, step } },
   );
 }

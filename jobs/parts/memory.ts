@@ -88,6 +88,6 @@ function billions(count: number): string {
     : `${(count / 1e6).toFixed(1)} million`;
 }
 
-function gib(bytes: number): string {
+export function gib(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }

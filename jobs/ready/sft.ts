@@ -33,6 +33,7 @@ export const sftJob = defineJob({
     threads,
     provider,
     keepVersions: policySettings.shape.keepVersions,
+    saveEvery: policySettings.shape.saveEvery,
   }),
   presets: sftPresets,
 

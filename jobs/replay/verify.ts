@@ -83,6 +83,8 @@ interface Recorded {
   /** Steps that were not trained. */
   readonly refused: ReadonlySet<number>;
   readonly counted: ReadonlySet<number>;
+  /** Versions with an optimiser state. */
+  readonly saved: ReadonlySet<number>;
 }
 
 async function read(log: Log): Promise<Recorded> {
@@ -98,10 +100,13 @@ async function read(log: Log): Promise<Recorded> {
   const controls = new Map<number, number>();
   const refused = new Set<number>();
   const counted = new Set<number>();
+  const saved = new Set<number>();
   const places = await Places.of(log, allTopics, standing, (topic, value, offset) => {
     if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
     if (topic.name === topics.weights.name) {
-      controls.set((value as Weights).version, (value as Weights).controls);
+      const { version, controls: known, state } = value as Weights;
+      controls.set(version, known);
+      if (state !== '') saved.add(version);
     }
     if (topic.name === topics.metrics.name) {
       const { name, step } = value as Metric;
@@ -110,7 +115,7 @@ async function read(log: Log): Promise<Recorded> {
     }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls, controls, refused, counted };
+  return { standing, places, versions, calls, controls, refused, counted, saved };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -187,7 +192,7 @@ class Verification {
 
   #replay(): Replay {
     const { scratch, folder, recorded } = this.#options;
-    const { versions, calls, controls, refused, counted } = this.#record;
+    const { versions, calls, controls, refused, counted, saved } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch);
@@ -200,6 +205,7 @@ class Verification {
       controls: (version) => controls.get(version) ?? 0,
       refused: (step) => refused.has(step),
       counted: (step) => counted.has(step),
+      saved: (version) => saved.has(version),
       tools: (live) => {
         this.#toolsHeld = true;
         const onStray = (strayed: Strayed): void => this.#end(strayedCall(strayed));

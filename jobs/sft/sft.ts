@@ -24,8 +24,10 @@ import type { EncodeExample } from '../../sinks/trainer/index.ts';
 import { type Flow, flow, sink, source, stage } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';
+import type { Keeping } from '../keptVersions.ts';
 import type { Method } from '../method.ts';
 import { type PromptRecord, writePrompt } from '../parts/promptRecord.ts';
+import { versionsOnDisk } from '../parts/versionsOnDisk.ts';
 import { inflightFor } from '../policyLoop.ts';
 import type { SftData } from './data.ts';
 import type { SftSettings } from './settings.ts';
@@ -46,9 +48,7 @@ export interface SftParts {
 }
 
 /** What the job itself decides of the training. */
-export interface SftRun {
-  readonly keepVersions: number;
-}
+export type SftRun = Keeping;
 
 /** The flow of a job that does nothing but fine-tune. */
 export async function sft(
@@ -70,7 +70,9 @@ export async function sft(
     lr: rateOf(settings),
     miniBatches: 1,
     lagMax: 0,
-    keepVersions: replay?.keepAll ? 0 : settings.keepVersions,
+    report: print,
+    saved: replay?.saved,
+    ...(await versionsOnDisk(engine, settings, context, { rounds: 1, tokens: null })),
   });
   const shown = progress({
     run,

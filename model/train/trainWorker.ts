@@ -10,6 +10,7 @@ import type { Place } from '../runtime/place.ts';
 import { tryOut } from '../runtime/tryOut.ts';
 import { Learner, type LearnerSettings } from './learner.ts';
 import { type AdapterOptions, type PolicySource, TraineeFiles } from './trainee.ts';
+import type { Created } from './trainer.ts';
 import { trainingTrials } from './trials.ts';
 
 export interface Create {
@@ -19,15 +20,15 @@ export interface Create {
   readonly place: Place;
 }
 
-interface Created {
+interface Made {
   readonly files: TraineeFiles;
   readonly learner: Learner;
   readonly device: Device;
 }
 
-let made: Created | null = null;
+let made: Made | null = null;
 
-function created(): Created {
+function created(): Made {
   if (made === null) throw new Error('the trainer has no policy yet');
   return made;
 }
@@ -40,7 +41,7 @@ serve({
     if (device !== cpuDevice)
       await tryOut(device, trainingTrials(files.config, settings, trainee.adapter));
     made = { files, learner: new Learner(trainee, settings, device), device };
-    return files.config;
+    return { config: files.config, sizes: files.sizes(trainee) } satisfies Created;
   },
   step(batch: TrainBatch) {
     const { files, learner } = created();
@@ -49,7 +50,7 @@ serve({
   score: (sequences: readonly Int32Array[]) => created().learner.score(sequences),
   async save({ state, ...target }: SaveTarget) {
     const { files, learner, device } = created();
-    // Only the CPU's steps can be made again.
+    // Only the CPU's steps can be repeated.
     const exact = device === cpuDevice;
     const wanted = { ...target, state: state !== false || !exact };
     const saved = await files.save(wanted, learner.trainee, learner.optimiser);

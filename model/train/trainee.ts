@@ -12,7 +12,13 @@ import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { localFiles, localPath } from '../checkpoints/local.ts';
 import type { DecoderConfig, Tensors } from '../config.ts';
-import type { Checkpoint, SavedCheckpoint, SaveTarget, TrainerCheckpoint } from '../engine.ts';
+import type {
+  Checkpoint,
+  SavedCheckpoint,
+  SaveTarget,
+  TrainerCheckpoint,
+  VersionSizes,
+} from '../engine.ts';
 import { digestError } from '../hf/digestError.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
 import { checkAdapter, type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
@@ -65,6 +71,15 @@ export class TraineeFiles {
 
   get config(): DecoderConfig {
     return this.#base.config;
+  }
+
+  /** Of what a save writes, but for the names in its files. */
+  sizes({ tensors, adapter }: Trainee): VersionSizes {
+    const whole = bytesOf(tensors);
+    if (adapter === null) return { weights: whole, state: 2 * whole };
+    const factors = bytesOf(adapterTensors(adapter));
+    const weights = this.#options?.publish === 'adapter' ? factors : whole;
+    return { weights, state: 3 * factors };
   }
 
   /** What training begins with. */
@@ -175,6 +190,12 @@ export class TraineeFiles {
     checkAdapter(adapter, config, 'the adapter to continue from');
     return { config, tensors, adapter: copied(adapter) };
   }
+}
+
+function bytesOf(tensors: Tensors): number {
+  let bytes = 0;
+  for (const { data } of tensors.values()) bytes += data.byteLength;
+  return bytes;
 }
 
 /** With factors of its own: training changes them in place. */

@@ -26,6 +26,7 @@ import type {
   TrainBatch,
   TrainerCheckpoint,
   TrainerEngine,
+  VersionSizes,
 } from '../engine.ts';
 import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { type LoopGap, watchLoop } from '../runtime/loopGap.ts';
@@ -62,12 +63,19 @@ export const trainerDefaults: LearnerSettings = {
   threads: 1,
 };
 
+/** What the worker says when it is ready. */
+export interface Created {
+  readonly config: DecoderConfig;
+  readonly sizes: VersionSizes;
+}
+
 /**
  * A `TrainerEngine` on ONNX Runtime in a worker thread. `step` fails with code `NO_LOSS` when the loss is not
  * known or its settings are wrong; `restore` with `DIGEST`.
  */
 export class EmbeddedTrainer implements TrainerEngine {
   readonly config: DecoderConfig;
+  readonly sizes: VersionSizes;
   readonly #worker: WorkerHandle;
   readonly #now: () => number;
   readonly #loop: LoopGap = watchLoop();
@@ -75,9 +83,10 @@ export class EmbeddedTrainer implements TrainerEngine {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** Use `EmbeddedTrainer.create`. */
-  constructor(worker: WorkerHandle, config: DecoderConfig, now: () => number) {
+  constructor(worker: WorkerHandle, { config, sizes }: Created, now: () => number) {
     this.#worker = worker;
     this.config = config;
+    this.sizes = sizes;
     this.#now = now;
   }
 
@@ -96,13 +105,13 @@ export class EmbeddedTrainer implements TrainerEngine {
     const worker = startWorker(workerEntry('trainWorker', import.meta.url));
     const all = { ...trainerDefaults, ...settings, threads: threads ?? trainerDefaults.threads };
     try {
-      const config = await worker.call<DecoderConfig>('create', {
+      const created = await worker.call<Created>('create', {
         policy,
         adapter: adapter ?? null,
         settings: all,
         place: placeOn(provider ?? 'cpu'),
       });
-      return new EmbeddedTrainer(worker, config, now ?? (() => performance.now()));
+      return new EmbeddedTrainer(worker, created, now ?? (() => performance.now()));
     } catch (error) {
       await worker.close();
       throw error;
@@ -123,7 +132,7 @@ export class EmbeddedTrainer implements TrainerEngine {
 
   /**
    * Writes two files into the target's folder (model/checkpoints/local.ts): weights, and the optimiser's
-   * state, on the CPU beside the next step until it changes the weights.
+   * state. On the CPU the second is written during the next step, until that changes the weights.
    */
   save(target: SaveTarget): Promise<SavedCheckpoint> {
     return this.#call('save', target);

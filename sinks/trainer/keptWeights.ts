@@ -76,7 +76,7 @@ export class KeptWeights {
     return every > 0 && version % every === 0;
   }
 
-  /** What an earlier start may have left because it was needed then, before `old`, is judged once more. */
+  /** What an earlier start may have left because it was needed then, before `old`, is judged again. */
   async #endsBefore(version: number, old: number): Promise<number[]> {
     const ends: number[] = [];
     let left = 0;

@@ -1,8 +1,8 @@
 /**
- * Brings the trainer to a version from which training goes on. Where its state was not saved, or a crash came
- * before it was written, the trainer goes back to the newest version before it that is whole, and makes the
- * steps since once more: the batches lie in the log, and the same batches give the same bits. The digests in
- * the manifest say whether they did.
+ * Brings the trainer to a version that training continues from. If its state was not saved, or a crash came
+ * before it was written, the trainer goes back to the newest version before it whose state exists, and
+ * repeats the steps since then: the batches are in the log, and the same batches give the same bits. The
+ * digests in the manifest say whether they did.
  */
 import { hasCode, MillraceError, type Report } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
@@ -12,7 +12,7 @@ import { type Batch, topics, type Weights } from '../../topics/index.ts';
 import type { WeightsStore } from '../weights.ts';
 import type { VersionedEngine } from './versionedEngine.ts';
 
-export interface StepsAgain<Plan> {
+export interface Repetition<Plan> {
   readonly engine: TrainerEngine;
   readonly learner: VersionedEngine;
   readonly store: WeightsStore;
@@ -24,10 +24,10 @@ export interface StepsAgain<Plan> {
   step(plan: Plan): Promise<unknown>;
 }
 
-/** Fails with code `DIGEST` where other weights come out than were published. */
+/** Fails with code `DIGEST` if other weights come out than were published. */
 export async function bringTo<Plan>(
   wanted: Weights,
-  { engine, learner, store, log, report, plan, step }: StepsAgain<Plan>,
+  { engine, learner, store, log, report, plan, step }: Repetition<Plan>,
   until: AbortSignal,
 ): Promise<void> {
   if (learner.trains(wanted)) return;
@@ -36,7 +36,7 @@ export async function bringTo<Plan>(
   const batches = await batchesBetween(saved, wanted, { store, log });
   const steps = counted(batches.length, 'step');
   report(
-    `the optimiser’s state of version ${wanted.version} was not saved: making ${steps} once more, from version ${saved.version}`,
+    `the optimiser state of version ${wanted.version} was not saved: repeating ${steps} from version ${saved.version}`,
   );
   const refused = await refusedSteps(log, saved.step);
   const plans: Plan[] = [];
@@ -59,7 +59,7 @@ export async function bringTo<Plan>(
 async function batchesBetween(
   saved: Weights,
   wanted: Weights,
-  { store, log }: Pick<StepsAgain<unknown>, 'store' | 'log'>,
+  { store, log }: Pick<Repetition<unknown>, 'store' | 'log'>,
 ): Promise<Batch[]> {
   const batches: Batch[] = [];
   for (let at = wanted; at.version > saved.version; at = await store.manifest(at.parent)) {
@@ -67,7 +67,7 @@ async function batchesBetween(
     if (batch === undefined) {
       throw new MillraceError(
         'NO_WEIGHTS',
-        `the manifest of version ${at.version} does not say which batch made it, so its step cannot be made once more`,
+        `the manifest of version ${at.version} does not say which batch made it, so its step cannot be repeated`,
       );
     }
     batches.unshift(batch.value);
@@ -92,7 +92,7 @@ function otherBits(
 ): MillraceError<'DIGEST'> {
   return new MillraceError(
     'DIGEST',
-    `the steps since version ${saved.version} were made once more and gave other weights than version ${version} has: ` +
+    `the repeated steps since version ${saved.version} gave other weights than those of version ${version}: ` +
       'this machine or its ONNX Runtime computes other bits than those that the run was made with. ' +
       `Resume it there, or go back to version ${saved.version}: millrace rewind RUN --to step=${saved.step} --into NAME`,
     { context: { ...cause.context, version }, cause },

@@ -1,11 +1,11 @@
 /**
- * After which steps the optimiser's state is saved beside the weights: every so many versions, or once so
- * many minutes have passed. The manifest records what was done, and a replay does the same.
+ * After which steps the optimiser's state is saved beside the weights: every so many versions, or once some
+ * time has passed. The manifest records what was done, and a replay does the same.
  */
 import type { Clock } from '../../base/index.ts';
 
-/** Every so many versions, or after so many minutes. */
-export type SaveEvery = number | { readonly minutes: number };
+/** Every so many versions, or after so long. */
+export type SaveEvery = number | { readonly ms: number };
 
 export interface SaveRuleOptions {
   readonly every: SaveEvery;
@@ -29,7 +29,7 @@ export class SaveRule {
     if (recorded !== undefined) return recorded(version);
     if (typeof every === 'number') return version % every === 0;
     const now = clock.now();
-    if (now - this.#savedMs < every.minutes * 60e3) return false;
+    if (now - this.#savedMs < every.ms) return false;
     this.#savedMs = now;
     return true;
   }

@@ -511,14 +511,14 @@ describe('trainer', () => {
       await fill();
     };
 
-    test('after so many versions, or minutes', async () => {
+    test('after so many versions, or so long', async () => {
       await fill();
       await train(undefined, undefined, { saveEvery: 2 });
       expect(await statesOf()).toEqual([false, true, false]);
       await anew();
       const clock = manualClock(0);
       const turn = async () => clock.advance(40_000);
-      await train(undefined, undefined, { saveEvery: { minutes: 1 }, clock, turn });
+      await train(undefined, undefined, { saveEvery: { ms: 60_000 }, clock, turn });
       expect(await statesOf()).toEqual([false, true, false]);
     });
 
@@ -547,7 +547,7 @@ describe('trainer', () => {
     });
 
     test.each([1, 2, 3])(
-      'every %i versions, and makes the steps since once more after a crash, to the same bits',
+      'every %i versions, and repeats the steps since then after a crash, to the same bits',
       async (saveEvery) => {
         const options = {
           saveEvery,
@@ -594,13 +594,13 @@ describe('trainer', () => {
       await reopen();
       const engine = fakeTrainer({ elsewhere: true });
       await expect(train(undefined, engine, { saveEvery: 3 })).rejects.toThrow(
-        /steps since version 0 were made once more and gave other weights than version 2 has.*--to step=0/,
+        /repeated steps since version 0 gave other weights than those of version 2.*--to step=0/,
       );
       expect(sha256Of(await readFile(file(second!)))).toBe(second!.digest);
       expect(await all(topics.weights)).toHaveLength(3);
     });
 
-    test('and leaves out a refused step when it makes steps once more', async () => {
+    test('and leaves out a refused step when it repeats steps', async () => {
       await fill();
       const agreement = { precision: 'unknown', meanMax: null } as const;
       const options = { agreement, saveEvery: 3 };
@@ -609,7 +609,7 @@ describe('trainer', () => {
       await train({ commitsLeft: 1, lastIsWritten: true }, engine, options);
       const [, first, second] = await all(topics.weights);
       expect(second!.digest).toBe(first!.digest);
-      // The refused step was taken back by the first one, made once more.
+      // The refused step was undone by repeating the first one.
       expect(engine.steps).toHaveLength(2 + 1 + 2);
       await reopen();
       const after = await train(undefined, undefined, options);

@@ -19,12 +19,16 @@ const manifests = Array.from({ length: 13 }, (_, version) => ({
 }));
 
 /** Versions that are missed where the files of these are there. */
-async function missed(there: readonly number[], settings = {}): Promise<readonly string[]> {
+async function missed(
+  there: readonly number[],
+  settings = {},
+  of = manifests,
+): Promise<readonly string[]> {
   await rm(join(folder.path, 'weights'), { recursive: true, force: true });
   await mkdir(join(folder.path, 'weights'));
   for (const version of there)
     await writeFile(join(folder.path, `weights/${version}.safetensors`), 'weights');
-  const { findings } = await checkWeightsFiles(folder.path, manifests, settings);
+  const { findings } = await checkWeightsFiles(folder.path, of, settings);
   return findings.map(({ where }) => where.replace(/\D/g, ''));
 }
 
@@ -39,5 +43,8 @@ describe('the weights files of a run', () => {
     expect(await missed([0, 12], { keepRounds: 1, keepEvery: 5 })).toEqual(['5', '10']);
     expect(await missed([12], { keepRounds: 1 })).toEqual(['0']);
     expect(await missed([0], { keepRounds: 1 })).toEqual(['12']);
+    expect(await missed([0, 12], { keepVersions: 'auto' })).toEqual(['3', '6', '9']);
+    const large = manifests.map((manifest) => ({ ...manifest, bytes: 1e8 }));
+    expect(await missed([0, 12], { keepVersions: 'auto' }, large)).toEqual([]);
   });
 });

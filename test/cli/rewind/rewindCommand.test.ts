@@ -15,7 +15,8 @@ test('the way back from a state that a training service has lost leads to the ve
   const log = await openLog({ folder: logFolder(folder), mode: 'write' });
   await log.commit((tx) => {
     for (const version of [0, 1, 2]) {
-      tx.append(topics.weights, { ...manifest(version, 0), uri: `tinker://m/v${version}` });
+      const uri = `tinker://m/v${version}`;
+      tx.append(topics.weights, { ...manifest(version, 0), uri, state: version > 0 ? uri : '' });
     }
   });
   const run = { name: 'served', folder } as Run;

@@ -130,6 +130,19 @@ test('verify finds a run equal whose trainer did not count yet what goes forward
   expect(difference).toMatchObject({ kind: 'notMadeAgain', topic: 'metrics' });
 });
 
+test('verify finds a run equal that was killed and saved every third optimiser state', async () => {
+  const folder = fresh();
+  const settings = { saveEvery: 3 };
+  await killed(folder, 5, settings);
+  const whole = fresh();
+  await tinyCalibration({ folder: whole, settings });
+  const { weights } = await readRun(folder);
+  expect(weights).toEqual((await readRun(whole)).weights);
+  expect(new Set(weights.map(({ state }) => state === '')).size).toBe(2);
+  // What was saved is recorded; the settings need not say it.
+  expect(await verified(folder)).toMatchObject({ difference: null });
+});
+
 describe.each(SETTINGS)('verify of a run %s', (_name, settings) => {
   test('finds every record and every digest equal, and calls no tool', async () => {
     const folder = fresh();

@@ -1,6 +1,6 @@
 /**
  * Four optimiser steps with a checkpoint after each: `mortalSteps.ts FOLDER [FATE]`. Goes on from the newest
- * checkpoint in its manifest whose state is there, makes the steps since once more, and prints the digest of the last weights. In the third step it kills
+ * checkpoint in its manifest whose state is there, repeats the steps since, and prints the digest of the last weights. In the third step it kills
  * itself where FATE says: half of the parameters are updated, half of the state's digest is computed, or half
  * of a file's tensors are written; the state's is written beside the fourth step.
  */

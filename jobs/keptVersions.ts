@@ -1,0 +1,67 @@
+/**
+ * Settings of what a run keeps of its weights, and how often it saves the optimiser state.
+ *
+ * `auto` decides by size: old versions of a small policy cost nothing and are good to have, those of a large
+ * one fill the disk.
+ */
+import { z } from 'zod';
+import { durationMs } from '../base/text/index.ts';
+import type { TrainerOptions } from '../sinks/index.ts';
+
+/** Bytes of a version, weights and state, above which few are kept. */
+const LARGE_BYTES = 256 * 2 ** 20;
+const kept = z.number().int().nonnegative();
+const duration = z.string().refine((text) => (durationMs(text) ?? 0) > 0);
+
+export const keepSettings = {
+  saveEvery: z
+    .union([z.number().int().positive(), duration], {
+      error: 'expected a number of steps, or a duration such as 15m',
+    })
+    .default(1)
+    .describe(
+      'steps, or a duration (such as 15m), between saves of the optimiser state; a resume repeats the steps since the last one. Weights are written after every step',
+    ),
+  keepVersions: z
+    .union([kept, z.literal('auto')], { error: 'expected a whole number, or auto' })
+    .default('auto')
+    .describe(
+      'newest versions to keep with their optimiser state, besides the first and the ends of rounds; 0 = all; auto = 4, or of versions above 256 MB: 2, the newest end of a round, and only the newest optimiser state',
+    ),
+  keepRounds: kept.default(0).describe('newest ends of rounds to keep; 0 = all'),
+  keepEvery: kept.default(0).describe('also keep every n-th version; 0 = none'),
+  keepBest: kept
+    .default(0)
+    .describe('also keep this many versions that were most accurate on the held-out questions'),
+};
+
+type KeepSettings = {
+  readonly [Key in keyof typeof keepSettings]: z.infer<(typeof keepSettings)[Key]>;
+};
+/** Those of a run; what is left out does not apply to its job. */
+export type Keeping = Pick<KeepSettings, 'keepVersions'> & Partial<KeepSettings>;
+
+/** What the trainer is told of them. */
+export type Kept = Required<
+  Pick<TrainerOptions, 'keepVersions' | 'keepRule' | 'keepStates' | 'saveEvery'>
+>;
+
+/** For versions of so many bytes. */
+export function keeping(
+  { saveEvery = 1, keepVersions, keepEvery: every = 0, keepBest: best = 0, ...settings }: Keeping,
+  bytes: number,
+): Kept {
+  const few = keepsFew(keepVersions, bytes);
+  const rounds = settings.keepRounds || (few ? 1 : 0);
+  return {
+    keepVersions: keepVersions === 'auto' ? (few ? 2 : 4) : keepVersions,
+    keepRule: { rounds, every, best },
+    keepStates: few ? 'newest' : 'all',
+    saveEvery: typeof saveEvery === 'number' ? saveEvery : { ms: durationMs(saveEvery)! },
+  };
+}
+
+/** Whether a run of such versions keeps no more than a resume needs. */
+export function keepsFew(keepVersions: number | 'auto' | undefined, bytes: number): boolean {
+  return keepVersions === 'auto' && bytes > LARGE_BYTES;
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import { keeping, keepSettings } from '../../jobs/keptVersions.ts';
+import { policySettings } from '../../jobs/policySettings.ts';
+
+const MB = 2 ** 20;
+const usual = policySettings.parse({});
+
+describe('of the weights a run keeps', () => {
+  test('four versions, all ends of rounds and their states, where they are small', () => {
+    expect(keeping(usual, 50 * MB)).toEqual({
+      keepVersions: 4,
+      keepRule: { rounds: 0, every: 0, best: 0 },
+      keepStates: 'all',
+      saveEvery: 1,
+    });
+  });
+
+  test('what a resume needs and the newest end of a round, where they are large', () => {
+    expect(keeping(usual, 1600 * MB)).toMatchObject({
+      keepVersions: 2,
+      keepRule: { rounds: 1, every: 0, best: 0 },
+      keepStates: 'newest',
+    });
+  });
+
+  test('what the settings say, of whatever size they are', () => {
+    const set = { keepVersions: 9, keepEvery: 30, keepBest: 2 };
+    expect(keeping(policySettings.parse(set), 1600 * MB)).toMatchObject({
+      keepVersions: 9,
+      keepRule: { rounds: 0, every: 30, best: 2 },
+      keepStates: 'all',
+    });
+    expect(keeping(policySettings.parse({ keepRounds: 3 }), 1600 * MB).keepRule.rounds).toBe(3);
+  });
+});
+
+describe('the optimiser’s state is saved', () => {
+  const every = (saveEvery: unknown) => keeping(policySettings.parse({ saveEvery }), 0).saveEvery;
+
+  test('after steps or a time', () => {
+    expect(every(10)).toBe(10);
+    expect(every('15m')).toEqual({ ms: 900_000 });
+    expect(every('1.5h')).toEqual({ ms: 5_400_000 });
+  });
+
+  test.each([0, 1.5, '15', 'm', '0m'])('not after %j', (wrong) => {
+    expect(keepSettings.saveEvery.safeParse(wrong).success).toBe(false);
+  });
+});
