@@ -13,6 +13,7 @@ import socket
 import sys
 
 import torch
+import transformers
 
 from . import files, options, ranks
 from .server import Server
@@ -26,6 +27,7 @@ def main() -> None:
     chosen = options.parse()
     # whatever is saved is saved whole, so the process may end at any time
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    transformers.utils.logging.disable_progress_bar()
     rank = os.environ.get("RANK", "0")
     logging.basicConfig(level=logging.INFO, format=f"%(asctime)s rank {rank}: %(message)s", stream=sys.stderr)
     try:

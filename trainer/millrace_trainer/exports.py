@@ -1,5 +1,5 @@
 """
-What is trained, as folders that other programs load: an adapter in PEFT's layout, all weights in
+Trained weights as folders that other programs load: an adapter in PEFT's layout, or all weights in
 transformers'.
 """
 
@@ -19,8 +19,7 @@ NOT_COPIED = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".index.json")
 
 def gathered(network: Network, first: bool, dtype: torch.dtype) -> dict[str, Tensor]:
     """
-    The whole of everything that is trained, in the memory of the first rank; all ranks call this
-    together.
+    All trainable parameters, unsharded, in the memory of the first rank; all ranks call this together.
     """
     whole: dict[str, Tensor] = {}
     for name, value in network.trained.items():

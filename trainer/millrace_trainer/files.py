@@ -1,8 +1,8 @@
 """
-Where states and weights lie: CHECKPOINTS/MODEL/weights/NAME and CHECKPOINTS/MODEL/sampler_weights/NAME.
+States and weights on disk: CHECKPOINTS/MODEL/weights/NAME and CHECKPOINTS/MODEL/sampler_weights/NAME.
 
-A folder is there whole or not at all: it is written beside its place under a name that ends in
-`.partial`, flushed, and renamed. What a killed process left is removed at the start.
+A folder exists whole or not at all: it is written under a name that ends in `.partial`, flushed, and
+renamed. What a killed process left is removed at the start.
 """
 
 import json

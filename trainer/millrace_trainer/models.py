@@ -1,6 +1,6 @@
 """
-Models of a job: each has its own values of what is trained. One of them is in the network at a time; the
-others' values are in the memory of the host until they are needed.
+Models of a job: each has its own values of the trainable parameters. One model is in the network at a time;
+the others' values are in the memory of the host until they are needed.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ class Adam:
     eps: float
     weight_decay: float
     grad_clip_norm: float
-    """0 = gradients are not scaled down."""
+    """0 = gradients are not clipped."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Models:
         self.live: str | None = None
 
     def create(self, name: str, seed: int) -> None:
-        """A new model: the policy as it is, with adapters as the seed makes them."""
+        """A new model: the policy unchanged, its adapters initialised from the seed."""
         self.offload()
         parameters = list(self.network.trained.values())
         self.models[name] = Model(torch.optim.AdamW(parameters, lr=0.0))
@@ -58,7 +58,7 @@ class Models:
                 local(value).copy_(shard_like(value, initial_factor(name, seed, value)))
 
     def use(self, name: str) -> Model:
-        """The model, in the network."""
+        """The model, moved into the network."""
         if self.live != name:
             self.offload()
             model = self.models[name]
@@ -95,8 +95,8 @@ class Models:
 
     def step(self, name: str, adam: Adam) -> float:
         """
-        One step of AdamW, and the norm of the gradients before; nothing changes where that is not
-        finite.
+        One step of AdamW. Returns the norm of the gradients before clipping; if it is not finite, nothing
+        changes.
         """
         optimiser = self.use(name).optimiser
         gradients = [value.grad for value in self.network.trained.values() if value.grad is not None]
@@ -116,7 +116,7 @@ class Models:
         return norm
 
     def moments(self, name: str) -> dict[str, dict[str, Tensor]]:
-        """The optimiser's state by the name of what is trained; zeros where nothing was trained."""
+        """The optimiser's state by the name of the parameter; zeros before the first step."""
         optimiser = self.use(name).optimiser
         for value in self.network.trained.values():
             if not optimiser.state[value]:
@@ -142,5 +142,5 @@ def shard_like(value: Tensor, whole: Tensor) -> Tensor:
 
 
 def full(value: Tensor) -> Tensor:
-    """The whole of a sharded tensor; all ranks ask for it together."""
+    """A sharded tensor, whole; all ranks call this together."""
     return value.full_tensor() if isinstance(value, DTensor) else value

@@ -18,9 +18,9 @@ class Options:
     host: str
     port: int
     checkpoints: Path
-    """Where states and exported weights lie; all machines see the same folder."""
+    """Folder for states and exported weights, shared by all machines."""
     precision: str
-    """`bf16` computes in bfloat16 and keeps what is trained in float32; `float32` does all in float32."""
+    """`bf16` computes in bfloat16 and trains float32 weights; `float32` does everything in float32."""
     lora_alpha: float
     lora_targets: str | list[str]
     micro_batch_tokens: int

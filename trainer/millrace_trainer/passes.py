@@ -1,9 +1,10 @@
 """
-Passes of sequences through the network: their log-probs, and the gradient of a loss in what is trained.
+Passes of sequences through the network: their log-probs, and the gradient of a loss with respect to the
+trainable parameters.
 
-The gradient is that of the sum over all tokens of the request, however they are dealt: every rank adds
-up its own tokens and FSDP takes the mean over ranks, so each rank's loss counts as often as there are
-ranks. All ranks make as many passes.
+The gradient is that of the sum over all tokens of the request, however they are split. Every rank adds up
+its own tokens and FSDP averages over ranks, so each rank multiplies its loss by their number. All ranks
+make the same number of passes.
 """
 
 from dataclasses import dataclass
