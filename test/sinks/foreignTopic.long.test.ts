@@ -43,7 +43,7 @@ async function consumed(topic: string, count: number) {
   return read;
 }
 
-describeKafka('a topic of others', () => {
+describeKafka('a topic on another cluster', () => {
   test('gets every record as JSON under its key and position, and the stage resumes where it stopped', async () => {
     const folder = temporaryFolder();
     const log = await openLog({ folder: join(folder.path, 'log'), mode: 'write' });

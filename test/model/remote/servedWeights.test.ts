@@ -90,7 +90,7 @@ describe('at the start of an engine', () => {
     await engine.load(weights(0));
     await expect(engine.generate(ask({ temperature: 0.7 }))).rejects.toMatchObject({
       code: 'MODEL_LOG_PROBS',
-      message: expect.stringContaining('cannot be told'),
+      message: expect.stringContaining('cannot be distinguished'),
     });
     expect(await versionOf(engine)).toBe(0);
     await engine.load(weights(1));

@@ -249,7 +249,7 @@ describe('an index', () => {
   test('is queried only with its own encoder', async () => {
     const other = async () => encoder({ digest: 'another' });
     await expect(openRetriever(at('graphs'), { openEncoder: other })).rejects.toThrow(
-      /built with another encoder.*--encoder FOLDER/,
+      /built with a different encoder.*--encoder FOLDER/,
     );
     const gone = () => Promise.reject(new Error('no such folder'));
     await expect(openRetriever(at('graphs'), { openEncoder: gone })).rejects.toThrow(
