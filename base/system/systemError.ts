@@ -46,7 +46,7 @@ export function systemReason(error: unknown): string | null {
   const said = systemCode(error);
   if (said === null) return null;
   // A write of which a part found room.
-  const code = said === 'EIO' && isFull(placeOf(error)) ? 'ENOSPC' : said;
+  const code = said === 'EIO' && !hasRoom(placeOf(error), NO_ROOM_BYTES) ? 'ENOSPC' : said;
   if (code === 'ENOSPC' && (error as NodeJS.ErrnoException).syscall === 'watch') return NO_WATCHERS;
   const reason = reasons[code]
     ?.replace('{room}', () => room(placeOf(error)))
@@ -125,18 +125,18 @@ function room(path: string | null): string {
   return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
 }
 
-/** Fails as a write would if the disk has next to no room. */
-export function mustHaveRoom(path: string): void {
-  if (!isFull(path)) return;
+/** Fails as a write would if the disk has no room for so many bytes; unless given, next to none. */
+export function mustHaveRoom(path: string, bytes = NO_ROOM_BYTES): void {
+  if (hasRoom(path, bytes)) return;
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
 }
 
 /** Less than any of our files grows by. */
 const NO_ROOM_BYTES = 65_536;
 
-function isFull(path: string | null): boolean {
+function hasRoom(path: string | null, bytes: number): boolean {
   const disk = diskOf(path);
-  return disk !== null && disk.bavail * disk.bsize < NO_ROOM_BYTES;
+  return disk === null || disk.bavail * disk.bsize >= bytes;
 }
 
 /** Of the parent folder if the file was removed again. */

@@ -8,6 +8,7 @@
  * restored.
  */
 import { mkdir } from 'node:fs/promises';
+import { mustHaveRoom } from '../../base/index.ts';
 import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { localFiles, localPath } from '../checkpoints/local.ts';
@@ -106,6 +107,9 @@ export class TraineeFiles {
     const kept =
       target.state === false ? null : optimiserTensors(state, optimiser, trained, factors);
     const digest = kept === null ? null : await digestOfTensors(kept, expected?.state);
+    // Both, while the step can still fail: no step waits for the last state of a run.
+    const sizes = this.sizes(trainee);
+    mustHaveRoom(weights, sizes.weights + (kept === null ? 0 : sizes.state));
     const written = await this.write(weights, trainee, expected?.weights);
     if (kept !== null) this.#writing = writeDigested(kept);
     this.#writing.catch(() => undefined); // it is said when it is awaited

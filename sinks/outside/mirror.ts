@@ -159,7 +159,11 @@ class Turn {
         topic,
         numPartitions: partitions,
         replicationFactor: replication,
-        configEntries: [{ name: 'max.message.bytes', value: String(MESSAGE_BYTES_MAX) }],
+        configEntries: [
+          { name: 'max.message.bytes', value: String(MESSAGE_BYTES_MAX) },
+          // Records keep their time, so brokers would at once delete those of an old run.
+          { name: 'retention.ms', value: '-1' },
+        ],
       })),
     });
   }
