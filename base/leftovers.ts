@@ -20,7 +20,7 @@ export function unfinished(path: string): string {
   return `${path}.${mark}.tmp`;
 }
 
-const kinds = ['fork', 'pack', 'past', 'unpack', 'verify'] as const;
+const kinds = ['fork', 'pack', 'past', 'start', 'unpack', 'verify'] as const;
 
 let count = 0;
 

@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises';
 import { MillraceError } from '../base/index.ts';
 import { counted } from '../base/text/index.ts';
 import type { OpenedLoop } from '../jobs/index.ts';
+import { size } from '../summary/format/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { type Scratch, scratchBuild } from './scratchBuild.ts';
@@ -16,8 +17,8 @@ const TOKENS = 32;
 /** Mean distance (nats a token) that no number format explains. */
 const MEAN_MAX = 0.1;
 
-/** Rejects with the code of what is wrong, `WEIGHTS_WRONG` where engine and trainer disagree. */
-export async function checkStart(of: Scratch & { readonly runs: string }, io: Io): Promise<number> {
+/** Rejects with the code of what is wrong: `WEIGHTS_WRONG` if engine and trainer disagree. */
+export async function checkStart(of: Scratch, io: Io): Promise<number> {
   const lines: [string, string][] = [['job', of.job.name]];
   const opened = async (loop: OpenedLoop): Promise<void> => {
     lines.push(...(await tried(loop, of.seed, io)));
@@ -47,6 +48,9 @@ async function tried(
   const seconds = (io.clock.now() - startedMs) / 1000;
   const whole = Int32Array.from([...prompt, ...tokens]);
   const [scored] = await trainer.score([whole]);
+  if (tokens.length === 0) {
+    throw new MillraceError('MODEL_REPLY', 'the engine sampled nothing on the first question');
+  }
   const gaps = [...logProbs].map((value, i) =>
     Math.abs(value - scored!.logProbs[prompt.length + i]!),
   );
@@ -76,5 +80,5 @@ async function tried(
 
 async function freeDisk(runs: string): Promise<string> {
   const found = await statfs(runs).catch(() => statfs('.'));
-  return `${((found.bavail * found.bsize) / 2 ** 30).toFixed(1)} GiB free for ${runs}`;
+  return `${size(found.bavail * found.bsize)} free for ${runs}`;
 }

@@ -93,7 +93,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
     const seed = options.seed ?? begun?.seed ?? 1;
     const whose =
       begun === null || given.length > 0 ? {} : { begun: join(root, options.run ?? '') };
-    return showPrompt({ job, settings, seed, ...whose }, options.showPrompt, io);
+    return showPrompt({ job, settings, seed, runs: root, ...whose }, options.showPrompt, io);
   }
   if (options.check === true) {
     const settings = checkSettings(job.settings, given, begun?.settings);

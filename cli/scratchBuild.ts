@@ -1,7 +1,7 @@
 /** Builds a job in a temporary folder, for commands that look at its start and run nothing. */
-import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { canWrite, scratchName } from '../base/index.ts';
 import type { Job, JobContext } from '../jobs/index.ts';
 import { openLog } from '../streams/embedded/index.ts';
 import { stoppable } from './interruption.ts';
@@ -14,6 +14,8 @@ export interface Scratch {
   readonly job: Job;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly seed: number;
+  /** The folder of runs: servers that read a run's folder can read this one too. */
+  readonly runs: string;
 }
 
 /** Where a job reports on its way; a report may throw to end the building. */
@@ -21,11 +23,12 @@ export type Hooks = Pick<JobContext<unknown>, 'prompted' | 'opened'>;
 
 /** Everything that the job opened is closed, and the folder is gone, when this settles. */
 export async function scratchBuild(
-  { job, settings, seed }: Scratch,
+  { job, settings, seed, runs }: Scratch,
   hooks: Hooks,
   io: Io,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-start-'));
+  const place = (await canWrite(runs)) ? runs : tmpdir();
+  const folder = join(place, scratchName('start', job.name));
   await stoppable(io, (scratch) => inScratch(scratch, folder, () => built()));
 
   async function built(): Promise<void> {

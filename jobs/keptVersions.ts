@@ -41,7 +41,7 @@ type KeepSettings = {
 /** Those of a run; what is left out does not apply to its job. */
 export type Keeping = Pick<KeepSettings, 'keepVersions'> & Partial<KeepSettings>;
 
-/** What the trainer is told of them. */
+/** What the trainer gets of them. */
 export type Kept = Required<
   Pick<TrainerOptions, 'keepVersions' | 'keepRule' | 'keepStates' | 'saveEvery'>
 >;

@@ -83,7 +83,7 @@ export interface TrainerOptions {
   readonly saveEvery?: SaveEvery;
   /** On a replay, the versions whose state is recorded. */
   readonly saved?: ((version: number) => boolean) | undefined;
-  /** Told when steps are repeated; nobody by default. */
+  /** Gets a line when steps are repeated. */
   readonly report?: Report;
   /** The advantage of the shared beginnings of branched rollouts; soft when left out. */
   readonly attribution?: Attribution;

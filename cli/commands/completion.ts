@@ -4,10 +4,10 @@ import type { Place, Subcommand } from '../command.ts';
 
 export const command: Subcommand = {
   about:
-    'Print the script with which a shell completes commands, options, runs, topics and settings.',
+    'Print a script that makes your shell complete commands, options, runs, topics and settings.',
   takes: {
     '<shell>': 'your shell',
-    '[words...]': 'what is typed so far: prints what may come next',
+    '[words...]': 'the words typed so far: prints candidates for the last one',
   },
   declare: declareCompletion,
 };

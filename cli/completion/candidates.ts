@@ -1,6 +1,6 @@
 /**
- * What may follow the words of a command line: commands, options, and values of those that are known here. Nothing
- * of the user's is executed for it: a job's settings are known if the job comes with the package.
+ * What may follow the words of a command line: commands, options and their values. None of the user's code is
+ * executed for it, so a job's settings are known only if the job comes with the package.
  */
 import type { Command, Option } from 'commander';
 import type { Candidate, Spot } from './spot.ts';

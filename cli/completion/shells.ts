@@ -1,6 +1,6 @@
 /**
- * What `millrace completion SHELL` prints: a function that asks `millrace completion SHELL -- WORDS…` what may come
- * next, and lets the shell complete file names where nothing is answered. And how each shell wants the answer.
+ * What `millrace completion SHELL` prints: a function that asks `millrace completion SHELL -- WORDS…` for
+ * candidates, and lets the shell complete file names if there are none. And the form each shell expects.
  */
 import type { Candidate } from './spot.ts';
 

@@ -49,7 +49,11 @@ export async function evalCommand(options: EvalOptions, io: Io): Promise<number>
   if (options.showPrompt !== undefined) {
     const settings = checkSettings(evalJob.settings, given, known?.settings);
     const begun = known === null || folder === null ? {} : { begun: folder };
-    return showPrompt({ job: evalJob, settings, seed: 1, ...begun }, options.showPrompt, io);
+    return showPrompt(
+      { job: evalJob, settings, seed: 1, runs: root, ...begun },
+      options.showPrompt,
+      io,
+    );
   }
   if (options.run !== undefined)
     return evaluateAs(options.run, { known, given, root }, options, io);

@@ -1,6 +1,6 @@
 /**
  * What the trainer keeps of its versions, and what a run needs of the disk for it, said before the first step
- * where it is much.
+ * if it is much.
  */
 import { statfs } from 'node:fs/promises';
 import { counted } from '../../base/text/index.ts';
@@ -13,13 +13,13 @@ import { gib } from './memory.ts';
 export interface Growing {
   /** Rounds; null = without an end. */
   readonly rounds: number | null;
-  /** Most response tokens that it may record; null = nobody knows. */
+  /** Most response tokens that it may record; null = unknown. */
   readonly tokens: number | null;
 }
 
 /** Bytes of a response token in the log, with the text of tools, about (docs/deploy.md). */
 const TOKEN_BYTES = 16;
-/** From here on it is said. */
+/** From here on the run says so. */
 const MUCH_BYTES = 2 ** 30;
 
 /** Says what the versions take, and gives what the settings keep. A replay says nothing and keeps all. */
@@ -38,7 +38,7 @@ export async function versionsOnDisk(
   return kept;
 }
 
-/** Null where it is little, of the free bytes too. */
+/** Null if it is little, also compared with what is free. */
 export function diskText(
   { weights, state }: VersionSizes,
   { keepVersions, keepRule: { rounds, every, best }, keepStates }: Kept,

@@ -69,7 +69,7 @@ export interface TensorsToWrite {
   readonly metadata: Metadata;
 }
 
-/** The digest that the file will have. Fails with code `DIGEST` where another is `expected`. */
+/** The digest that the file will have. Fails with code `DIGEST` if another is `expected`. */
 export async function digestOfTensors(
   tensors: TensorsToWrite,
   expected: string | null = null,

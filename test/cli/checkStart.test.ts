@@ -1,19 +1,24 @@
 /** `run --check` on a job whose engine and trainer are fakes: what it says, and that it keeps nothing. */
 import { readdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { checkStart } from '../../cli/checkStart.ts';
 import { defineJob, type OpenedLoop } from '../../jobs/defineJob.ts';
 import { flow } from '../../streams/flow.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { fakeIo } from './support/fakeIo.ts';
+
+const runs = temporaryFolder();
+afterAll(() => runs.remove());
 
 /** What the engine says of each of its tokens. */
 const SAID = -1.5;
 
-function jobWith(trainerSays: number) {
+function jobWith(trainerSays: number, sampled = [7, 8]) {
   const closed: string[] = [];
   const asked: string[] = [];
+  /** In the folder of runs meanwhile. */
+  const folders: string[] = [];
   const loop = {
     base: '/models/policy',
     engine: {
@@ -21,7 +26,11 @@ function jobWith(trainerSays: number) {
       load: async () => void asked.push('load'),
       generate: async ({ tokens, maxTokens }: { tokens: Int32Array; maxTokens: number }) => {
         asked.push(`${tokens.length} and ${maxTokens}`);
-        return { tokens: Int32Array.of(7, 8), logProbs: Float32Array.of(SAID, SAID) };
+        folders.push(...readdirSync(runs.path));
+        return {
+          tokens: Int32Array.from(sampled),
+          logProbs: Float32Array.from(sampled, () => SAID),
+        };
       },
     },
     trainer: {
@@ -48,22 +57,21 @@ function jobWith(trainerSays: number) {
       return flow();
     },
   });
-  return { of: { job, settings: {}, seed: 1, runs: tmpdir() }, closed, asked };
+  return { of: { job, settings: {}, seed: 1, runs: runs.path }, closed, asked, folders };
 }
-
-const scratch = () => readdirSync(tmpdir()).filter((name) => name.startsWith('millrace-start-'));
 
 test('says what a run would begin with, closes everything and keeps nothing', async () => {
   const io = fakeIo(process.cwd());
-  const before = scratch();
-  const { of, closed, asked } = jobWith(SAID - 0.001);
+  const { of, closed, asked, folders } = jobWith(SAID - 0.001);
   expect(await checkStart(of, io)).toBe(0);
   expect(asked).toEqual(['load', '9 and 11']);
   expect(io.stdout()).toMatch(
     /^job {8}fake\npolicy {5}\/models\/policy\nprompt {5}9 tokens, dialect tags .*\nquestions {2}12 questions to train on, 3 held out\nengine {5}2 tokens in .*\ntrainer {4}agrees with the engine within 0\.0010 nats a token \(mean 0\.0010\)\ndisk {7}[\d.]+ GiB free for /,
   );
   expect(closed).toEqual(['engine']);
-  expect(scratch()).toEqual(before);
+  // A name that the next command recognises if this one is killed.
+  expect(folders).toEqual([expect.stringMatching(/^\.start-fake-/)]);
+  expect(readdirSync(runs.path)).toEqual([]);
 });
 
 test.each([
@@ -76,4 +84,10 @@ test.each([
     message: expect.stringMatching(message),
   });
   expect(closed).toEqual(['engine']);
+});
+
+test('says so if the engine samples nothing', async () => {
+  const { of } = jobWith(SAID, []);
+  const checking = checkStart(of, fakeIo(process.cwd()));
+  await expect(checking).rejects.toMatchObject({ code: 'MODEL_REPLY' });
 });
