@@ -55,14 +55,16 @@ export interface LiveBinding extends StepSizes {
   readonly lagMax: number;
 }
 
-type Known = VersionProgress & Pick<Weights, 'controls'>;
-
 /** Settings that change, before and after the loop is open; `bind` is the loop's to call. */
 export class LiveHandle implements LiveSettings {
   readonly #control: Control | undefined;
   #binding: LiveBinding | null = null;
   #subscription: Subscription | null = null;
-  readonly #known: Known[] = [];
+  /** The first version after each round. */
+  readonly #known: VersionProgress[] = [];
+  /** The first version with each count of changes. */
+  readonly #counts: Pick<Weights, 'version' | 'controls'>[] = [];
+  #newest = -1;
   readonly #news = new Subject<void>();
 
   /** `control` undefined = nothing ever changes. */
@@ -75,7 +77,10 @@ export class LiveHandle implements LiveSettings {
     if (this.#control === undefined) return;
     this.#subscription = binding.weights$.subscribe({
       next: ({ version, roundsDone, controls }) => {
-        this.#known.push({ version, roundsDone, controls });
+        if (this.#known.at(-1)?.roundsDone !== roundsDone)
+          this.#known.push({ version, roundsDone });
+        if (this.#counts.at(-1)?.controls !== controls) this.#counts.push({ version, controls });
+        this.#newest = version;
         this.#news.next();
       },
       error: (error) => this.#news.error(error),
@@ -120,12 +125,13 @@ export class LiveHandle implements LiveSettings {
   }
 
   /**
-   * Changes that hold for what is due a version; null while its manifest is not known. Versions rise by one
-   * from 0.
+   * Changes that hold for what is due a version; null while its manifest is not known. Versions rise.
    */
   #countAt(version: number): number | null {
     const { lagMax } = this.#binding!;
-    return this.#known[decidedBy(version, lagMax)]?.controls ?? null;
+    const deciding = decidedBy(version, lagMax);
+    if (deciding > this.#newest) return null;
+    return this.#counts.findLast((from) => from.version <= deciding)?.controls ?? null;
   }
 }
 

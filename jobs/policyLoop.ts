@@ -181,8 +181,8 @@ export async function policyLoop(
   for (const loss of Object.values(options.training.losses)) await parts.trainer.check?.(loss);
   const store = weightsStore(folder, log);
   const first = { value: await store.adopt(parts.base) };
-  const weights = feedback(topics.weights, { history: 'all' });
-  const known = { weights$: weights.values$, resolve: store.resolve };
+  const weights = feedback(topics.weights, { history: 'passed' });
+  const known = { weights$: weights.values$, manifest: store.manifest, resolve: store.resolve };
   const { batchGroups, window, rates, live = own(new LiveHandle(context.control)) } = options;
   const { control, replay } = context;
   live.bind({ batchGroups, window, lagMax, ...known });

@@ -13,8 +13,10 @@ import { type Observable, of } from 'rxjs';
 import type { Checkpoint, PolicyEngine } from '../model/index.ts';
 import { notNow, type StopSignals } from '../streams/deliveries/index.ts';
 import {
+  finishesRound,
   type Question,
   type StepSizes,
+  type VersionProgress,
   versionDue,
   type Weights,
   withFirstVersion,
@@ -50,6 +52,8 @@ export interface GateOptions extends StepSizes {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
+  /** An older manifest, for a question of an earlier start that is due it; left out = only recent ones. */
+  readonly manifest?: (version: number) => Promise<Weights>;
   readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
   /**
@@ -85,6 +89,9 @@ interface Waiter {
   readonly fail: (error: Error) => void;
 }
 
+/** Manifests held; questions of one start are due few versions before the newest. */
+const RECENT_MAX = 64;
+
 /**
  * Opens the gate; close it at the end of the run. Once a load fails, every admission rejects with that error.
  */
@@ -92,8 +99,11 @@ export function policyGate(options: GateOptions): PolicyGate {
   const { engine, lagMax, unlimited = false, paused$ = of(false) } = options;
   const { places = (asked: number) => asked } = options;
   const admissions: Slots[] = [];
-  /** Manifests by arrival; versions rise. One small record a step. */
-  const known: Weights[] = [];
+  /** The first version after each round; versions rise. */
+  const known: VersionProgress[] = [];
+  /** The newest manifests by version, oldest first. */
+  const recent = new Map<number, Weights>();
+  let last: Weights | null = null;
   /** Bounded by what the stages have in flight. */
   const waiters: Waiter[] = [];
   let version = -1;
@@ -102,7 +112,7 @@ export function policyGate(options: GateOptions): PolicyGate {
   let failed: Error | null = null;
   let paused = false;
 
-  const newest = (): number => known.at(-1)?.version ?? -1;
+  const newest = (): number => last?.version ?? -1;
 
   /** The version to hold for this question now, or null when it has to wait for one. */
   const wanted = (question: Question): number | null => {
@@ -112,7 +122,7 @@ export function policyGate(options: GateOptions): PolicyGate {
   };
 
   const load = async (target: number): Promise<void> => {
-    const weights = known.find((candidate) => candidate.version === target);
+    const weights = recent.get(target) ?? (await options.manifest?.(target));
     if (weights === undefined) throw new Error(`no manifest of policy version ${target}`);
     await engine.load(options.resolve(weights));
     version = target;
@@ -199,7 +209,13 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   const subscription = options.weights$.subscribe({
     next: (weights) => {
-      known.push(weights);
+      if (last === null || finishesRound(weights, last)) known.push(progressOf(weights));
+      last = weights;
+      recent.set(weights.version, weights);
+      for (const old of recent.keys()) {
+        if (recent.size <= RECENT_MAX) break;
+        recent.delete(old);
+      }
       if (!unlimited) resize(weights);
       pump();
     },
@@ -226,8 +242,7 @@ export function policyGate(options: GateOptions): PolicyGate {
       const all = unlimited ? Number.POSITIVE_INFINITY : concurrency;
       const slots: Slots = { asked: concurrency, all, free: all };
       admissions.push(slots);
-      const last = known.at(-1);
-      if (last !== undefined && !unlimited) resize(last);
+      if (last !== null && !unlimited) resize(last);
       return { admit: (question, signals) => admit(question, slots, signals) };
     },
     withFirstVersion: (question) => withFirstVersion(question, known),
@@ -236,4 +251,8 @@ export function policyGate(options: GateOptions): PolicyGate {
       fail(new Error('the policy gate is closed'));
     },
   };
+}
+
+function progressOf({ version, roundsDone }: Weights): VersionProgress {
+  return { version, roundsDone };
 }

@@ -3,10 +3,10 @@
  *
  * Made in two steps. `feedback(topic)` gives the handle before the graph exists: operators take its
  * `values$` or `latest()`. The graph then ends in a sink whose `to` is the handle. What it shows is what
- * is committed in the topic: at first the last record there (or, with `history: 'all'`, every
- * one), then each new one. A record that does not decode is skipped.
+ * is committed in the topic: at first the last record there (or, as `history` says, every one), then each new
+ * one. A record that does not decode is skipped.
  */
-import { firstValueFrom, type Observable, ReplaySubject, toArray } from 'rxjs';
+import { lastValueFrom, type Observable, ReplaySubject, tap } from 'rxjs';
 import type { MillraceError } from '../base/index.ts';
 import { isUnreadable } from './deliveries/deadLetter.ts';
 import type { From, Log, TapOptions } from './log.ts';
@@ -29,9 +29,10 @@ export interface Feedback<T> {
 
 export interface FeedbackOptions {
   /**
-   * What `values$` begins with; `all` holds every record of the topic in memory, so only for small topics.
+   * What `values$` begins with. `all`: every record, which are held in memory, so only for small topics.
+   * `passed`: every record too, but only for those who subscribe before the flow starts; none is held.
    */
-  readonly history?: 'last' | 'all';
+  readonly history?: 'last' | 'all' | 'passed';
 }
 
 /** A handle on the records of `topic`, to be bound as the `to` of a sink. */
@@ -51,11 +52,16 @@ export function feedback<T>(
     values$: values.asObservable(),
     latest: () => newest,
     async connect(log) {
-      const from: From = history === 'all' ? { kind: 'earliest' } : { kind: 'last', count: 1 };
+      const from: From = history === 'last' ? { kind: 'last', count: 1 } : { kind: 'earliest' };
       const known$ = log.tap(topic, { from, follow: false, unreadable });
-      const known = await firstValueFrom(known$.pipe(toArray()));
-      for (const { value } of known) show(value);
-      const offset = (known.at(-1)?.position.offset ?? -1) + 1;
+      let offset = 0;
+      const shown$ = known$.pipe(
+        tap(({ value, position }) => {
+          show(value);
+          offset = position.offset + 1;
+        }),
+      );
+      await lastValueFrom(shown$, { defaultValue: null });
       const following = log
         .tap(topic, { from: { kind: 'offset', offset }, follow: true, unreadable })
         .subscribe({ next: ({ value }) => show(value), error: (error) => values.error(error) });

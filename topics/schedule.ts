@@ -135,8 +135,8 @@ export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>
 }
 
 /**
- * The first version at which this many rounds are finished; null while there is none. `known` = all versions,
- * from the first on.
+ * The first version at which this many rounds are finished; null while there is none. `known` = all versions
+ * from the first on, or of each number of finished rounds the first one.
  */
 export function versionAfter(rounds: number, known: readonly VersionProgress[]): number | null {
   let low = 0;

@@ -203,6 +203,24 @@ describe('the gate at lag 0', () => {
     expect(engine.loads.map(({ version }) => version)).toEqual([2, 0, 2]);
   });
 
+  test('after a thousand versions, asks for the manifest of one that is due again', async () => {
+    const all = Array.from({ length: 1000 }, (_, i) => weights(i, Math.floor(i / 10)));
+    const requested: number[] = [];
+    const { log, enter } = bench({
+      weights$: concat(from(all), NEVER),
+      manifest: async (version) => {
+        requested.push(version);
+        return all[version]!;
+      },
+    });
+    enter('newest', explore(100)).release();
+    enter('old', evaluate(7)).release();
+    enter('unheard of', explore(101));
+    await turns(8);
+    expect(log).toEqual(['load 990', 'newest under 990', 'load 70', 'old under 70']);
+    expect(requested).toEqual([70]);
+  });
+
   test('lets a question whose version exists pass one whose does not', async () => {
     const { weights$, log, enter } = bench();
     weights$.next(weights(0, 0));

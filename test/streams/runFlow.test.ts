@@ -376,6 +376,35 @@ describe('feedback', () => {
     weights.values$.subscribe((value) => late.push(value.version)).unsubscribe();
     expect(late).toEqual([4]);
   });
+
+  test.each([
+    ['all', [0, 1, 2, 3]],
+    ['passed', [3]],
+  ] as const)(
+    'with history=%s shows every record, and later subscribers %j',
+    async (history, then) => {
+      await log.commit((tx) => {
+        tx.append(topics.weights, version(0));
+        tx.append(topics.weights, version(1));
+      });
+      const weights = feedback(topics.weights, { history });
+      const seen: number[] = [];
+      weights.values$.subscribe((value) => seen.push(value.version));
+      const train = mapEach(() => version(weights.latest()!.version + 1), one);
+      await runFlow(
+        flow(
+          source('csv', topics.questions, items(2)),
+          stage('weigh', topics.questions, topics.metrics, weigh),
+          sink('train', topics.metrics, weights, train, { inflightMax: 1 }),
+        ),
+        { log },
+      );
+      expect(seen).toEqual([0, 1, 2, 3]);
+      const late: number[] = [];
+      weights.values$.subscribe((value) => late.push(value.version)).unsubscribe();
+      expect(late).toEqual(then);
+    },
+  );
 });
 
 test('statistics of a flow show where records are and where time goes', async () => {
