@@ -32,7 +32,7 @@ class Options:
     keep_states: int
     """Newest states and weights of each model that are kept; 0 = all."""
     silent_seconds: float
-    """A job that is silent for so long is over."""
+    """After so many seconds a silent job counts as over."""
     token: str | None
     device: str
 
@@ -54,7 +54,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         help="folder for states and weights, shared by all machines",
     )
     add("--precision", choices=["bf16", "float32"], default="bf16")
-    add("--lora-alpha", type=float, default=32.0, help="where a client names none")
+    add("--lora-alpha", type=float, default=32.0, help="of the adapter, if the client names none")
     add("--lora-targets", default="all-linear", help="names of modules, separated by commas, or all-linear")
     add("--micro-batch-tokens", type=int, default=8192, help="most tokens that a rank computes at once")
     add("--gradient-checkpointing", action="store_true", help="less memory, about a third more time")
@@ -63,7 +63,7 @@ def parse(arguments: list[str] | None = None) -> Options:
     )
     add("--models", type=int, default=4, help="most models that a job may hold at once")
     add("--keep-states", type=int, default=4, help="newest states and weights to keep of a model; 0 = all")
-    add("--silent-seconds", type=float, default=60.0, help="a job that is silent for so long is over")
+    add("--silent-seconds", type=float, default=60.0, help="seconds after which a silent job counts as over")
     add("--token-file", type=Path, help=f"file with the token that clients must send; else {TOKEN_VARIABLE}")
     add("--device", choices=["auto", "cpu", "cuda"], default="auto")
     given = parser.parse_args(arguments)
