@@ -3,7 +3,6 @@
  *
  * Nothing is compared: it has to run, and its rates are printed. Rank 16 over all projections.
  */
-import { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
 import { timeMs } from '../table.ts';
 import { type AnyRow, atMost, type Bench, clock, rates, weightsFolder } from './bench.ts';
@@ -11,6 +10,7 @@ import { trainOnce } from './child.ts';
 import { Others } from './machine.ts';
 import { prompt, request } from './sequences.ts';
 import { SHAPES } from './shapes.ts';
+import { adapterOf } from './trainRows.ts';
 import { busyNote } from './turns.ts';
 
 const [THREADS, PROMPT, GIB] = [2, 32, 24];
@@ -28,7 +28,7 @@ export async function adapterRows(bench: Bench): Promise<AnyRow[]> {
     steps: 2,
     threads: THREADS,
     loss: 'GRPO',
-    adapter: { rank: 16, targets: LORA_TARGETS },
+    adapter: adapterOf(16)!,
   });
   const alone = (what: string, rate: number, note: string): AnyRow =>
     rates(what, '-', { ours: rate, theirs: rate }, { unit: 'tokens/s', goal: null, note });

@@ -64,10 +64,10 @@ export function atMost(...args: Parameters<typeof rates>): Row {
 }
 
 /**
- * Throws when two computations of the same numbers are further apart than 1e-3: then no time is worth
+ * Throws when two computations of the same numbers are further apart than `within`: then no time is worth
  * comparing.
  */
-export function mustAgree(what: string, ours: number, theirs: number): void {
-  if (!(Math.abs(ours - theirs) <= 1e-3))
+export function mustAgree(what: string, ours: number, theirs: number, within = 1e-3): void {
+  if (!(Math.abs(ours - theirs) <= within))
     throw new Error(`${what}: ours ${ours}, theirs ${theirs}; they do not compute the same`);
 }

@@ -1,5 +1,5 @@
 /**
- * Peak memory of a train step of 48M parameters, each side in a new process.
+ * Peak memory of train steps, each side in a new process.
  *
  * Counted from what the process holds before there is a policy, so that neither side pays for its runtime:
  * weights, gradients, optimiser and activations. The whole processes are compared too.
@@ -8,9 +8,20 @@ import { type AnyRow, atMost, type Bench, weightsFolder } from './bench.ts';
 import { trainOnce } from './child.ts';
 import { Yardstick } from './python.ts';
 import { trainSequences } from './sequences.ts';
-import { SHAPES } from './shapes.ts';
+import { SHAPES, type ShapeName } from './shapes.ts';
+import { adapterOf } from './trainRows.ts';
 
-const [ROWS, LENGTH, STEPS, THREADS] = [8, 128, 3, 2];
+const [STEPS, THREADS] = [3, 2];
+
+export interface MemorySetting {
+  readonly name: ShapeName;
+  /** Hugging Face folder. */
+  readonly path: string;
+  readonly rows: number;
+  readonly length: number;
+  /** Of a low-rank adapter over all projections; without it all weights are trained. */
+  readonly rank?: number;
+}
 
 interface Peaks {
   readonly beforeBytes: number;
@@ -19,15 +30,28 @@ interface Peaks {
 
 export async function memoryRows(bench: Bench): Promise<AnyRow[]> {
   const path = await weightsFolder(bench, '48M');
-  const what = `peak memory of a train step 48M ${ROWS}x${LENGTH}, SFT`;
+  return peakRows({ name: '48M', path, rows: 8, length: 128 });
+}
+
+/** The peak of three steps of cross-entropy beside PyTorch's, with and without what a process has anyway. */
+export async function peakRows(setting: MemorySetting): Promise<AnyRow[]> {
+  const { name, path, rows, length, rank } = setting;
+  const trained = rank === undefined ? 'a train step' : `a LoRA r=${rank} step`;
+  const what = `peak memory of ${trained} ${name} ${rows}x${length}, SFT`;
   const against = 'PyTorch eager';
   if (process.platform !== 'linux')
     return [{ what, against, reason: 'the system does not say what a process held at most' }];
-  const torch = Yardstick.start('train', ['torch', 'transformers']);
+  const modules = [
+    'torch',
+    'transformers',
+    ...(rank === undefined ? [] : (['peft'] as const)),
+  ] as const;
+  const torch = Yardstick.start('train', modules);
   if (!(torch instanceof Yardstick)) return [{ what, against, reason: torch.reason }];
-  const theirs = await theirPeaks(torch, path).finally(() => torch.close());
-  const shape = { rows: ROWS, length: LENGTH, steps: STEPS, threads: THREADS };
-  const ours = trainOnce({ name: '48M', path, ...shape, loss: 'SFT' });
+  const theirs = await theirPeaks(torch, setting).finally(() => torch.close());
+  const shape = { name, path, rows, length, steps: STEPS, threads: THREADS };
+  const adapter = adapterOf(rank);
+  const ours = trainOnce({ ...shape, loss: 'SFT', ...(adapter === null ? {} : { adapter }) });
   const row = (kind: string, of: (peaks: Peaks) => number, goal: number | null) => {
     const pair = { ours: of(ours) / 2 ** 20, theirs: of(theirs) / 2 ** 20 };
     return atMost(`${what}${kind}`, against, pair, { unit: 'MiB', goal, note: '' });
@@ -38,11 +62,12 @@ export async function memoryRows(bench: Bench): Promise<AnyRow[]> {
   ];
 }
 
-async function theirPeaks(torch: Yardstick, path: string): Promise<Peaks> {
+async function theirPeaks(torch: Yardstick, setting: MemorySetting): Promise<Peaks> {
+  const { name, path, rows, length, rank = null } = setting;
   const memory = () => torch.ask<{ readonly now: number; readonly peak: number }>('memory');
   const { now } = await memory();
-  await torch.ask('open', { path, threads: THREADS, lr: 1e-4, compile: false });
-  const sequences = trainSequences(SHAPES['48M'], ROWS, LENGTH);
+  await torch.ask('open', { path, threads: THREADS, lr: 1e-4, compile: false, rank });
+  const sequences = trainSequences(SHAPES[name], rows, length);
   await torch.ask('batch', {
     name: 'memory',
     tokens: sequences.map(({ tokens }) => [...tokens]),
@@ -50,6 +75,6 @@ async function theirPeaks(torch: Yardstick, path: string): Promise<Peaks> {
     old: sequences.map(({ oldLogProbs }) => [...oldLogProbs]),
   });
   for (let step = 0; step < STEPS; step++)
-    await torch.ask('step', { batch: 'memory', loss: 'sft', rows: ROWS });
+    await torch.ask('step', { batch: 'memory', loss: 'sft', rows });
   return { beforeBytes: now, peakBytes: (await memory()).peak };
 }

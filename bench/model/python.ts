@@ -19,6 +19,7 @@ const OUTPUT_KEPT = 4000;
 const PACKAGES = {
   torch: ['torch>=2'],
   transformers: ['transformers', 'safetensors'],
+  peft: ['peft'],
   gguf: ['gguf', 'safetensors'],
   llama_cpp: ['llama-cpp-python'],
 } as const;

@@ -21,11 +21,17 @@ const PROMPT = 64;
 const TAIL = { median: 48, max: 447 };
 const ROWS = 64;
 
-interface Work {
+/** Rollouts to make, and what makes them. */
+export interface Work {
   readonly prompts: readonly Int32Array[];
   /** By rollout; those of a question are next to one another. */
   readonly lengths: readonly number[];
   readonly tokens: number;
+  /** Rollouts of a question. */
+  readonly group: number;
+  /** At once. */
+  readonly rows: number;
+  readonly threads: number;
 }
 
 /** Milliseconds that the whole work takes. */
@@ -33,57 +39,69 @@ type Run = () => Promise<number>;
 /** A way of running it; the fastest is measured. */
 type Ways = Readonly<Record<string, Run>>;
 
-interface Rival {
+export interface Rival {
   readonly against: string;
-  readonly goal: number;
+  readonly goal: number | null;
+  /** How far its log-probs may lie from ours, in nats. */
+  readonly within?: number;
   readonly script: string;
   readonly modules: readonly Module[];
   ways(yardstick: Yardstick, path: string, work: Work): Promise<Ways>;
 }
 
-const RIVALS: readonly Rival[] = [
-  {
+/** `generate` of transformers, a static batch of each of these sizes. */
+export function transformers(goal: number, sizes: readonly number[]): Rival {
+  return {
     against: 'transformers generate',
-    goal: 5,
+    goal,
     script: 'generate',
     modules: ['torch', 'transformers'],
-    async ways(yardstick, path, work) {
-      await yardstick.ask('open', { path, threads: THREADS });
-      const prompts = work.lengths.map((_, i) => [...work.prompts[Math.floor(i / GROUP)]!]);
+    async ways(yardstick, path, { prompts, group, lengths, threads }) {
+      await yardstick.ask('open', { path, threads });
+      const all = lengths.map((_, i) => [...prompts[Math.floor(i / group)]!]);
       const run = (rows: number) => async () => {
-        const asked = { prompts, lengths: work.lengths, rows };
+        const asked = { prompts: all, lengths, rows };
         return (await yardstick.ask<{ ms: number }>('generate', asked)).ms;
       };
-      return { '64 rows': run(64), '256 rows': run(256) };
+      return Object.fromEntries(sizes.map((rows) => [`${rows} rows`, run(rows)]));
     },
-  },
-  {
-    against: 'llama.cpp, float32',
-    goal: 1,
+  };
+}
+
+/** llama.cpp with weights and cache in this precision. */
+export function llamaCpp(goal: number | null, half: boolean): Rival {
+  return {
+    against: `llama.cpp, ${half ? 'float16' : 'float32'}`,
+    goal,
+    ...(half ? { within: 0.05 } : {}),
     script: 'llama',
-    modules: ['transformers', 'gguf', 'llama_cpp'],
+    modules: ['torch', 'transformers', 'gguf', 'llama_cpp'],
     async ways(yardstick, path, work) {
-      const file = `${path}.gguf`;
-      await yardstick.ask('convert', { folder: path, path: file });
+      const { group, lengths, rows, threads } = work;
+      const file = `${path}.${half ? 'f16' : 'f32'}.gguf`;
+      await yardstick.ask('convert', { folder: path, path: file, half });
       const prompts = work.prompts.map((tokens) => [...tokens]);
-      let current = '';
-      const open = async (rows: number, unified: boolean) => {
-        const way = JSON.stringify([rows, unified]);
-        const shape = { rows, context: PROMPT + TAIL.max + 1, unified };
-        if (way !== current)
-          await yardstick.ask('open', { path: file, threads: THREADS, ...shape });
-        current = way;
+      let current: boolean | null = null;
+      const open = async (unified: boolean) => {
+        const shape = { rows, context: contextOf(work), unified, half };
+        if (unified !== current) await yardstick.ask('open', { path: file, threads, ...shape });
+        current = unified;
       };
-      const run = (rows: number, unified: boolean) => async () => {
-        await open(rows, unified);
-        const asked = { prompts, group: GROUP, lengths: work.lengths, rows };
-        return (await yardstick.ask<{ ms: number }>('generate', asked)).ms;
+      const run = (unified: boolean) => async () => {
+        await open(unified);
+        return (await yardstick.ask<{ ms: number }>('generate', { prompts, group, lengths, rows }))
+          .ms;
       };
-      await open(ROWS, false);
-      return { 'a cache each': run(ROWS, false), 'one cache': run(ROWS, true) };
+      await open(false);
+      return { 'a cache each': run(false), 'one cache': run(true) };
     },
-  },
-];
+  };
+}
+
+/** Tokens of the longest rollout with its prompt. */
+function contextOf({ prompts, lengths }: Work): number {
+  return prompts[0]!.length + Math.max(...lengths) + 1;
+}
 
 export async function rolloutRows(bench: Bench): Promise<AnyRow[]> {
   const path = await weightsFolder(bench, '4M');
@@ -93,33 +111,37 @@ export async function rolloutRows(bench: Bench): Promise<AnyRow[]> {
     prompts: Array.from({ length: questions }, (_, i) => prompt(SHAPES['4M'], `${i}`, PROMPT)),
     lengths,
     tokens: lengths.reduce((sum, length) => sum + length, 0),
+    group: GROUP,
+    rows: ROWS,
+    threads: THREADS,
   };
   const what = `${questions} x ${GROUP} rollouts, long-tailed, 4M, ${THREADS} thr`;
   const rows: AnyRow[] = await batchingRows(bench, what, path, work);
-  for (const rival of RIVALS) rows.push(await rivalRow(bench, what, path, work, rival));
+  for (const rival of [transformers(5, [64, 256]), llamaCpp(1, false)])
+    rows.push(await rivalRow(bench, what, path, work, rival));
   return rows;
 }
 
-function openEngine(weights: string): Promise<EmbeddedEngine> {
-  const contextMax = PROMPT + TAIL.max + 1;
-  return EmbeddedEngine.create({ weights, threads: THREADS, rowsMax: ROWS, contextMax, clock });
+function openEngine(weights: string, work: Work): Promise<EmbeddedEngine> {
+  const { threads, rows: rowsMax } = work;
+  return EmbeddedEngine.create({ weights, threads, rowsMax, contextMax: contextOf(work), clock });
 }
 
 /** Rollouts [first, end) at once; `lengths` as they are, or others. */
 function generateAll(
   engine: EmbeddedEngine,
-  { prompts, lengths }: Pick<Work, 'prompts' | 'lengths'>,
+  { prompts, lengths, group }: Work,
   [first, end]: readonly [number, number] = [0, lengths.length],
 ): Promise<readonly Generation[]> {
   const ids = Array.from({ length: end - first }, (_, i) => first + i);
   return Promise.all(
-    ids.map((id) => engine.generate(request(prompts[Math.floor(id / GROUP)]!, lengths[id]!, id))),
+    ids.map((id) => engine.generate(request(prompts[Math.floor(id / group)]!, lengths[id]!, id))),
   );
 }
 
 /** A new engine each time: what an earlier run has cached would help. */
 async function continuous(path: string, work: Work): Promise<number> {
-  const engine = await openEngine(path);
+  const engine = await openEngine(path, work);
   try {
     return await timeMs(() => generateAll(engine, work));
   } finally {
@@ -132,7 +154,7 @@ async function continuous(path: string, work: Work): Promise<number> {
  * batch keeps its shape) or leave and make the batch smaller.
  */
 async function batchwise(path: string, work: Work, padded: boolean): Promise<number> {
-  const engine = await openEngine(path);
+  const engine = await openEngine(path, work);
   try {
     return await timeMs(async () => {
       for (let first = 0; first < work.lengths.length; first += ROWS) {
@@ -169,18 +191,20 @@ async function batchingRows(bench: Bench, what: string, path: string, work: Work
   ];
 }
 
-async function rivalRow(
+/** Our engine against another, each making the whole work. */
+export async function rivalRow(
   bench: Bench,
   what: string,
   path: string,
   work: Work,
-  { against, goal, script, modules, ways }: Rival,
+  rival: Rival,
 ): Promise<AnyRow> {
+  const { against, goal, script, modules } = rival;
   const yardstick = Yardstick.start(script, modules);
   if (!(yardstick instanceof Yardstick)) return { what, against, reason: yardstick.reason };
   try {
-    const possible = await ways(yardstick, path, work);
-    await agree(path, work, yardstick, against);
+    const possible = await rival.ways(yardstick, path, work);
+    await agree(path, work, yardstick, rival);
     const tried: { readonly way: string; readonly run: Run; readonly ms: number }[] = [];
     for (const [way, run] of Object.entries(possible)) tried.push({ way, run, ms: await run() });
     const best = tried.reduce((least, each) => (each.ms < least.ms ? each : least));
@@ -200,15 +224,17 @@ async function rivalRow(
 }
 
 /** The log-probs of one of our rollouts, as they see them. */
-async function agree(path: string, work: Work, yardstick: Yardstick, against: string) {
-  const engine = await openEngine(path);
+async function agree(path: string, work: Work, yardstick: Yardstick, { against, within }: Rival) {
+  const engine = await openEngine(path, work);
   try {
-    const asked = { ...work, lengths: [64] };
+    const asked = { ...work, lengths: work.lengths.slice(0, 1) };
     const [made] = await generateAll(engine, asked);
     const tokens = [...work.prompts[0]!, ...made!.tokens];
-    const scores = (await yardstick.ask<number[]>('score', { tokens })).slice(PROMPT - 1);
+    const scores = (await yardstick.ask<number[]>('score', { tokens })).slice(
+      work.prompts[0]!.length - 1,
+    );
     for (const [i, logProb] of made!.logProbs.entries())
-      mustAgree(`log-prob of token ${i} with ${against}`, logProb, scores[i]!);
+      mustAgree(`log-prob of token ${i} with ${against}`, logProb, scores[i]!, within);
   } finally {
     await engine.close();
   }

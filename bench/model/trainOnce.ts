@@ -6,11 +6,11 @@
  * milliseconds of the last step; how busy others were. The weights are read by the trainer's worker.
  */
 import { readFileSync } from 'node:fs';
-import type { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';
 import { Others } from './machine.ts';
 import { LOSSES, type LossName, trainSequences } from './sequences.ts';
 import { SHAPES, type ShapeName } from './shapes.ts';
+import type { adapterOf } from './trainRows.ts';
 
 export interface TrainOnce {
   readonly name: ShapeName;
@@ -21,7 +21,7 @@ export interface TrainOnce {
   readonly threads: number;
   readonly loss: LossName;
   /** Train an adapter alone. */
-  readonly adapter?: { readonly rank: number; readonly targets: typeof LORA_TARGETS };
+  readonly adapter?: NonNullable<ReturnType<typeof adapterOf>>;
 }
 
 export interface Trained {
@@ -41,11 +41,10 @@ async function main(settings: TrainOnce): Promise<Trained> {
   const { name, path, rows, length, steps, threads, loss, adapter } = settings;
   const sequences = trainSequences(SHAPES[name], rows, length);
   const beforeBytes = resident('VmRSS');
-  const initial = adapter && { ...adapter, alpha: 2 * adapter.rank, seed: 1 };
   const trainer = await EmbeddedTrainer.create({
     policy: path,
     threads,
-    ...(initial ? { adapter: { adapter: initial, publish: 'merged' } } : {}),
+    ...(adapter ? { adapter: { adapter, publish: 'merged' } } : {}),
   });
   const others = new Others([]);
   let ms = 0;

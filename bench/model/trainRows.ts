@@ -5,12 +5,13 @@
  * Before anything is timed, two steps of both have to give the same losses (the second after both have
  * moved).
  */
+import { LORA_TARGETS } from '../../model/hf/lora.ts';
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';
 import { type AnyRow, type Bench, mustAgree, rates, weightsFolder } from './bench.ts';
 import { Peak } from './machine.ts';
 import { Yardstick } from './python.ts';
 import { LOSSES, type LossName, trainSequences } from './sequences.ts';
-import { SHAPES, trainFlops } from './shapes.ts';
+import { SHAPES, type ShapeName, trainFlops } from './shapes.ts';
 import { inTurns } from './turns.ts';
 
 const LENGTH = 128;
@@ -23,11 +24,22 @@ const SIZES = [
 ] as const;
 const NAMES: readonly LossName[] = ['SFT', 'GRPO'];
 
-interface Setting {
-  readonly name: '4M' | '48M';
+/** What is trained, and how. */
+export interface Setting {
+  readonly name: ShapeName;
   readonly rows: number;
   readonly threads: number;
   readonly path: string;
+  /** Of a low-rank adapter over all projections; without it all weights are trained. */
+  readonly rank?: number;
+  readonly losses?: readonly LossName[];
+  /** To reach against PyTorch, 1 by default. */
+  readonly goal?: number;
+}
+
+/** The adapter of this rank that a trainer starts with, null where all weights are trained. */
+export function adapterOf(rank: number | undefined) {
+  return rank === undefined ? null : { rank, alpha: 2 * rank, targets: LORA_TARGETS, seed: 1 };
 }
 
 /** One step: its loss, and how long it took. */
@@ -46,19 +58,22 @@ export async function* trainRows(bench: Bench): AsyncGenerator<AnyRow[]> {
   }
 }
 
-async function* settingRows(
+/** Rows of one setting against PyTorch, or with the reason why it is not there. */
+export async function* settingRows(
   bench: Bench,
   setting: Setting,
   torch: Yardstick | { readonly reason: string },
 ): AsyncGenerator<AnyRow[]> {
-  const { name, rows, threads, path } = setting;
-  const policy = EmbeddedTrainer.create({ policy: path, threads });
+  const { name, rows, threads, path, rank, losses = NAMES } = setting;
+  const adapter = adapterOf(rank);
+  const trained = adapter && { adapter: { adapter, publish: 'merged' as const } };
+  const policy = EmbeddedTrainer.create({ policy: path, threads, ...trained });
   const [trainer, peak] = await Promise.all([policy, Peak.open(threads)]);
   const sequences = trainSequences(SHAPES[name], rows, LENGTH);
   const ours: Step = (loss) => trainer.step({ sequences, loss: LOSSES[loss], lr: LR });
   try {
     if (torch instanceof Yardstick) await hold(torch, setting);
-    for (const loss of NAMES) {
+    for (const loss of losses) {
       if (torch instanceof Yardstick) await agree(torch, setting, ours, loss);
       yield await lossRows(bench, { setting, loss, ours, peak, torch });
     }
@@ -80,9 +95,10 @@ async function lossRows(
   bench: Bench,
   { setting, loss, ours, peak, torch }: Measure,
 ): Promise<AnyRow[]> {
-  const { name, rows, threads } = setting;
+  const { name, rows, threads, rank, goal = 1 } = setting;
   const tokens = rows * LENGTH;
-  const what = `train step ${name} ${rows}x${LENGTH}, ${loss}, ${threads} thr`;
+  const trained = rank === undefined ? 'train step' : `LoRA r=${rank} step`;
+  const what = `${trained} ${name} ${rows}x${LENGTH}, ${loss}, ${threads} thr`;
   const speed = async (step: Step) => (1000 * tokens) / (await step(loss)).ms;
   const flops = (rate: number) => (rate * trainFlops(SHAPES[name], LENGTH)) / 1e9;
   const sides = { ours: () => speed(ours), gemm: () => peak.gemm() };
@@ -111,7 +127,11 @@ async function lossRows(
       { unit: 'tokens/s', goal, note },
     ] as const;
   const found: AnyRow[] = [
-    rates(what, 'PyTorch eager', ...against(medians.eager, 1)),
+    rates(
+      what,
+      `PyTorch eager${rank === undefined ? '' : ', PEFT'}`,
+      ...against(medians.eager, goal),
+    ),
     gemmRow(medians.ours, medians.gemm, note),
   ];
   if (bench.quick) return found;
@@ -142,8 +162,8 @@ async function compiledRow(bench: Bench, measure: Measure, what: string): Promis
 
 /** Give theirs the weights as they are in the folder, a new optimiser, and the batch. */
 async function hold(torch: Yardstick, setting: Setting, compile = false): Promise<void> {
-  const { name, rows, threads, path } = setting;
-  await torch.ask('open', { path, threads, lr: LR, compile });
+  const { name, rows, threads, path, rank = null } = setting;
+  await torch.ask('open', { path, threads, lr: LR, compile, rank });
   const sequences = trainSequences(SHAPES[name], rows, LENGTH);
   const lists = (of: (index: number) => ArrayLike<number>) =>
     sequences.map((_, index) => Array.from(of(index)));
@@ -173,11 +193,11 @@ async function fastest(torch: Yardstick, { rows }: Setting, loss: LossName): Pro
   return timed.reduce((best, each) => (each.ms < best.ms ? each : best)).step;
 }
 
-/** Two steps of both from the same weights. */
+/** Two steps of both from the same weights; one of an adapter, whose first weights each draws for itself. */
 async function agree(torch: Yardstick, setting: Setting, ours: Step, loss: LossName) {
   if (loss !== NAMES[0]) return;
   const step = theirs(torch, setting.rows);
-  for (const each of NAMES) {
+  for (const each of setting.rank === undefined ? NAMES : [loss]) {
     const [mine, other] = [await ours(each), await step(each)];
     mustAgree(`${each} of ${setting.name}`, mine.loss, other.loss);
   }

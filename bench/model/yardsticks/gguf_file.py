@@ -1,10 +1,11 @@
-"""Writes the weights of a Llama folder, float32 and unchanged, as the GGUF file that llama.cpp reads."""
+"""Writes the weights of a Llama folder as the GGUF file that llama.cpp reads: float32 and unchanged, or matrices in float16."""
 
 import json
 import pathlib
 
 import gguf
-from safetensors.numpy import load_file
+import numpy as np
+from safetensors.torch import load_file
 
 NAMES = {
     "input_layernorm": "attn_norm",
@@ -37,7 +38,7 @@ def interleaved(weight, heads):
     return weight.reshape(heads, 2, out // heads // 2, width).swapaxes(1, 2).reshape(out, width)
 
 
-def write(folder, path):
+def write(folder, path, half=False):
     folder = pathlib.Path(folder)
     config = json.loads((folder / "config.json").read_text())
     heads, kv_heads = config["num_attention_heads"], config["num_key_value_heads"]
@@ -53,15 +54,18 @@ def write(folder, path):
     writer.add_rope_freq_base(rope["rope_theta"])
     writer.add_rope_dimension_count(config["hidden_size"] // heads)
     writer.add_vocab_size(config["vocab_size"])
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16 if half else gguf.LlamaFileType.ALL_F32)
     writer.add_tokenizer_model("no_vocab")
     for file in sorted(folder.glob("*.safetensors")):
-        for name, weight in load_file(file).items():
+        for name, tensor in load_file(file).items():
+            weight = tensor.float().numpy()
             if name.endswith("q_proj.weight"):
                 weight = interleaved(weight, heads)
             if name.endswith("k_proj.weight"):
                 weight = interleaved(weight, kv_heads)
-            writer.add_tensor(renamed(name), weight)
+            if half and weight.ndim == 2:
+                weight = weight.astype(np.float16)
+            writer.add_tensor(renamed(name), np.ascontiguousarray(weight))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -1,4 +1,4 @@
-"""Rollouts with llama.cpp: float32 weights and cache, continuous batching, one prefill for a group.
+"""Rollouts with llama.cpp: weights and cache in float32 or float16, continuous batching, one prefill for a group.
 
 A row that ends is replaced at once. The prompt of a question is computed once, by the first of its rollouts, and
 copied to the others (`llama_memory_seq_cp`). Tokens are drawn with NumPy from the whole vocabulary. Flash attention
@@ -14,15 +14,15 @@ import llama_cpp as llama
 import numpy as np
 from lines import serve
 
-F32 = 0
+F32, F16 = 0, 1
 state = {}
 
 
-def convert(folder, path):
-    gguf_file.write(folder, path)
+def convert(folder, path, half):
+    gguf_file.write(folder, path, half)
 
 
-def open_model(path, threads, rows, context, unified):
+def open_model(path, threads, rows, context, unified, half):
     """`rows` sequences of `context` tokens; `unified` = one cache for all of them instead of one each."""
     close()
     state["model"] = llama.llama_model_load_from_file(path.encode(), llama.llama_model_default_params())
@@ -31,7 +31,7 @@ def open_model(path, threads, rows, context, unified):
     params.n_batch = params.n_ubatch = 2048
     params.n_seq_max = rows
     params.n_threads = params.n_threads_batch = threads
-    params.type_k = params.type_v = F32
+    params.type_k = params.type_v = F16 if half else F32
     params.flash_attn_type = 0
     params.kv_unified = unified
     params.no_perf = True

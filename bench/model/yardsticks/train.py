@@ -1,4 +1,4 @@
-"""Training steps of PyTorch: transformers' Llama in float32, fused AdamW, clipping by the joint norm.
+"""Training steps of PyTorch: transformers' Llama in float32, fused AdamW, clipping by the joint norm; adapters by PEFT.
 
 Calls: versions, memory, open, batch, step. Times are in milliseconds.
 """
@@ -19,16 +19,24 @@ def versions():
     return {"torch": torch.__version__, "transformers": transformers.__version__}
 
 
-def open_model(path, threads, lr, compile):
+PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+
+
+def open_model(path, threads, lr, compile, rank=None):
     torch.set_num_threads(threads)
     # a network compiled for another number of threads is of no use
     torch._dynamo.reset()
     model = transformers.LlamaForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation="sdpa")
+    if rank is not None:
+        import peft
+
+        lora = peft.LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=PROJECTIONS, lora_dropout=0.0)
+        model = peft.get_peft_model(model, lora)
     model.train()
     state["model"] = model
     state["forward"] = torch.compile(model) if compile else model
     state["optimiser"] = torch.optim.AdamW(
-        model.parameters(), lr=lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True
+        [each for each in model.parameters() if each.requires_grad], lr=lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01, fused=True
     )
 
 
