@@ -126,6 +126,7 @@ export {
 } from '../operators/preferences/index.ts';
 export {
   accuracy,
+  type CallForReward,
   deepResearch,
   type EfficiencyOptions,
   efficiency,

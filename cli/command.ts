@@ -68,6 +68,12 @@ export function whole(text: string): number {
   throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }
 
+/** For an option that takes a number of things, at least one. */
+export function positive(text: string): number {
+  if (/^\d+$/.test(text) && whole(text) > 0) return whole(text);
+  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+}
+
 /** For an option that takes a port to listen on. */
 export function port(text: string): number {
   const value = Number(text);

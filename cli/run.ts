@@ -19,19 +19,18 @@ import { executeRun } from './executeRun.ts';
 import { leavingNothing } from './failedStart.ts';
 import { exitCodes, usageError } from './failure.ts';
 import { mustBeOwn } from './foreign.ts';
+import { type GivenFlags, givenSettings } from './givenSettings.ts';
 import type { Io } from './io.ts';
 import { listJobs } from './listJobs.ts';
 import { loadJob } from './loadJob.ts';
 import { type MetricsFlags, metricsAddress } from './metrics/flags.ts';
 import { exportRun, noExporter } from './metrics/runExporter.ts';
-import { didYouMean, nearestNames } from './nearest.ts';
 import { asTyped } from './programName.ts';
 import { type RunOutput, runOutput } from './progress/runOutput.ts';
 import { type RetentionFlags, retentionOf } from './retention/retention.ts';
 import { type RunRecord, readRunRecord } from './runRecord.ts';
 import { checkedRunName, inFreeFolder, logFolder, type Run, type RunPart } from './runs.ts';
-import { checkSettings, parseSetting, type Setting, settingsOf } from './settings.ts';
-import { readSettingsFile } from './settingsFile.ts';
+import { checkSettings, type Setting } from './settings.ts';
 import { showPrompt } from './showPrompt.ts';
 import { showSettings } from './showSettings.ts';
 import { workerOf } from './startGuard.ts';
@@ -39,13 +38,9 @@ import { prepareFolder } from './startOver.ts';
 import { startRun } from './startRun.ts';
 import { noPage, pageBeside } from './view/besideRun.ts';
 
-export interface RunOptions extends MetricsFlags, RetentionFlags {
+export interface RunOptions extends GivenFlags, MetricsFlags, RetentionFlags {
   /** Name of a ready job, or a job file; may be left out if a run is resumed. */
   readonly file?: string;
-  /** Settings: a preset of the job, then a file, then single ones; later ones override earlier ones. */
-  readonly preset?: string;
-  readonly settings?: string;
-  readonly set: readonly string[];
   readonly run?: string;
   readonly seed?: number;
   readonly runs: string;
@@ -272,32 +267,6 @@ function at({ runs }: RunOptions): string {
 /** The run of this name, if there is one. */
 function recordOf(root: string, run: string): Promise<RunRecord | null> {
   return readRunRecord(join(root, checkedRunName(run)));
-}
-
-/** Preset, file and single settings, in this order: later ones override earlier ones. */
-async function givenSettings(
-  job: Job,
-  { preset, settings, set }: RunOptions,
-  io: Io,
-): Promise<readonly Setting[]> {
-  return [
-    ...(preset === undefined ? [] : presetSettings(job, preset)),
-    ...(settings === undefined ? [] : await readSettingsFile(settings, job.settings, io.cwd)),
-    ...set.map(parseSetting),
-  ];
-}
-
-function presetSettings(job: Job, name: string): Setting[] {
-  const presets = job.presets ?? {};
-  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
-  if (preset !== undefined) {
-    return settingsOf(job.settings, preset.settings, () => `preset ${name}`);
-  }
-  const names = Object.keys(presets);
-  throw usageError(
-    `job ${job.name} has no preset ${name}${didYouMean(nearestNames(name, names))}\n` +
-      (names.length === 0 ? 'it has no presets' : `its presets: ${names.join(', ')}`),
-  );
 }
 
 function presetLine(job: Job, name: string): string {

@@ -13,6 +13,8 @@ import type { Dialect } from '../operators/dialect/index.ts';
 import type { CallTool } from '../operators/index.ts';
 import type { ProgressScreen } from '../sinks/progress/index.ts';
 import type { Control, Flow, Log } from '../streams/index.ts';
+import type { Question } from '../topics/index.ts';
+import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 
 /** What a job is given. */
@@ -42,7 +44,7 @@ export interface JobContext<Settings> {
    * known, and throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
-  /** Set to check only the start (`--check`): tries what `policyLoop` has opened. */
+  /** Set to look only at the start (`--check`, `millrace try`): tries what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }
 
@@ -59,6 +61,10 @@ export interface OpenedLoop {
   readonly first: Checkpoint;
   /** One that the policy will be asked. */
   readonly question: string;
+  /** The planned question of this id, or the first; null if there is none, or they are still to come. */
+  planned(id: string | null): Question | null;
+  /** Rolls a question out so many times and scores the group, as in a run; the log gets the records. */
+  attempt(question: Question, samples: number): Promise<Attempt>;
 }
 
 /**

@@ -61,6 +61,7 @@ import {
   type Weights,
 } from '../topics/index.ts';
 import { announcing } from './announce.ts';
+import { attempted } from './attempt.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';
 import { promptRecord, writePrompt } from './parts/promptRecord.ts';
@@ -190,12 +191,12 @@ export async function policyLoop(
   const paused$ = control?.paused$ ?? of(false);
   const places = (asked: number, { controls }: Weights): number =>
     numberIn(control?.changes(Math.min(controls, control.count)), 'concurrency') ?? asked;
-  const gate = own(
-    policyGate({ batchGroups, window, lagMax, unlimited, ...known, engine, paused$, places }),
-  );
+  const gated = { batchGroups, window, lagMax, ...known, engine, paused$, places };
+  const gate = own(policyGate({ ...gated, unlimited }));
 
   const policy = { engine, tools, dialect, gate, seed, clock, report: context.print };
-  const rolling = rollout({ ...settings, ...options, ...policy, live });
+  const rolls = { ...settings, ...options, ...policy, live };
+  const rolling = rollout(rolls);
   const openMax = concurrency * 2;
   const judged = score({
     tools,
@@ -213,6 +214,12 @@ export async function policyLoop(
   await context.opened?.({
     ...{ engine, dialect, trainer: learner, base: parts.base, questions: plan },
     ...{ first: store.resolve(first.value), question: aQuestion(plan) },
+    planned: (id) => plannedQuestion(plan, id),
+    attempt(question, samples) {
+      const only = own(policyGate({ ...gated, unlimited: true, weights$: of(first.value) }));
+      const rollouts = rollout({ ...rolls, gate: only, samples: () => samples });
+      return attempted(question, { log, clock, answering, rollout: rollouts, score: judged });
+    },
   });
   const means = { engine: learner, store, log, clock, lagMax, encode, report: context.print };
   const lr = (batch: Batch): number => rateOf(batch, rates);
@@ -278,10 +285,16 @@ export async function policyLoop(
 }
 
 /** The first of the plan; a plain one where questions are still to come. */
-function aQuestion({ items }: QuestionPlan): string {
-  if (Symbol.iterator in items)
-    for (const item of items) if ('value' in item) return item.value.question;
-  return 'What is 2 + 3?';
+function aQuestion(plan: QuestionPlan): string {
+  return plannedQuestion(plan, null)?.question ?? 'What is 2 + 3?';
+}
+
+/** The one of this id, or the first; null where there is none, or questions are still to come. */
+function plannedQuestion({ items }: QuestionPlan, id: string | null): Question | null {
+  if (!(Symbol.iterator in items)) return null;
+  for (const item of items)
+    if ('value' in item && (id === null || item.value.id === id)) return item.value;
+  return null;
 }
 
 /** Most response tokens that the plan's questions may come to; null where it has no end. */

@@ -7,6 +7,7 @@ export const commands: Readonly<
 > = {
   run: () => import('./run.ts'),
   init: () => import('./init.ts'),
+  try: () => import('./try.ts'),
   tap: () => import('./tap.ts'),
   export: () => import('./export.ts'),
   mirror: () => import('./mirror.ts'),

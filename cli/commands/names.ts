@@ -2,6 +2,7 @@
 export const commandNames = [
   'run',
   'init',
+  'try',
   'tap',
   'export',
   'mirror',

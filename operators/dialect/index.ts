@@ -14,5 +14,6 @@ export { type ChatTokenizer, encodeConversation } from './encodeConversation.ts'
 export { encodeExample, type ResultTokens } from './encodeExample.ts';
 export { chatFence, type Fence, type FenceMarks, fenceFor } from './fence.ts';
 export { type FormatFault, formatFault } from './format.ts';
+export { formatReason } from './formatReason.ts';
 export { type ResultBlock, resultBlock } from './resultBlock.ts';
 export { tagsDialect } from './tagsDialect.ts';

@@ -1,5 +1,6 @@
 /** Rewards of groups of rollouts. */
-export { accuracy, type KnowledgeScore } from './accuracy.ts';
+export { accuracy, correctness, type KnowledgeScore } from './accuracy.ts';
+export type { CallForReward } from './calls.ts';
 export { deepResearch } from './deepResearch.ts';
 export { type EfficiencyOptions, efficiency, type Sigma, sigmaFactor } from './efficiency.ts';
 export { type HierarchicalOptions, hierarchical } from './hierarchical.ts';

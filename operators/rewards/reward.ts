@@ -25,6 +25,7 @@ import type { Question, Reward, Rollout } from '../../topics/index.ts';
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';
 import type { Variant } from '../text/variant.ts';
+import { type CallForReward, callsIn } from './calls.ts';
 
 /** The finished rollouts of one question. `texts[i]` and `lengths[i]` belong together. */
 export interface GroupForReward {
@@ -83,7 +84,12 @@ export interface RolloutForReward {
   readonly text: string;
   /** The text with nothing in its results: the answer is looked for here, where no tool can write one. */
   readonly own: string;
+  /** Its finished tool calls, in order, with their results. */
+  readonly calls: readonly CallForReward[];
+  /** Response length in tokens, tool results included. */
   readonly length: number;
+  /** How many of these the policy wrote itself; `length` where the group does not say. */
+  readonly policyLength: number;
 }
 
 /** A reward that looks at each rollout by itself; its score is also the part `name`. */
@@ -109,9 +115,13 @@ export function perRolloutAsync(
 }
 
 function rolloutsOf(group: GroupForReward): RolloutForReward[] {
-  const { question, tools, texts, lengths } = group;
+  const { question, tools, texts, lengths, policyLengths = lengths } = group;
   const own = ownTexts(group);
-  return texts.map((text, i) => ({ question, tools, text, own: own[i]!, length: lengths[i]! }));
+  return texts.map((text, i) => ({
+    ...{ question, tools, text, own: own[i]! },
+    calls: callsIn(text, tools),
+    ...{ length: lengths[i]!, policyLength: policyLengths[i]! },
+  }));
 }
 
 function named(name: string, value: number): Reward {

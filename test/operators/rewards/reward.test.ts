@@ -28,6 +28,25 @@ describe('a user’s reward', () => {
     ]);
   });
 
+  test('sees the calls of a rollout with their results, and how much the policy wrote', () => {
+    const text =
+      '<think>a</think><search>x</search><python>1/0</python><result>page</result>' +
+      '<result>ZeroDivisionError</result><think>b</think><search>y</search>';
+    const seen: unknown[] = [];
+    const look = perRollout('look', ({ calls, length, policyLength }) => {
+      seen.push(...calls, length - policyLength);
+      return calls.length;
+    });
+    const group = { question, tools: ['search', 'python'], texts: [text], lengths: [50] };
+    expect(look({ ...group, policyLengths: [40] })).toEqual([{ score: 3, parts: { look: 3 } }]);
+    expect(seen).toEqual([
+      { tool: 'search', input: 'x', result: 'page', failed: false },
+      { tool: 'python', input: '1/0', result: 'ZeroDivisionError', failed: true },
+      { tool: 'search', input: 'y', result: null, failed: false },
+      10,
+    ]);
+  });
+
   test('is combined with others by weights, keeping the parts of all', async () => {
     const reward = weighted([
       { weight: 1, reward: accuracy() },
