@@ -14,7 +14,6 @@ import { describeSampling, type PolicyEngine, samplingSettings } from '../model/
 import type { Dialect } from '../operators/dialect/index.ts';
 import { type CallTool, measure, policyGate, rollout, score } from '../operators/index.ts';
 import {
-  benchmark,
   benchmarkTable,
   type Jury,
   judgedBenchmark,
@@ -28,6 +27,7 @@ import type { JobContext } from './defineJob.ts';
 import { promptRecord, writePrompt } from './parts/promptRecord.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
+import { equalitySetting, verifierOf } from './verifier.ts';
 
 /** Greedy, and one rollout a question, unless set. */
 export const evaluateSettings = z.object({
@@ -37,6 +37,7 @@ export const evaluateSettings = z.object({
   responseMax: positiveInt.default(320).describe('maximum response tokens, tool results included'),
   callLimit: positiveInt.default(6).describe('maximum tool calls per rollout'),
   concurrency: positiveInt.default(24).describe('questions rolled out concurrently'),
+  equality: equalitySetting,
   judgedAtOnce: positiveInt.default(8).describe('questions judged concurrently'),
 });
 
@@ -94,7 +95,7 @@ export async function evaluate(
     branching: () => null,
   });
   const judged = score({
-    reward: jury === null ? benchmark() : judgedBenchmark(jury),
+    reward: judgedBenchmark(jury, (await verifierOf(context)) ?? undefined),
     advantage,
     tools,
     formatFault: dialect.formatFault,

@@ -8,6 +8,7 @@
  *     trainPolicy(context, parts, rows, [flywheel(…), finetune(…), calibrate(…)])
  */
 import { MillraceError } from '../base/index.ts';
+import type { VerifyAnswer } from '../operators/rewards/index.ts';
 import { type Flow, flow } from '../streams/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { LiveHandle, type LiveSettings } from './live.ts';
@@ -15,6 +16,7 @@ import type { JobQuestions, RoundPlan } from './plan.ts';
 import { planQuestions } from './planQuestions.ts';
 import { type LoopOptions, type PolicyLoop, type PolicyParts, policyLoop } from './policyLoop.ts';
 import type { PolicySettings } from './policySettings.ts';
+import { verifierOf } from './verifier.ts';
 
 /** What a method is planned for. */
 export interface MethodPlace {
@@ -28,6 +30,8 @@ export interface MethodPlace {
    * out.
    */
   readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;
+  /** Compares mathematical answers symbolically; nothing if `equality` names no verifier. */
+  readonly verify?: VerifyAnswer;
 }
 
 /**
@@ -69,12 +73,14 @@ export async function trainPolicy(
 ): Promise<Flow> {
   const { settings, seed, log, clock, print } = context;
   const live = context.own(new LiveHandle(context.control));
-  const planned = (train: number) => planMethods(methods, { train, seed, live });
+  const verify = await verifierOf(context);
+  const verifying = verify === null ? {} : { verify };
+  const planned = (train: number) => planMethods(methods, { train, seed, live, ...verifying });
   const layout = (train: number) => planned(train).flatMap(({ rounds }) => rounds);
   const shared = { log, clock, print };
   const plan = await planQuestions(rows, layout, { heldOut: settings.heldOut, seed, ...shared });
   const ready = planned(plan.train);
-  const options = { ...loopOptions(ready.map((one) => one.loop)), live };
+  const options = { ...loopOptions(ready.map((one) => one.loop)), live, ...verifying };
   const loop = await policyLoop(context, parts, plan, options);
   return flow(...ready.map((method) => method.wire(loop)));
 }

@@ -27,7 +27,12 @@ import {
   score,
 } from '../operators/index.ts';
 import { execution } from '../operators/metrics/index.ts';
-import { type RewardFunction, weighted } from '../operators/rewards/index.ts';
+import {
+  type RewardFunction,
+  type VerifyAnswer,
+  verifiedMath,
+  weighted,
+} from '../operators/rewards/index.ts';
 import { answerCalls, throughTopics, toolTopics } from '../operators/tools/index.ts';
 import {
   metricFiles,
@@ -114,6 +119,8 @@ export interface LoopOptions extends StepSizes {
    * `REWARD_PART`.
    */
   readonly reward: RewardFunction;
+  /** Compares mathematical answers for the reward (`verifiedMath`); nothing if it is left out. */
+  readonly verify?: VerifyAnswer;
   /** Where rewards look for answers and form (default `own`: what the policy wrote). */
   readonly answers?: ScoreOptions['answers'];
   readonly advantage: ScoreOptions['advantage'];
@@ -200,7 +207,7 @@ export async function policyLoop(
   const openMax = concurrency * 2;
   const judged = score({
     tools,
-    reward: whenReady(watched(options.reward), live),
+    reward: whenReady(watched(verified(options)), live),
     answers: options.answers ?? 'own',
     formatFault: dialect.formatFault,
     advantage: options.advantage,
@@ -326,6 +333,10 @@ function whenReady(reward: RewardFunction, live: LiveHandle): RewardFunction {
     await live.ready(group.question, signal);
     return reward(group, signal);
   };
+}
+
+function verified({ reward, verify }: LoopOptions): RewardFunction {
+  return verify === undefined ? reward : verifiedMath(reward, verify);
 }
 
 /** An evaluation also measures behaviour (`execution`), with weight 0. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { samplingSettings } from '../model/index.ts';
 import { keepSettings } from './keptVersions.ts';
 import { mayChange } from './live.ts';
+import { equalitySetting } from './verifier.ts';
 
 /** A setting that counts something: a whole number from 1. */
 export const positiveInt = z.number().int().positive();
@@ -36,6 +37,7 @@ export const policySettings = z.object({
       'when the embedded engine loads new weights (with lagMax above 0): after the current generations, or at the next token',
     ),
   ...keepSettings,
+  equality: equalitySetting,
   heldOut: positiveInt.default(150).describe('held-out questions to evaluate on'),
   concurrency: mayChange(positiveInt.default(24).describe('questions rolled out concurrently')),
   toolCalls: z

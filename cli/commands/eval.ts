@@ -90,6 +90,16 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       'maximum tokens per verdict (default: 1024); raise it for a model that thinks first',
       positive,
     )
+    .addOption(
+      new Option(
+        '--equality <how>',
+        'how mathematical answers are compared: by normal forms, or also symbolically by math-verify (default: forms)',
+      ).choices(['forms', 'math-verify']),
+    )
+    .option(
+      '--against <RUN...>',
+      'evaluations of the same questions: prints Tool-Light’s Necessity of this one and each of them',
+    )
     .option('--conciseness', 'also have the judge vote, ten times per response, on redundant calls')
     .option(
       '--tokenizer <FOLDER>',

@@ -25,6 +25,7 @@ import { writePage } from '../writePage.ts';
 import { evalJob } from './evalJob.ts';
 import { type EvalSettings, evalSettings } from './evalSettings.ts';
 import { type EvalFlags, givenSettings } from './givenSettings.ts';
+import { necessity, necessityText } from './necessity.ts';
 
 export interface EvalOptions extends EvalFlags {
   readonly run?: string;
@@ -32,6 +33,8 @@ export interface EvalOptions extends EvalFlags {
   readonly seed?: number;
   readonly json?: boolean;
   readonly showPrompt?: true | string;
+  /** Other evaluations to compare with. */
+  readonly against?: readonly string[];
 }
 
 const jobFile = fileURLToPath(
@@ -111,8 +114,14 @@ async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> 
     readBenchmarks(log, { run: name, facts: record, evaluated }),
   );
   const path = join(folder, 'evaluation.html');
-  if (options.json === true) await io.out(`${jsonText(benchmarks)}\n`);
-  else await tell(io, `${benchmarkText(benchmarks)}\n`);
+  const compared =
+    options.against === undefined ? null : await necessity(run, options.against, options.runs, io);
+  if (options.json === true) {
+    await io.out(`${jsonText(compared === null ? benchmarks : { ...benchmarks, ...compared })}\n`);
+  } else {
+    await tell(io, `${benchmarkText(benchmarks)}\n`);
+    if (compared !== null) await io.out(`\n${necessityText(compared)}\n`);
+  }
   await writePage(path, benchmarkPage(benchmarks, samples), io);
   return exitCodes.done;
 }

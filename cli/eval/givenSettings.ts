@@ -49,6 +49,7 @@ export interface EvalFlags {
   readonly judgeKeyEnv?: string;
   readonly judgeMaxTokens?: number;
   readonly conciseness?: boolean;
+  readonly equality?: string;
 }
 
 /** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
@@ -144,7 +145,7 @@ function setting(key: string, value: unknown): Setting {
 
 /** Flags that are settings of the same name. */
 function plain(flags: EvalFlags): Settings {
-  const { limit, rollouts, searchTop, responseMax, callLimit, conciseness } = flags;
+  const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality } = flags;
   const { threads, provider, dialect } = flags;
   const all = {
     limit,
@@ -153,6 +154,7 @@ function plain(flags: EvalFlags): Settings {
     responseMax,
     callLimit,
     conciseness,
+    equality,
     threads,
     provider,
     dialect,

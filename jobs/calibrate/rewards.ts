@@ -10,6 +10,7 @@ import {
   hierarchical,
   type RewardFunction,
   sigmaFactor,
+  toolStarOutcome,
 } from '../../operators/rewards/index.ts';
 import {
   AFTER_LAST_ROUND,
@@ -36,6 +37,8 @@ export function rewardOf(
       return deepResearch();
     case 'hierarchical':
       return hierarchical();
+    case 'tool-star':
+      return toolStarOutcome({ verify: place.verify });
   }
 }
 

@@ -124,9 +124,11 @@ export const calibrateSettings = policySettings.extend({
   batchGroups: positiveInt.default(12).describe('groups per optimiser step (B)'),
   miniBatches: positiveInt.default(2).describe('optimiser steps per batch'),
   reward: z
-    .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical'])
+    .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical', 'tool-star'])
     .default('efficiency')
-    .describe('reward of a rollout: ET-Agent’s, correctness only, ARPO’s or Tool-Star’s'),
+    .describe(
+      'reward of a rollout: ET-Agent’s, correctness only, ARPO’s, Tool-Star’s of the paper, or the one that its release trains with',
+    ),
   mode: z
     .enum(['reference', 'paper'])
     .default('reference')

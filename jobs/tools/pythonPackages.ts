@@ -14,11 +14,12 @@ import {
 } from '../../operators/tools/python/packages/index.ts';
 
 /**
- * With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added, and
- * `DAMAGED`.
+ * With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added (the
+ * message names the setting), and `DAMAGED`.
  */
 export async function pythonPackages(
   wanted: 'all' | readonly string[],
+  setting = 'tools.packages',
 ): Promise<readonly NamedPackage[]> {
   const { version } = pyodideLock();
   const folder = packagesFolder(version);
@@ -29,7 +30,7 @@ export async function pythonPackages(
     if (one === undefined) {
       throw new MillraceError(
         'USAGE',
-        `tools.packages: ${given} is not installed; add it with: millrace tools python add ${given}`,
+        `${setting}: ${given} is not installed; add it with: millrace tools python add ${given}`,
       );
     }
     if (chosen.has(one.name)) return;

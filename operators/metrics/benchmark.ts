@@ -5,7 +5,7 @@
  * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`,
  * `outputLength`, and `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw`
  * and `format` as in training. With a jury also `judged`, `judgeFailed`, and `concise` if it votes on
- * that.
+ * that. Where a question has several responses, `vote` is the place of the first that answers the same.
  */
 import type { Question, Reward } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
@@ -18,6 +18,8 @@ import {
   type PureReward,
   type RewardFunction,
 } from '../rewards/reward.ts';
+import type { VerifyAnswer } from '../rewards/toolStar.ts';
+import { finalAnswerForm } from '../text/finalAnswer.ts';
 import { callParts } from './callParts.ts';
 import { executions } from './execution.ts';
 import { headline } from './headline.ts';
@@ -42,29 +44,63 @@ export function evaluatedSample(
 export function benchmark(): PureReward {
   return (group) => {
     const behaved = executions(group);
-    return samplesOf(group).map((sample, i) =>
-      worth(group.question, { ...numbersOf(group, sample), ...behaved[i]! }),
+    const samples = samplesOf(group);
+    const votes = votesOf(samples);
+    return samples.map((sample, i) =>
+      worth(group.question, { ...numbersOf(group, sample), ...behaved[i]!, ...votes[i] }),
     );
   };
 }
 
-/** The parts with those of a jury; the responses of a group are judged at once. */
-export function judgedBenchmark(jury: Jury): RewardFunction {
+/**
+ * The parts with those of a jury, if there is one; the responses of a group are judged at once. `verify` is
+ * asked about mathematical answers whose normal forms differ, before the jury (the part `verified` = it was).
+ */
+export function judgedBenchmark(jury: Jury | null, verify?: VerifyAnswer): RewardFunction {
   const plain = benchmark();
   return (group, signal) => {
     const samples = samplesOf(group);
     return Promise.all(
       plain(group).map(async ({ parts }, i) => {
-        const found = await jury(group.question, samples[i]!, signal);
-        return worth(group.question, { ...parts, ...found });
+        const sample = samples[i]!;
+        const verified = await verifiedBy(verify, sample, parts, signal);
+        const settled = { ...sample, equal: verified.mathEqual === 1 };
+        const found = (await jury?.(group.question, settled, signal)) ?? {};
+        return worth(group.question, { ...parts, ...verified, ...found });
       }),
     );
   };
 }
 
+/** What the verifier adds: it is asked where the forms of a mathematical answer say no. */
+async function verifiedBy(
+  verify: VerifyAnswer | undefined,
+  sample: EvaluatedSample,
+  { mathEqual = 0, valid = 0 }: Reward['parts'],
+  signal: AbortSignal | undefined,
+): Promise<Reward['parts']> {
+  const { ability, prediction, references } = sample;
+  if (verify === undefined || ability !== 'math') return {};
+  if (valid === 0 || mathEqual > 0 || prediction === '') return {};
+  const form = finalAnswerForm(prediction);
+  for (const reference of references) {
+    const isSame = await verify(form, finalAnswerForm(reference), signal);
+    if (isSame === true) return { verified: 1, mathEqual: 1, raw: 1 };
+  }
+  return { verified: 1 };
+}
+
 function samplesOf(group: GroupForReward): EvaluatedSample[] {
   const own = ownTexts(group);
   return group.texts.map((text, i) => evaluatedSample(group.question, text, group.tools, own[i]));
+}
+
+/** Each response votes for its answer, by the place of the first that has it; none of a single response. */
+function votesOf(samples: readonly EvaluatedSample[]): readonly Reward['parts'][] {
+  const answers = samples.map(({ prediction }) => prediction);
+  return answers.length < 2
+    ? answers.map(() => ({}))
+    : answers.map((answer) => ({ vote: answers.indexOf(answer) }));
 }
 
 function worth({ ability }: Question, parts: Reward['parts']): Reward {

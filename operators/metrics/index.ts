@@ -19,6 +19,7 @@ export {
   shareInterval,
 } from './interval.ts';
 export { type AskModel, type Jury, type JuryOptions, type JuryRequest, jury } from './jury.ts';
+export { type Necessities, necessities } from './necessities.ts';
 export {
   type BenchmarkRow,
   type BenchmarkTable,

@@ -76,8 +76,9 @@ async function judged(
     judgeFailed: failed ? 1 : 0,
   });
   if (prediction === '') return settled(false);
-  const { references } = sample;
-  if (references.some((one) => isEquivalent(prediction, one, 'rollout'))) return settled(true);
+  const { references, equal = false } = sample;
+  if (equal || references.some((one) => isEquivalent(prediction, one, 'rollout')))
+    return settled(true);
   const prompt = judgePrompt({ question: question.question, references, prediction });
   const key = [options.seed, question.id, 'judge'];
   const reply = await asked(options.judge, { key, prompt, stop: [] }, options, signal);

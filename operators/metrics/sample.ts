@@ -17,6 +17,8 @@ export interface EvaluatedSample {
    */
   readonly own?: string;
   readonly prediction: string;
+  /** A verifier has found the prediction equal to a reference. */
+  readonly equal?: boolean;
   readonly references: readonly string[];
   /** The tags of the tools that it may call. */
   readonly tools: readonly string[];

@@ -10,6 +10,8 @@ import { perFailure, perToken } from './execution.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, shareInterval } from './interval.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';
+import { meanNumbers, type Resample, type ResampledNumbers, resampling } from './resampled.ts';
+import { toolLightEfficiency } from './toolUse.ts';
 
 /**
  * The numbers of a row that have a mean over rows. All but `reasoningLength` and the calls are shares, 0 to
@@ -41,6 +43,16 @@ export interface BenchmarkRow extends TableNumbers {
   readonly interval: Interval;
   /** Name `pass@k` to its value; empty if each question has one response. */
   readonly passAtK: Readonly<Record<string, number>>;
+  /**
+   * The correctness as verl resamples it (`mean@n`, `best@k/mean`, `maj@k/mean`, …); empty if each question
+   * has one response.
+   */
+  readonly resampled: ResampledNumbers;
+  /**
+   * Tool-Light's Efficiency: correctness per call, where only multi-hop sets count responses without one; null
+   * if none counts. Correct = as the judge says, else exactly.
+   */
+  readonly toolLightEfficiency: number | null;
   /** Share of the responses that keep the grammar. */
   readonly formatValid: number;
   /** Every other aggregate of the reference. */
@@ -70,6 +82,7 @@ export interface TableOptions {
 
 /** The table of scored groups of phase `evaluate` that one policy answered. */
 export function benchmarkTable(groups: readonly Scored[], options: TableOptions): BenchmarkTable {
+  const resample = resampling();
   const bySource = new Map<string, Scored[]>((options.order ?? []).map((name) => [name, []]));
   for (const group of groups) {
     const { source } = group.question;
@@ -77,7 +90,7 @@ export function benchmarkTable(groups: readonly Scored[], options: TableOptions)
   }
   const rows = [...bySource]
     .filter(([, members]) => members.length > 0)
-    .map(([source, members]) => rowOf(source, members, options.seed));
+    .map(([source, members]) => rowOf(source, members, options.seed, resample));
   const of = (ability: Ability): readonly BenchmarkRow[] =>
     rows.filter((row) => row.ability === ability);
   return { rows, averages: { math: means(of('math')), qa: means(of('qa')), all: means(rows) } };
@@ -98,7 +111,12 @@ function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
   }));
 }
 
-function rowOf(source: string, groups: readonly Scored[], seed: number): BenchmarkRow {
+function rowOf(
+  source: string,
+  groups: readonly Scored[],
+  seed: number,
+  resample: Resample,
+): BenchmarkRow {
   const { ability } = groups[0]!.question;
   const perQuestion = groups.map(responsesOf);
   const responses = perQuestion.flat();
@@ -123,6 +141,14 @@ function rowOf(source: string, groups: readonly Scored[], seed: number): Benchma
       groups.map(({ rewards }) => ({
         n: rewards.length,
         right: rewards.filter((reward) => isRight(reward.parts, ability)).length,
+      })),
+    ),
+    resampled: resampledOf(perQuestion, resample),
+    toolLightEfficiency: toolLightEfficiency(
+      source,
+      responses.map(({ parts, calls }) => ({
+        correct: isRight(parts, ability) ? 1 : 0,
+        toolCalls: calls,
       })),
     ),
     formatValid: mean(({ parts }) => (hasValidFormat(parts) ? 1 : 0)),
@@ -153,6 +179,21 @@ function passTable(tries: readonly { n: number; right: number }[]): Record<strin
   const n = Math.min(...tries.map((each) => each.n));
   if (n < 2) return {};
   return Object.fromEntries(passSizes(n).map((k) => [`pass@${k}`, meanPassAtK(tries, k)]));
+}
+
+/** Only for questions of several responses. */
+function resampledOf(
+  perQuestion: readonly (readonly Response[])[],
+  resample: Resample,
+): ResampledNumbers {
+  if (perQuestion.some((tries) => tries.length < 2)) return {};
+  return meanNumbers(
+    perQuestion.map((tries) => {
+      const votes = tries.flatMap(({ parts: { vote } }) => (vote === undefined ? [] : [vote]));
+      const values = tries.map(({ correct }) => correct);
+      return resample({ values, ...(votes.length === tries.length ? { votes } : {}) });
+    }),
+  );
 }
 
 function sampleOf(parts: Reward['parts'], calls: number): ScoredSample {

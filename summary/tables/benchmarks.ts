@@ -30,6 +30,7 @@ function of(label: string, about: string, value: (numbers: TableNumbers) => stri
 /** The paper's columns first; those that this evaluation has no numbers for are left out. */
 function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
   const passes = [...new Set(rows.flatMap(({ passAtK }) => Object.keys(passAtK)))];
+  const largest = Math.max(0, ...rows.map(({ questions, responses }) => responses / questions));
   return [
     { label: 'questions', about: '', show: (row) => String(row.questions), mean: none },
     {
@@ -64,6 +65,15 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
       show: ({ passAtK }: BenchmarkRow) => orDash(passAtK[name], hundred),
       mean: none,
     })),
+    ...[
+      ['best', 'correctness of the best of n drawn with replacement, out of 100'] as const,
+      ['maj', 'correctness of the answer that most of n drawn so give, out of 100'] as const,
+    ].flatMap(([name, about]) => {
+      const value = ({ resampled }: BenchmarkRow) => resampled[`${name}@${largest}/mean`];
+      if (!rows.some((row) => value(row) !== undefined)) return [];
+      const show = (row: BenchmarkRow) => orDash(value(row), hundred);
+      return [{ label: `${name}@${largest}`, about, show, mean: none }];
+    }),
   ];
 }
 

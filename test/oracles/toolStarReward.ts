@@ -8,8 +8,8 @@ import { firstAnswerBlock } from '../../operators/dialect/answer.ts';
 import { isWellFormed } from '../../operators/dialect/format.ts';
 import { strictBoxContent } from '../../operators/rewards/deepResearch.ts';
 import { strip } from '../../operators/text/characters.ts';
+import { finalAnswerForm } from '../../operators/text/finalAnswer.ts';
 import { isEquivalent } from '../../operators/text/latex.ts';
-import { finalAnswerForm } from './finalAnswer.ts';
 
 const GOOD_FORM = 0.1;
 

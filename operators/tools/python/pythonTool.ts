@@ -37,6 +37,11 @@ export interface PythonOptions {
   readonly printNone?: boolean;
   /** Packages that programs can import: those that were added (`addedPackages`), whole and in order. */
   readonly packages?: readonly NamedPackage[];
+  /**
+   * Python that is run once when a process starts, packages loaded: every program begins from what it leaves
+   * in modules. It runs outside the sandbox's limits: never a model's text.
+   */
+  readonly prelude?: string;
   /** Who runs the programs (default: this machine, in a sandbox). It has packages of its own. */
   readonly server?: PythonServer;
 }
@@ -108,10 +113,10 @@ function memoryOf({ server, memoryMaxMiB }: PythonOptions): number {
 function sandboxes(
   limits: ProgramLimits,
   size: PoolSize,
-  { printNone = false, packages = [] }: PythonOptions,
+  { printNone = false, packages = [], prelude = '' }: PythonOptions,
 ): Interpreter {
   const plain = packages.map(({ path, native, imports }) => ({ path, native, imports }));
-  const pool = new Pool({ ...limits, printNone, packages: plain }, size);
+  const pool = new Pool({ ...limits, printNone, packages: plain, prelude }, size);
   return {
     run: (program, signal) => raceAbort(pool.run(program), signal),
     close: () => pool.close(),

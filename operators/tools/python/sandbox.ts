@@ -24,6 +24,8 @@ export interface SandboxSettings {
   readonly printNone: boolean;
   /** What it can import besides the standard library. */
   readonly packages: readonly SandboxPackage[];
+  /** Our own Python, run once at the start: every program begins from what it leaves in modules. */
+  readonly prelude?: string;
 }
 
 export interface SandboxPackage {

@@ -4,13 +4,13 @@
 
 import { aggregate, type ScoredSample } from '../../../operators/metrics/aggregate.ts';
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
+import { meanNumbers, resampling } from '../../../operators/metrics/resampled.ts';
 import { evaluateSample, predictionOf } from '../../../operators/metrics/sample.ts';
 import { isEquivalent } from '../../../operators/text/latex.ts';
 import type { Ability } from '../../../topics/index.ts';
-import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { pythonText } from '../pythonText.ts';
-import { oracle, type Subjects, subject } from '../subject.ts';
+import { type Subjects, subject } from '../subject.ts';
 
 interface SampleArgs {
   readonly task: Ability;
@@ -39,10 +39,7 @@ interface BootstrapArgs {
 export const evaluationSubjects: Subjects = {
   'eval-metrics': subject<SampleArgs>(sampleMetrics),
   'eval-aggregate': subject<AggregateArgs>(benchmarkMetrics),
-  'eval-bootstrap': oracle<BootstrapArgs>(
-    'samples of a question are not drawn again: the interval is over questions',
-    bootstrapMetrics,
-  ),
+  'eval-bootstrap': subject<BootstrapArgs>(resampledNumbers),
   'radar-vote': subject<{ reply: string }>(({ reply }) => redundancyVote(reply)),
 };
 
@@ -122,8 +119,9 @@ function benchmarkMetrics({ task, useJudge, items }: AggregateArgs): unknown {
   };
 }
 
-function bootstrapMetrics({ sources, prompts, fields, seed }: BootstrapArgs): unknown {
+function resampledNumbers({ sources, prompts, fields, seed }: BootstrapArgs): unknown {
   const numeric = Object.entries(fields).filter(([, values]) => typeof values[0] === 'number');
+  const resample = resampling(seed);
   return Object.fromEntries(
     [...new Set(sources)].map((source) => {
       const rows = [...sources.keys()].filter((i) => sources[i] === source);
@@ -132,12 +130,12 @@ function bootstrapMetrics({ sources, prompts, fields, seed }: BootstrapArgs): un
       );
       const columns = numeric.map(([name, values]) => {
         const perPrompt = groups.map((group) =>
-          bootstrap(
-            group.map((i) => values[i] as number),
-            fields.pred ? { seed, votes: group.map((i) => fields.pred![i] as string) } : { seed },
-          ),
+          resample({
+            values: group.map((i) => values[i] as number),
+            ...(fields.pred ? { votes: group.map((i) => fields.pred![i] as string) } : {}),
+          }),
         );
-        return [name, averageMetrics(perPrompt)];
+        return [name, meanNumbers(perPrompt)];
       });
       return [source, Object.fromEntries(columns)];
     }),

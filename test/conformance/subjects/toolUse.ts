@@ -5,14 +5,17 @@
 import { extractAnswer } from '../../../operators/dialect/answer.ts';
 import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
 import { withoutResults } from '../../../operators/dialect/results.ts';
+import { toolLightEfficiency, toolLightNecessity } from '../../../operators/metrics/toolUse.ts';
 import { outcomeVerdict } from '../../../operators/rewards/deepResearch.ts';
+import { toolStarOutcome, type VerifyAnswer } from '../../../operators/rewards/toolStar.ts';
 import { branchPoints, windowEntropies } from '../../../operators/sampling/entropyGuided.ts';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { rolloutF1 } from '../../../operators/text/overlap.ts';
-import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
-import { assistantTurn, mathVerdict } from '../../oracles/toolStarReward.ts';
-import { type JudgedSample, toolEfficiency, toolNecessity } from '../../oracles/toolUse.ts';
+import { assistantTurn, compareAnswers } from '../../oracles/toolStarReward.ts';
 import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
+import { question, rollout } from '../../support/records.ts';
+import { verifierOfWheels, type WheelVerifier } from '../../support/verifier.ts';
 import {
   type EntropyScript,
   type Sampled,
@@ -21,7 +24,14 @@ import {
 } from '../rollouts/entropySampling.ts';
 import { grownChains } from '../rollouts/grownChains.ts';
 import { Departure } from '../rollouts/grownGroups.ts';
-import { type CaseContext, oracle, Skipped, type Subjects, subject } from '../subject.ts';
+import {
+  type CaseContext,
+  oracle,
+  Skipped,
+  type Subjects,
+  subject,
+  subjectWith,
+} from '../subject.ts';
 
 interface RewardArgs {
   readonly response: string;
@@ -39,8 +49,14 @@ interface EfficiencyArgs {
   >;
 }
 interface NecessityArgs {
-  readonly methods: Readonly<Record<string, readonly JudgedSample[]>>;
+  readonly methods: Readonly<
+    Record<string, readonly { readonly verdict: string; readonly toolCalls: number }[]>
+  >;
 }
+/** What the release calls a verdict. */
+const verdicts: Readonly<Record<string, 'right' | 'wrong' | 'failed'>> = {
+  ...{ Correct: 'right', Incorrect: 'wrong', Error: 'failed' },
+};
 interface PositionArgs {
   readonly steps: readonly {
     readonly step: number;
@@ -67,10 +83,8 @@ interface SamplingArgs {
 }
 
 export const toolUseSubjects: Subjects = {
-  'tool-star-normalize': oracle<Text>('no comparison of normalised final answers', ({ text }) =>
-    finalAnswerForm(text),
-  ),
-  'tool-star-reward': subject<RewardArgs>(toolStarReward),
+  'tool-star-normalize': subject<Text>(({ text }) => finalAnswerForm(text)),
+  'tool-star-reward': subjectWith(verifierOfWheels, toolStarReward),
   'tool-light-format': subject<Text>(({ text }) => isPreferenceFormat(text, paperTools)),
   'tool-light-tool-count': oracle<Text>('calls in code fences are not counted', ({ text }) =>
     countCallsWithFences(text, paperTools),
@@ -79,9 +93,12 @@ export const toolUseSubjects: Subjects = {
   'tool-light-f1': subject<{ a: string | null; b: string | null }>(({ a, b }) =>
     a === null || b === null ? 0 : rolloutF1(a, [b]),
   ),
-  'tool-light-efficiency': oracle<EfficiencyArgs>('efficiency is that of ET-Agent', efficiencies),
-  'tool-light-necessity': oracle<NecessityArgs>('methods are not compared', ({ methods }) => {
-    const scores = toolNecessity(Object.values(methods), 'reference');
+  'tool-light-efficiency': subject<EfficiencyArgs>(efficiencies),
+  'tool-light-necessity': subject<NecessityArgs>(({ methods }) => {
+    const judged = Object.values(methods).map((own) =>
+      own.map(({ verdict, toolCalls }) => ({ verdict: verdicts[verdict]!, toolCalls })),
+    );
+    const scores = toolLightNecessity(judged, { quirk: true });
     return Object.fromEntries(Object.keys(methods).map((name, m) => [name, scores[m]]));
   }),
   'tool-light-positions': subject<PositionArgs>(({ steps, maxSteps }) =>
@@ -94,33 +111,44 @@ export const toolUseSubjects: Subjects = {
   'tool-light-sampling': subject<SamplingArgs>(entropySampling),
 };
 
-function toolStarReward(
-  { response, groundTruth, kind, eosToken }: RewardArgs,
-  { by }: CaseContext,
-): unknown {
+async function toolStarReward(args: RewardArgs, verifier: WheelVerifier): Promise<unknown> {
+  const { response, groundTruth, kind, eosToken } = args;
   const text = assistantTurn(response);
-  if (kind === 'math') {
-    by('oracle', "Tool-Star's math reward: math answers are judged as ET-Agent does");
-    if (text === null) return { score: -1 };
-    const { score, basis } = mathVerdict(text, groundTruth as string, paperTools, eosToken);
-    if (basis === 'form' || basis === 'nothing') throw new Skipped('needs a symbolic verifier');
-    return { score };
+  if (text === null) {
+    if (kind === 'math') return { score: -1 };
+    throw new Error('no turn of the assistant');
   }
-  if (text === null) throw new Error('no turn of the assistant');
   const references = typeof groundTruth === 'string' ? [groundTruth] : groundTruth;
-  return { score: outcomeVerdict(text, references, paperTools, eosToken).score };
+  if (kind === 'qa') return { score: outcomeVerdict(text, references, paperTools, eosToken).score };
+  const reward = toolStarOutcome({ verify: (await verifier.verify()) ?? onlyNumbers });
+  const isWhole = text.endsWith(eosToken);
+  const [first] = await reward({
+    question: question({ ability: 'math', answers: references }),
+    tools: paperTools,
+    texts: [isWhole ? text.slice(0, text.length - eosToken.length) : text],
+    lengths: [1],
+    rollouts: [rollout({ finish: isWhole ? 'answer' : 'length' })],
+  });
+  return { score: first!.score };
 }
 
-const multiHopSets = ['hotpotqa', '2wiki', 'musique', 'bamboogle'];
+/** Without math-verify, only what two numbers settle can be compared with it. */
+const onlyNumbers: VerifyAnswer = async (given, wanted) => {
+  const { basis } = compareAnswers(given, wanted);
+  if (basis === 'numbers') return null;
+  throw new Skipped('needs the wheels of math-verify (MILLRACE_WHEELS)');
+};
 
 /** On multi-hop sets a sample without a call counts as one call; one method there never calls. */
 function efficiencies({ dataset, methods }: EfficiencyArgs): unknown {
-  const multiHop = multiHopSets.includes(dataset);
+  const isMultiHop = ['hotpotqa', '2wiki', 'musique', 'bamboogle'].includes(dataset);
   return Object.fromEntries(
     Object.entries(methods).map(([name, samples]) => {
-      const isCallFree = multiHop && name === 'DotaMath';
+      const isCallFree = isMultiHop && name === 'DotaMath';
       const counted = samples.map((sample) => (isCallFree ? { ...sample, toolCalls: 0 } : sample));
-      return [name, toolEfficiency(counted, multiHop ? 'one' : 'skip')];
+      const efficiency = toolLightEfficiency(dataset, counted);
+      if (efficiency === null) throw new Error('nothing to average');
+      return [name, efficiency];
     }),
   );
 }

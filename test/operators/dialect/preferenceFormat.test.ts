@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isPreferenceFormat } from '../../../operators/dialect/preferenceFormat.ts';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { searchCacheKey } from '../../../operators/tools/search/searchTool.ts';
-import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
 import { countCallsWithFences } from '../../oracles/trajectory.ts';
 import { paperTools } from '../../support/paperTools.ts';
 

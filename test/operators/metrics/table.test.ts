@@ -69,6 +69,7 @@ describe('the reward of an evaluation', () => {
         resultBlocks: 1,
         failedResults: 0,
         thinkingLength: expect.any(Number),
+        vote: 0,
       },
     });
     const [best, partly] = ada.rewards;

@@ -31,6 +31,7 @@ import {
 import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
 import { cutCodePoints, strip, words } from '../../../operators/text/characters.ts';
+import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';
 import { isEquivalent, LatexError, latexNormalForm } from '../../../operators/text/latex.ts';
 import { rewardF1, rolloutF1 } from '../../../operators/text/overlap.ts';
 import { decodePage } from '../../../operators/tools/pages/charset.ts';
@@ -42,7 +43,6 @@ import { finalInformation } from '../../../operators/tools/web/summarise.ts';
 import { webLine, webText } from '../../../operators/tools/web/webText.ts';
 import type { DatasetFormat } from '../../../sources/datasetFormats.ts';
 import { datasetRow } from '../../../sources/datasetRow.ts';
-import { finalAnswerForm } from '../../oracles/finalAnswer.ts';
 import { paperTools } from '../../support/paperTools.ts';
 
 const LISTS: DatasetFormat = { ability: 'qa', question: ['question'], answer: ['answer'] };

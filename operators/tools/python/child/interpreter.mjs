@@ -136,7 +136,8 @@ function verdictOf(error, violation) {
  * Loads Python and closes every door behind it.
  * @param {{ pyodideFolder: string, timeoutMs: number, memoryMaxBytes: number, growthKeptBytes: number,
  *   packages: readonly { path: string, native: boolean, imports: readonly string[] }[], textMax: number,
- *   programPython: string, printNone: boolean }} settings textMax: most code points of an answer
+ *   prelude?: string, programPython: string, printNone: boolean }} settings textMax: most code points of an
+ *   answer
  */
 export async function startInterpreter(settings) {
   closeNetwork();
@@ -151,6 +152,8 @@ export async function startInterpreter(settings) {
   pyodide.setStderr(createErrorCapture(failure));
   foreseeableDevices(FS, gate.nextByte);
   if (settings.packages.length > 0) loadPackages(pyodide, settings.packages);
+  if (settings.prelude)
+    pyodide.runPython(settings.prelude, { globals: pyodide.toPy({ __name__: 'prelude' }) });
   for (const name of ['js', 'pyodide_js']) pyodide.unregisterJsModule(name);
   pyodide.runPython(harness(settings), { globals: pyodide.toPy({ __name__: 'millrace' }) });
   module.HEAP8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;

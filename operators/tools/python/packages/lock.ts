@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';
+import { furtherPackages } from './furtherPackages.ts';
 
 export interface LockedPackage {
   readonly name: string;
@@ -48,6 +49,7 @@ const lockFile = lockInfo.extend({
 export interface PyodideLock {
   /** Of pyodide. */
   readonly version: string;
+  /** Those of the distribution, and `furtherPackages`. */
   readonly packages: ReadonlyMap<string, LockedPackage>;
 }
 
@@ -67,7 +69,8 @@ export function pyodideLock(folder: string = pyodideFolder()): PyodideLock {
             },
           ],
   );
-  return { version, packages: new Map(listed.map((one) => [normalName(one.name), one])) };
+  const all = [...furtherPackages, ...listed];
+  return { version, packages: new Map(all.map((one) => [normalName(one.name), one])) };
 }
 
 /**
@@ -113,7 +116,7 @@ export function withNeeded(
     if (one === undefined) {
       throw new MillraceError(
         'USAGE',
-        `pyodide has no package ${given}; its distribution has ${packages.size}, such as sympy, mpmath, numpy, scipy, pandas, networkx`,
+        `there is no package ${given} for the sandbox; it can have ${packages.size}, such as sympy, math-verify, numpy, scipy, pandas, networkx`,
       );
     }
     for (const needed of one.depends) add(needed);

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import type { Exchange } from '../../../../base/http/index.ts';
 import { hasCode, MillraceError, outsideText, systemCode } from '../../../../base/index.ts';
 import { jsonIn } from '../../../../base/text/index.ts';
+import { furtherWheels } from './furtherPackages.ts';
 import { indexWheels } from './indexWheels.ts';
 import { type LockedPackage, normalName, otherDistribution } from './lock.ts';
 import { digestOf } from './store.ts';
@@ -40,7 +41,7 @@ export async function fetchWheel(
   sources: WheelSources,
   signal: AbortSignal,
 ): Promise<Wheel> {
-  const { from, distribution, digests = indexWheels } = sources;
+  const { from, distribution, digests = { ...indexWheels, ...furtherWheels } } = sources;
   if (from === null && !one.native) return fromIndex(one, { ...sources, digests }, signal);
   const place = from ?? distribution;
   const bytes = await fileOf(place, one.file, one, sources.exchange, signal).catch(

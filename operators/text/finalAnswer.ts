@@ -3,7 +3,7 @@
  * D.1), with the additions of Tool-Star (§3.5). It deletes units and words, also inside other words: compare
  * with it, never show it.
  */
-import { strip } from '../../operators/text/characters.ts';
+import { strip } from './characters.ts';
 
 const REPLACED: readonly (readonly [from: string, to: string])[] = [
   ['an ', ''],
