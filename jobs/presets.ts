@@ -40,7 +40,7 @@ const branching16 = {
 /** The same at 14B (ARPO §1.10; S). */
 const branching12 = { ...branching16, rollouts: 12, initialRollouts: 6 };
 
-function etAgentPreset(policy: string, about: string): Preset {
+function etAgentPreset(policy: string, about: string, own: Preset['settings'] = {}): Preset {
   return {
     about,
     settings: {
@@ -51,6 +51,7 @@ function etAgentPreset(policy: string, about: string): Preset {
           timeoutMs: 120_000, // §8.1: tools.timeout 120 s (S)
           characters: 1000, // §2.2: max_python_result_length (S); in RL nothing cuts a result but the response's end (§8.2)
         },
+        search: { emptyTries: 3 }, // §8.1: retry_count (S)
       },
       searchTop: 4, // §8.1: local search top 4 (S, P)
       searchCharacters: 1200, // §8.1: 1,200 characters a document (S, P)
@@ -61,6 +62,8 @@ function etAgentPreset(policy: string, about: string): Preset {
       lagMax: 0, // the released trainer is on-policy
       heldOut: 160, // §12: valid.parquet has 160 rows
       evaluationRollouts: 1, // §8.2: validation has n = 1
+      evaluateEvery: 10, // §8.1: test_freq (S)
+      keepEvery: 30, // §8.1: save_freq (S)
       rounds: 3, // §0, §7.7: three rounds (P, S)
       select: 'questions', // §7: the chosen questions are rolled out afresh
       sampler: 'pareto',
@@ -103,6 +106,7 @@ function etAgentPreset(policy: string, about: string): Preset {
       analyst: { temperature: 1, topP: 0.95, repetitionPenalty: 1.1, maxTokens: 4096 }, // §4.1 (S)
       critic: { temperature: 1, topP: 0.95, repetitionPenalty: 1.1, maxTokens: 4096 }, // §4.1 (S)
       trainer: optimiser,
+      ...own,
     },
   };
 }
@@ -117,6 +121,14 @@ export const etAgentPresets: Readonly<Record<string, Preset>> = {
     'Qwen/Qwen2.5-7B-Instruct',
     'the paper: Qwen2.5-7B-Instruct, trained on 4 GPUs of 80 GB; critic Qwen2.5-72B-Instruct on its own servers',
   ),
+  'et-agent-7b-released': etAgentPreset(
+    'Qwen/Qwen2.5-7B-Instruct',
+    'the same with the sigma of the released scripts, which is 0: correctness and format alone',
+    {
+      sigmas: [0], // §8.1: sigma_tool 0.0, sigma_length 0.0 in all three scripts (S)
+      sigmaDecay: true, // §8.6: sigma_factor (S)
+    },
+  ),
 };
 
 /** What ARPO's and AEPO's scripts have in common (ARPO §1.10, §2; S). */
@@ -127,9 +139,18 @@ const policyGradient = {
       timeoutMs: 120_000, // ARPO §1.1: tools.timeout 120 s
       characters: 40_000, // §8.2 of ET-Agent, the same code: nothing cuts a result but the response's end (S); the number: ours
     },
+    search: {
+      provider: 'brightdata', // ARPO §5.4: Bing through api.brightdata.com
+      region: 'cn', // ARPO §5.2: location
+      top: 10, // ARPO §5.2: max_results
+      characters: 1000, // ARPO §5.2: result_length
+      timeoutMs: 60_000, // ARPO §5.4: HTTP timeout
+      tries: 1, // ARPO §5.4: any error is an empty output
+      emptyTries: 3, // ARPO §5.1: retry_count
+    },
   },
-  searchTop: 10, // ARPO §5.2: max_results
-  searchCharacters: 1000, // ARPO §5.2: result_length
+  evaluateEvery: 5, // ARPO §1.10: test_freq
+  keepEvery: 5, // ARPO §1.10: save_freq
   ...rolloutSampling,
   lagMax: 0,
   evaluationRollouts: 1, // ARPO §7.9: validation has n = 1
@@ -208,6 +229,10 @@ const aepoParts = {
   dynamicBudget: false, // ENABLE_DYNAMIC_ROLLOUTS=False; the yaml, and the paper, have it on
   penaltyScope: 'group', // §2.2: as released
   callLimit: 6, // §2: call_limit of the AEPO yamls
+  tools: {
+    ...policyGradient.tools,
+    search: { ...policyGradient.tools.search, emptyTries: 4 }, // §2: retry_count
+  },
   aepo: {
     clipping: true, // ENABLE_ENTROPY_BALANCED_CLIPPING=True
     advantageWeight: 0.2, // ENABLE_ENTROPY_BALANCED_ADVANTAGE=True, §2.4: 0.2
@@ -242,6 +267,7 @@ export const toolStarPresets: Readonly<Record<string, Preset>> = {
       responseMax: 4096, // §4.3 (S)
       callLimit: 3, // §4.3: at most 3 calls in total (P, S)
       lagMax: 0,
+      keepEvery: 10, // §4.3: save_freq (S)
       coldStart: {
         questions: 90_000, // §4.1: about 90 K problems (P)
         direct: 1,
@@ -267,8 +293,8 @@ export const toolStarPresets: Readonly<Record<string, Preset>> = {
       lr: 1e-6, // §4.3 (S)
       ...clippedLoss,
       clipC: 1_000_000, // §4.3: that trainer has no dual clip (S)
-      bonus: 0.1, // §3.5: r_M (P)
-      knowledge: 'f1', // §3.5: re_search (S)
+      reward: 'tool-star', // §3.5: re_search, re_search_math (S)
+      equality: 'math-verify', // §3.5 (S)
       critic: {
         beta: 0.1, // §4.4: pref_beta (S)
         lr: 5e-6, // §4.4 (S)
@@ -315,8 +341,14 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
         lr: 7e-6, // §4.6 (S)
         epochs: 3, // §4.6 (S)
         size: 32, // §4.6: 1 × 4 on 8 GPUs (S; the number of GPUs: ours)
+        schedule: 'cosine', // §4.4, the same trainer's recipe (S)
+        warmupRatio: 0.1, // the same (S)
       },
-      trainer: llamaFactoryOptimiser,
+      trainer: {
+        ...llamaFactoryOptimiser,
+        adapterRank: 8, // §4.6: LoRA r = 8 (S)
+        adapterAlpha: 16, // the default of LLaMA-Factory: twice the rank
+      },
     },
   },
 };

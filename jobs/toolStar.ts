@@ -28,7 +28,7 @@ import { resultBlock } from '../operators/dialect/index.ts';
 import type { Complete } from '../operators/evolve/index.ts';
 import { batch, curriculum, demonstrations, evolve } from '../operators/index.ts';
 import { selfCritic } from '../operators/preferences/index.ts';
-import { hierarchical } from '../operators/rewards/index.ts';
+import { hierarchical, toolStarOutcome, type VerifyAnswer } from '../operators/rewards/index.ts';
 import { type Flow, flow, stage } from '../streams/index.ts';
 import { stepsOpen, topics } from '../topics/index.ts';
 import { finetune, finetuneSettings } from './finetune.ts';
@@ -74,15 +74,19 @@ export const toolStarSettings = policySettings.extend({
   batchGroups: positiveInt.default(12).describe('groups per optimiser step (B)'),
   miniBatches: positiveInt.default(2).describe('optimiser steps per batch'),
   lr: z.number().positive().default(6e-5).describe('learning rate of RL'),
+  reward: z
+    .enum(['hierarchical', 'tool-star'])
+    .default('hierarchical')
+    .describe('reward of a rollout: that of the paper, or the one that its release trains with'),
   bonus: z
     .number()
     .nonnegative()
     .default(0.1)
-    .describe('reward for a right answer that used both search and Python (r_M)'),
+    .describe('reward for a right answer that used both search and Python (r_M), if hierarchical'),
   knowledge: z
     .enum(['f1', 'match'])
     .default('f1')
-    .describe('how answers to knowledge questions are scored'),
+    .describe('how answers to knowledge questions are scored, if hierarchical'),
   criticQuestions: orNone
     .default(128)
     .describe('questions for the self-critic after each round of RL; 0 = no self-critic'),
@@ -108,7 +112,7 @@ export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'>
  * self-critic.
  */
 export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Method {
-  return ({ train, seed }) => {
+  return ({ train, seed, verify }) => {
     const plan = sizesOf(settings, train);
     const before = [coldStartRound(plan)];
     const loops = Array.from({ length: settings.loops }, (_, loop) => roundsOf(loop, plan.critic));
@@ -123,7 +127,7 @@ export function toolStar(settings: ToolStarSettings, parts: ToolStarParts): Meth
     })({ train, seed, before });
     return {
       rounds,
-      loop: sharesOf([loopOf(settings), tuning.loop, criticising.loop]),
+      loop: sharesOf([loopOf(settings, verify), tuning.loop, criticising.loop]),
       wire: (loop) =>
         flow(
           loop.begun,
@@ -231,7 +235,7 @@ function roundsOf(loop: number, critic: number): RoundPlan[] {
   return [rl, { name, phase: 'prefer', count: critic, skip: loop * critic }];
 }
 
-function loopOf(settings: ToolStarSettings): LoopShare {
+function loopOf(settings: ToolStarSettings, verify?: VerifyAnswer): LoopShare {
   const { rollouts, evaluationRollouts, batchGroups, lr, miniBatches } = settings;
   return {
     samples: ({ phase }) => {
@@ -239,7 +243,8 @@ function loopOf(settings: ToolStarSettings): LoopShare {
       return phase === 'prefer' ? settings.critic.samples : rollouts;
     },
     branching: () => null,
-    reward: hierarchical(settings),
+    reward:
+      settings.reward === 'hierarchical' ? hierarchical(settings) : toolStarOutcome({ verify }),
     advantage: advantageEstimators[settings.advantage].group,
     training: { miniBatches, ...policyTraining(settings) },
     rates: { policy: lr },

@@ -72,6 +72,11 @@ export const searchSettings = z.object({
   top: positiveInt.default(10).describe('maximum results'),
   characters: positiveInt.default(1000).describe('maximum characters per snippet'),
   tries: positiveInt.default(3).describe('attempts per search with each key'),
+  emptyTries: positiveInt
+    .default(1)
+    .describe(
+      'attempts per search that finds nothing, whatever searches; the papers’ training: 3 or 4, without a wait',
+    ),
   retryDelayMs: atLeastZero.default(5000).describe('wait between attempts'),
   requestsPerSecond: atLeastZero.default(0).describe('maximum searches per second; 0 = no limit'),
   timeoutMs: positiveInt.default(60_000).describe('time limit per request'),

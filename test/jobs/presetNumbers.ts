@@ -57,6 +57,9 @@ const etAgent: Numbers = {
   lagMax: [0, 'on-policy'],
   heldOut: [160, 'E §12'],
   evaluationRollouts: [1, 'E §8.2'],
+  evaluateEvery: [10, 'E §8.1'],
+  keepEvery: [30, 'E §8.1'],
+  'tools.search.emptyTries': [3, 'E §8.1'],
   rounds: [3, 'E §7.7'],
   explore: [20_000, 'E §6'],
   exploreRollouts: [8, 'E §6'],
@@ -92,8 +95,13 @@ const etAgent: Numbers = {
 const policyGradient: Numbers = {
   'tools.python.timeoutMs': [120_000, 'A §1.1'],
   'tools.python.characters': [40_000, 'ours: more than a response holds'],
-  searchTop: [10, 'A §5.2'],
-  searchCharacters: [1000, 'A §5.2'],
+  'tools.search.top': [10, 'A §5.2'],
+  'tools.search.characters': [1000, 'A §5.2'],
+  'tools.search.timeoutMs': [60_000, 'A §5.4'],
+  'tools.search.tries': [1, 'A §5.4'],
+  'tools.search.emptyTries': [3, 'A §5.1'],
+  evaluateEvery: [5, 'A §1.10'],
+  keepEvery: [5, 'A §1.10'],
   ...sampling,
   lagMax: [0, 'on-policy'],
   evaluationRollouts: [1, 'A §7.9'],
@@ -126,7 +134,11 @@ const deepSearch14b: Numbers = {
   batchGroups: [64, 'A §1.10'],
   ...branching(12, 6),
 };
-const aepo: Numbers = { callLimit: [6, 'A §2'], 'aepo.advantageWeight': [0.2, 'A §2.4'] };
+const aepo: Numbers = {
+  callLimit: [6, 'A §2'],
+  'tools.search.emptyTries': [4, 'A §2'],
+  'aepo.advantageWeight': [0.2, 'A §2.4'],
+};
 
 const shortPython: Numbers = {
   'tools.python.timeoutMs': [5000, 'A §5.3'],
@@ -145,6 +157,7 @@ const sft = (size: number, tokensMax: number, lr: number, source: string): Numbe
 export const presetNumbers: Readonly<Record<string, Numbers>> = {
   'et-agent-3b': etAgent,
   'et-agent-7b': etAgent,
+  'et-agent-7b-released': { ...etAgent, sigmas: [[0], 'E §8.1'] },
   'arpo-7b': { ...reasoning7b, callLimit: [3, 'A §1.1'] },
   'arpo-8b': {
     ...deepSearch,
@@ -163,6 +176,7 @@ export const presetNumbers: Readonly<Record<string, Numbers>> = {
     responseMax: [4096, 'A §4.3'],
     callLimit: [3, 'A §4.3'],
     lagMax: [0, 'on-policy'],
+    keepEvery: [10, 'A §4.3'],
     'coldStart.questions': [90_000, 'A §4.1'],
     'coldStart.direct': [1, 'ours'],
     'coldStart.tools': [3, 'A §4.1'],
@@ -180,7 +194,6 @@ export const presetNumbers: Readonly<Record<string, Numbers>> = {
     miniBatches: [8, 'A §4.3: 128 / 16'],
     ...loss,
     clipC: [1_000_000, 'A §4.3: no dual clip'],
-    bonus: [0.1, 'A §3.5'],
     'critic.beta': [0.1, 'A §4.4'],
     'critic.lr': [5e-6, 'A §4.4'],
     'critic.epochs': [3, 'A §4.4'],
@@ -213,7 +226,10 @@ export const presetNumbers: Readonly<Record<string, Numbers>> = {
     'prefer.lr': [7e-6, 'A §4.6'],
     'prefer.epochs': [3, 'A §4.6'],
     'prefer.size': [32, 'A §4.6: 1 x 4 on 8 GPUs (ours)'],
+    'prefer.warmupRatio': [0.1, 'A §4.4'],
     ...llamaFactoryOptimiser,
+    'trainer.adapterRank': [8, 'A §4.6'],
+    'trainer.adapterAlpha': [16, 'the default of LLaMA-Factory'],
   },
   'et-agent-rft': sft(32, 10_000, 5e-6, 'E §5'),
   'tool-star-sft': sft(32, 15_000, 7e-6, 'A §4.2'),
