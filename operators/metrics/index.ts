@@ -1,6 +1,6 @@
 /** What is measured of rollouts and evaluations. */
 export { behaviour, type NamedNumbers } from './behaviour.ts';
-export { benchmark, judgedBenchmark } from './benchmark.ts';
+export { judgedBenchmark } from './benchmark.ts';
 export { numberDifference, shareDifference } from './difference.ts';
 export {
   byQuestion,

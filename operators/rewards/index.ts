@@ -4,7 +4,7 @@ export type { CallForReward } from './calls.ts';
 export { deepResearch } from './deepResearch.ts';
 export { type EfficiencyOptions, efficiency, type Sigma, sigmaFactor } from './efficiency.ts';
 export { type HierarchicalOptions, hierarchical } from './hierarchical.ts';
-export { type MathVerifier, type MathVerifierOptions, mathVerifier } from './mathVerify.ts';
+export { type MathVerifier, mathVerifier } from './mathVerify.ts';
 export {
   type FormOf,
   type GroupForReward,
@@ -17,10 +17,5 @@ export {
   type WeightedTerm,
   weighted,
 } from './reward.ts';
-export {
-  isSameAnswer,
-  type ToolStarOptions,
-  toolStarOutcome,
-  type VerifyAnswer,
-} from './toolStar.ts';
+export { toolStarOutcome, type VerifyAnswer } from './toolStar.ts';
 export { verifiedMath } from './verifiedMath.ts';

@@ -3,7 +3,7 @@
  * the SHA-256 of their wheels: math-verify, in the version that decided Tool-Star's rewards, and what it
  * needs.
  */
-import type { LockedPackage } from './lock.ts';
+import type { LockedPackage } from './lockedPackage.ts';
 
 const pure = { native: false };
 

@@ -8,19 +8,9 @@ import { z } from 'zod';
 import { MillraceError } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';
 import { furtherPackages } from './furtherPackages.ts';
+import type { LockedPackage } from './lockedPackage.ts';
 
-export interface LockedPackage {
-  readonly name: string;
-  readonly version: string;
-  /** Of the distribution. */
-  readonly file: string;
-  readonly sha256: string;
-  readonly depends: readonly string[];
-  /** What a program imports. */
-  readonly imports: readonly string[];
-  /** It holds code for WebAssembly, which fits one version of pyodide. */
-  readonly native: boolean;
-}
+export type { LockedPackage };
 
 const lockInfo = z.object({
   info: z.object({
