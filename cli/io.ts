@@ -31,6 +31,8 @@ export interface Io {
   err(line: string): void;
   /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */
   onInterrupt(handler: () => void): () => void;
+  /** Asks the user for a line of text, '' where stdin ends; left out = nobody is at a terminal. */
+  readonly ask?: (question: string) => Promise<string>;
   /** Calls `handler` when stdin ends. */
   readonly onInputEnd?: (handler: () => void) => void;
   /**

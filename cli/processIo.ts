@@ -20,6 +20,18 @@ function takesColour(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && stream.hasColors();
 }
 
+async function ask(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    lines.once('SIGINT', () => endByInterrupt());
+    const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+    return await Promise.race([lines.question(question), ended]);
+  } finally {
+    lines.close();
+  }
+}
+
 export function processIo(): Io {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
@@ -59,6 +71,7 @@ export function processIo(): Io {
         for (const signal of stopSignals) process.off(signal, hear);
       };
     },
+    ...(process.stdin.isTTY === true && process.stderr.isTTY === true ? { ask } : {}),
     onInputEnd(handler) {
       process.stdin.on('end', handler).on('error', handler).resume();
     },

@@ -10,8 +10,8 @@ import { colours, wrapped } from '../summary/text/index.ts';
 import { groupsOf, type Settings } from './settingFields.ts';
 import { checkSettings, lastGiven, type Setting } from './settings.ts';
 
-/** How it is written. `sketch` = as YAML in which nothing is set: every line is a comment, to be taken up. */
-export type ShownAs = 'yaml' | 'json' | 'sketch';
+/** How it is written. */
+export type ShownAs = 'yaml' | 'json';
 
 export interface ShowOptions {
   /** The first line. */
@@ -33,9 +33,7 @@ export function showSettings(
   const defaults = defaultsOf(schema);
   const shown = { settings, defaults, origin: originOf(given) };
   if (as === 'json') return `${json(schema, shown)}\n`;
-  const text = yaml(schema, shown, { columns, colour });
-  const lines = as === 'sketch' ? text.replaceAll(/^(?!#)/gm, '# ') : text;
-  return `# ${title}\n${lines}\n`;
+  return `# ${title}\n${yaml(schema, shown, { columns, colour })}\n`;
 }
 
 interface Shown {
@@ -154,7 +152,7 @@ function laidOut(
 }
 
 /** A value on one line. JSON is YAML; a plain word needs no quotes. */
-function scalar(value: unknown): string {
+export function scalar(value: unknown): string {
   if (typeof value === 'string' && /^[A-Za-z][\w./@-]*$/.test(value) && !reserved.test(value)) {
     return value;
   }

@@ -12,10 +12,18 @@ export const command: Subcommand = {
 };
 
 function declareInit(it: Command, { io, done }: Place): void {
-  it.addHelpText('after', examplesText(['millrace init et-agent my'])).action(
-    async (job: string | undefined, folder: string | undefined) => {
+  it.addHelpText(
+    'after',
+    examplesText([
+      'millrace init from-scratch my',
+      'millrace init et-agent my --policy models/qwen --questions my.jsonl --tools python',
+    ]),
+  )
+    .option('--policy <FOLDER>', 'policy to train')
+    .option('--questions <FILE>', 'questions to train on')
+    .option('--tools <a,b>', 'tools of the policy')
+    .action(async (job: string | undefined, folder: string | undefined, options) => {
       const { initJob } = await import('../init/init.ts');
-      done(await initJob(job, folder, io));
-    },
-  );
+      done(await initJob(job, folder, options, io));
+    });
 }

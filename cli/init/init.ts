@@ -1,6 +1,6 @@
 /**
- * `millrace init JOB FOLDER`: copies the source of a ready job as `job.ts` into the user's folder, with its
- * settings next to it.
+ * `millrace init JOB FOLDER`: copies the source of a ready job as `job.ts` into the user's folder, with the
+ * settings that one changes first next to it. On a terminal it asks for those that the job needs.
  *
  * It is the file that `millrace run JOB` runs, except that it imports from `millrace/jobs`, as a user's
  * project does. Nothing is overwritten, and the copy runs where it is: it gets a package.json that makes it a
@@ -17,12 +17,20 @@ import { listJobs } from '../listJobs.ts';
 import { loadJob, nearestPackage } from '../loadJob.ts';
 import { nearest } from '../nearest.ts';
 import { readyJob, readyJobs } from '../readyJobs.ts';
-import { showSettings } from '../showSettings.ts';
 import { version } from '../version.ts';
+import { starterSettings } from './starter.ts';
+
+/** What a job is begun with, as far as it was given. */
+export interface Begun {
+  readonly policy?: string;
+  readonly questions?: string;
+  readonly tools?: string;
+}
 
 export async function initJob(
   name: string | undefined,
   folder: string | undefined,
+  flags: Begun,
   io: Io,
 ): Promise<number> {
   if (name === undefined) return listJobs(io);
@@ -31,24 +39,33 @@ export async function initJob(
   const at = folder ?? name;
   const to = resolve(io.cwd, at);
   const inPackage = (file: string) => readFile(join(packageFolder, dirname(source), file), 'utf8');
-  const title = `settings of ${join(at, 'job.ts')}: uncomment a line (and that of its group) to change it`;
+  const path = relative(io.cwd, join(to, 'job.ts'));
+  const title = `uncomment a line to change it; npx millrace run ${path} --show-settings lists all settings`;
+  await mustBeFree(join(to, 'job.ts'));
+  const needed = !settings.safeParse({}).success;
+  const begun = needed ? await askedFor(flags, io) : flags;
   const ownPackage = await packageFor(to, at);
   const files: Readonly<Record<string, string>> = {
     'job.ts': asUsers(await inPackage(basename(source))),
     ...Object.fromEntries(
       await Promise.all(beside.map(async (file) => [file, await inPackage(file)])),
     ),
-    'settings.yaml': showSettings(settings, [], { title, as: 'sketch' }),
+    'settings.yaml': starterSettings(settings, { ...begun }, title),
     ...(ownPackage === null ? {} : { 'package.json': ownPackage.text }),
   };
   await makeFolder(to);
   for (const file of Object.keys(files)) await mustBeFree(join(to, file));
   for (const [file, content] of Object.entries(files)) await writeFile(join(to, file), content);
-  const path = relative(io.cwd, join(to, 'job.ts'));
-  const missing = settings.safeParse({}).success ? '' : ' --set policy=FOLDER --set questions=FILE';
+  const missing = needed
+    ? [
+        begun.policy === undefined ? ' --set policy=FOLDER' : '',
+        begun.questions === undefined ? ' --set questions=FILE' : '',
+      ].join('')
+    : '';
   await io.out(`wrote ${Object.keys(files).join(', ')} in ${to}\n`);
   io.err(
     `${ownPackage?.installs === true ? `install with: (cd ${at} && npm install)\n` : ''}` +
+      `try one question: npx millrace try ${path} --settings ${join(dirname(path), 'settings.yaml')}${missing}\n` +
       `run it with: npx millrace run ${path} --settings ${join(dirname(path), 'settings.yaml')}${missing}`,
   );
   return exitCodes.done;
@@ -65,6 +82,25 @@ function copied(name: string): { readonly source: string; readonly beside: reado
       ? `no ready job ${name}${meant === null ? '' : `; did you mean ${meant}?`}`
       : `${name} is more than one file and cannot be copied; its source is ${join(packageFolder, dirname(ready.source))}`;
   throw usageError(`${why}\njobs that can be copied: ${names.join(', ')}`);
+}
+
+const QUESTIONS: readonly (readonly [keyof Begun, string])[] = [
+  ['policy', 'Policy to train (a Hugging Face folder, or runs/NAME)'],
+  ['questions', 'Questions (a file: CSV, JSON Lines, JSON or Parquet)'],
+  ['tools', 'Tools, comma-separated (python, search, …)'],
+];
+
+/** With what the user answers, on a terminal, to what no flag says; Enter leaves a setting open. */
+async function askedFor(flags: Begun, io: Io): Promise<Begun> {
+  const { ask } = io;
+  if (ask === undefined) return flags;
+  const answers: Record<string, string> = {};
+  for (const [name, text] of QUESTIONS) {
+    if (flags[name] !== undefined) continue;
+    const answer = (await ask(`${text}; Enter to decide later: `)).trim();
+    if (answer !== '') answers[name] = answer;
+  }
+  return { ...answers, ...flags };
 }
 
 /** Where a ready job, in its place here, finds the names of `millrace/jobs`. */

@@ -39,7 +39,7 @@ test.each(copied)(
   async (name) => {
     const millrace = (...args: string[]) => runOf(at('app/dist/cli/main.js'), at('data'), ...args);
     const init = await millrace('init', name, name);
-    expect([init.code, init.err]).toEqual([0, expect.stringMatching(/^run it with: .*job\.ts/)]);
+    expect([init.code, init.err]).toEqual([0, expect.stringMatching(/^run it with: .*job\.ts/m)]);
     const shown = await millrace('run', `${name}/job.ts`, '--show-settings');
     expect([shown.code, shown.err]).toEqual([0, '']);
   },

@@ -72,10 +72,14 @@ test('millrace init copies a job file, as a module even if the project does not 
     { cwd: runs.path, encoding: 'utf8' },
   );
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^wrote job\.ts, questions\.csv, /)]);
-  expect(stderr).toMatch(/^run it with: npx millrace run my\/job\.ts --settings \S+\n$/);
+  expect(stderr).toMatch(
+    /^try one question: npx millrace try my\/job\.ts --settings \S+\nrun it with: npx millrace run my\/job\.ts --settings \S+\n$/,
+  );
   const copied = (file: string) => readFileSync(join(runs.path, 'my', file), 'utf8');
   for (const file of ['job.ts', 'questions.csv']) {
     expect(copied(file)).toBe(readFileSync(join(ROOT, 'examples/fromScratch', file), 'utf8'));
   }
+  // A default that is a file of the package is not written: it is elsewhere on the next machine.
+  expect(copied('settings.yaml')).toMatch(/^# policy: +# initial policy/m);
   expect(JSON.parse(copied('package.json'))).toEqual({ private: true, type: 'module' });
 });
