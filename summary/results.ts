@@ -10,6 +10,7 @@ import { type Phase, phasesOf, roundNames } from './phases.ts';
 import { completeRounds, type Reading } from './reading.ts';
 import { samplingOf } from './sampling.ts';
 import type { Training } from './training.ts';
+import { zeroAccuracy } from './zeroAccuracy.ts';
 
 export type { Evaluation } from '../operators/metrics/index.ts';
 
@@ -66,7 +67,7 @@ export interface Results {
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
-  /** What a user should look at, a sentence each: steps that taught the policy nothing. */
+  /** What a user should look at, a sentence each: steps that taught the policy nothing, no right answer. */
   readonly warnings: readonly string[];
 }
 
@@ -113,7 +114,7 @@ export function resultsOf(reading: Reading): Results {
     behaviour: { before: behaviour(0), after: behaviour(last) },
     seconds: reading.seconds,
     deadLetters: reading.deadLetters,
-    warnings: reading.idle,
+    warnings: [...reading.idle, ...zeroAccuracy(run, byRound.get(complete.at(-1) ?? -1) ?? null)],
   };
 }
 
