@@ -61,6 +61,7 @@ export {
   type SavedCheckpoint,
   type SaveTarget,
   type Scorer,
+  type SequenceScores,
   type StepReport,
   samplingIn,
   type Tensor,

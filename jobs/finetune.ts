@@ -4,7 +4,8 @@
  *     demonstrations ─► lessons (batch) ─► trainer (SFT) ─► weights
  *
  * When the last question has given its demonstrations, they are shuffled and trained on for some epochs.
- * Held-out questions are rolled out and measured before and after.
+ * Held-out questions are rolled out and measured before and after. With too few demonstrations the run ends
+ * there (code `NO_DEMONSTRATIONS`).
  */
 import { z } from 'zod';
 import { MillraceError } from '../base/index.ts';
@@ -15,7 +16,8 @@ import { topics } from '../topics/index.ts';
 import type { Method } from './method.ts';
 import { inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
-import { rateSettings } from './rateSettings.ts';
+import { entropySetting, rateSettings } from './rateSettings.ts';
+import { tooFewDemonstrations } from './tooFewDemonstrations.ts';
 
 /** With what the quickstart takes as defaults. */
 export const finetuneSettings = z.object({
@@ -23,6 +25,15 @@ export const finetuneSettings = z.object({
   size: positiveInt.default(16).describe('maximum demonstrations per optimiser step'),
   perQuestionMax: positiveInt.default(1).describe('maximum demonstrations per question'),
   ...rateSettings,
+  entropyMin: entropySetting,
+  demonstrationsMin: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(1)
+    .describe(
+      'minimum demonstrations: with fewer the run ends before fine-tuning and says why; 0 = it goes on',
+    ),
   results: z
     .enum(['masked', 'trained'])
     .default('masked')
@@ -42,22 +53,32 @@ export function finetune(settings: FinetuneSettings): Method {
         'finetune needs an earlier method that makes demonstrations, such as flywheel',
       );
     }
-    const batching = batchDemonstrations({ ...settings, questions, seed, openMax: 1 });
+    const { entropyMin, demonstrationsMin: examplesMin } = settings;
     return {
       rounds: [],
       loop: {
-        training: { losses: { sft: { name: 'sft' } }, results: settings.results },
+        training: { losses: { sft: { name: 'sft' } }, results: settings.results, entropyMin },
         rates: { sft: roundRate(settings) },
       },
-      wire: ({ begun, trained, rolled, scored, watched }) =>
-        flow(
+      wire: ({ context: { log }, parts: { dialect }, begun, trained, rolled, scored, watched }) => {
+        const tooFew = tooFewDemonstrations(log, dialect, examplesMin);
+        const rules = { holdOut: entropyMin > 0, examplesMin, tooFew };
+        const batching = batchDemonstrations({
+          ...settings,
+          ...rules,
+          questions,
+          seed,
+          openMax: 1,
+        });
+        return flow(
           begun,
           stage('lessons', topics.demonstrations, topics.batches, batching, inflightFor(questions)),
           trained,
           rolled,
           scored,
           watched,
-        ),
+        );
+      },
     };
   };
 }

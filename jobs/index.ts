@@ -3,6 +3,12 @@ export type { Attempt } from './attempt.ts';
 export { calibrate } from './calibrate/calibrate.ts';
 export { type CalibrateSettings, calibrateSettings, lrIdle } from './calibrate/settings.ts';
 export {
+  type ColdStartSettings,
+  coldStart,
+  coldStartSettings,
+  type DemonstrationsFrom,
+} from './coldStart.ts';
+export {
   type DeepAgentParts,
   type DeepAgentSettings,
   deepAgent,
@@ -50,6 +56,7 @@ export {
   type PlannedMethod,
   trainPolicy,
 } from './method.ts';
+export { type OwnAttemptsSettings, ownAttempts, ownAttemptsSettings } from './ownAttempts.ts';
 export {
   type JobQuestions,
   type QuestionItems,

@@ -42,7 +42,7 @@ import { prefer, preferSettings } from './prefer.ts';
 const orNone = z.number().int().nonnegative();
 
 /** The settings of Tool-Star's cold start as a zod schema (§4.1). */
-export const coldStartSettings = z.object({
+const coldStartSettings = z.object({
   questions: positiveInt.default(256).describe('questions for the cold start'),
   direct: positiveInt.default(1).describe('answers without tools per question'),
   tools: positiveInt.default(3).describe('tool-integrated answers per question'),

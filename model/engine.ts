@@ -210,10 +210,18 @@ export interface SaveTarget {
   readonly expected?: { readonly weights: string | null; readonly state: string | null };
 }
 
+/** What a scorer says of a sequence. */
+export interface SequenceScores {
+  /** Log-probs (nats). */
+  readonly logProbs: Float32Array;
+  /** Exact entropies of the distributions that the tokens were to be drawn from (nats); not all give them. */
+  readonly entropies?: Float32Array;
+}
+
 /** Says how probable given tokens are. A frozen `TrainerEngine` is the reference of KL and DPO. */
 export interface Scorer {
-  /** Per sequence the log-prob (nats) of every token but the first, at its own place; place 0 holds 0. */
-  score(sequences: readonly Int32Array[]): Promise<readonly { readonly logProbs: Float32Array }[]>;
+  /** Of each sequence, every token but the first at its own place; place 0 holds 0. */
+  score(sequences: readonly Int32Array[]): Promise<readonly SequenceScores[]>;
 }
 
 /** Bytes of a saved version. */

@@ -20,6 +20,7 @@ export type {
   SavedCheckpoint,
   SaveTarget,
   Scorer,
+  SequenceScores,
   StepReport,
   Tokenizer,
   TrainBatch,

@@ -89,7 +89,7 @@ function schedule(slots: readonly Slot[]): Batch {
   const ordered = [...slots].sort((a, b) => a.place - b.place);
   const { round, version, step } = ordered[0]!;
   const groups = ordered.map(({ questionId, scored }) => ({ questionId, scored }));
-  return { ...stepRecord(round, version, step), kind: 'policy', groups, examples: [] };
+  return { ...stepRecord(round, version, step), kind: 'policy', groups, examples: [], heldOut: [] };
 }
 
 function schedules({

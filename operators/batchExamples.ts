@@ -6,7 +6,7 @@
  * - the schedule depends on the ids and the seed alone, not on the order in which questions came;
  * - only references wait, no texts; all steps of a round are committed together;
  * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no
- *   weights.
+ *   weights; unless fewer examples than `examplesMin` are to end the run.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/index.ts';
@@ -52,6 +52,17 @@ export interface BatchExamplesOptions {
   readonly seed: number;
   /** Rounds that may be incomplete at once. */
   readonly openMax: number;
+  /**
+   * Whether some examples are not trained on, for the trainer to measure by (`Batch.heldOut`): those of one
+   * question in eight that have any, of eight questions at most.
+   */
+  readonly holdOut?: boolean;
+  /** A round with fewer examples ends the run with the error of `tooFew` (default 0). */
+  readonly examplesMin?: number;
+  readonly tooFew?: (round: {
+    readonly round: number;
+    readonly examples: number;
+  }) => Promise<Error>;
 }
 
 /** demonstrations → batches of kind `sft`. Classes of a mix: `<action>/<difficulty>`. */
@@ -114,7 +125,13 @@ function batchExamples<In extends FromQuestion>(
       size: ({ of }) => of,
       openMax: options.openMax,
     }),
-    expandEach((round) => schedule(kind, round, options), { concurrency: 1, onError: 'fail' }),
+    expandEach(
+      async (round) => {
+        await checkEnough(round, options);
+        return schedule(kind, round, options);
+      },
+      { concurrency: 1, onError: 'fail' },
+    ),
   );
 }
 
@@ -140,15 +157,39 @@ function inTurn(places: readonly number[], sorts: readonly string[]): number[] {
   return turns.sort((a, b) => a.turn - b.turn).map(({ place }) => place);
 }
 
+async function checkEnough(
+  chosen: readonly Chosen[],
+  { examplesMin = 0, tooFew }: BatchExamplesOptions,
+): Promise<void> {
+  const examples = chosen.reduce((sum, { indices }) => sum + indices.length, 0);
+  if (examples < examplesMin && tooFew) throw await tooFew({ round: chosen[0]!.round, examples });
+}
+
+/** Of how many questions with examples one is held out, and of how many at most. */
+const HELD_OUT_OF = 8;
+const HELD_OUT_MAX = 8;
+
+/** Questions whose examples are not trained on; none if there is but one. */
+function heldOutOf(chosen: readonly Chosen[], seed: number): readonly Chosen[] {
+  const some = [...chosen].sort(byId).filter(({ indices }) => indices.length > 0);
+  if (some.length < 2) return [];
+  const count = Math.min(HELD_OUT_MAX, Math.max(1, Math.floor(some.length / HELD_OUT_OF)));
+  const { phase, round } = some[0]!;
+  return shuffled(some, seed, 'held out', phase, round).slice(0, count);
+}
+
 /** The steps of a round, each from the version that the one before it made. */
 function schedule(
   kind: 'sft' | 'dpo',
   chosen: readonly Chosen[],
-  { epochs, size, mix, examplesMax = Number.POSITIVE_INFINITY, seed }: BatchExamplesOptions,
+  options: BatchExamplesOptions,
 ): Batch[] {
+  const { epochs, size, mix, examplesMax = Number.POSITIVE_INFINITY, seed } = options;
   const { phase, round } = chosen[0]!;
   const begun = Math.max(...chosen.map(({ version }) => version));
-  const listed = [...chosen].sort(byId).flatMap(examplesOf);
+  const heldOut = options.holdOut ? heldOutOf(chosen, seed) : [];
+  const learnt = chosen.filter((one) => !heldOut.includes(one));
+  const listed = learnt.sort(byId).flatMap(examplesOf);
   const inOrder = (epoch: string | number) =>
     shuffled(listed, seed, 'examples', phase, round, epoch);
   const candidates = inOrder('drawn');
@@ -170,6 +211,7 @@ function schedule(
     kind,
     groups: [],
     examples,
+    heldOut: heldOut.flatMap(examplesOf).map(({ ref }) => ref),
   }));
 }
 

@@ -31,6 +31,7 @@ import {
   versionMade,
   type Weights,
 } from '../topics/index.ts';
+import { EntropyLeft, LEFT_OUT } from './trainer/entropyLeft.ts';
 import {
   demonstrationBatch,
   type EncodeExample,
@@ -112,6 +113,11 @@ export interface TrainerOptions {
   /** A demonstration from a data file as sequences; left out = question and text by `encode`. */
   readonly encodeGiven?: EncodeGiven;
   /**
+   * A fine-tuning ends once the policy's entropy on its held-out demonstrations is below this (nats a token);
+   * 0 (default) = it is not measured.
+   */
+  readonly entropyMin?: number;
+  /**
    * Numbers of a version by itself (a held-out loss, say), measured while `engine` holds its weights: before
    * the first step of a round (`done` = 0), as numbers of the step before it, and after every step; null =
    * not now.
@@ -164,6 +170,14 @@ function stepping(
   const check = new SamplerCheck(options.agreement ?? null, options.log);
   const kept = new KeptWeights({ newest, ...keepRule }, options.log);
   const { saveEvery: every = 1, saved: recorded, report = () => undefined } = options;
+  const left = new EntropyLeft({
+    min: options.entropyMin ?? 0,
+    ...{ log: options.log, report },
+    async sequences(batch) {
+      const { steps } = await prepare.sft({ ...batch, examples: batch.heldOut });
+      return steps.flat().map(({ sequence }) => sequence);
+    },
+  });
   const rule = new SaveRule({ every, recorded, clock });
   const always = recorded === undefined && every !== 1 ? compares(losses) : Promise.resolve(false);
   /** The newest version with a state; null = not known yet. */
@@ -225,12 +239,18 @@ function stepping(
         await options.turn?.(batch, until);
         return manifest;
       });
-      const { loss, needs, lr, prepared, steps } = await planOf(batch);
+      const leftOut = await left.hasEnded(batch);
+      const plan = await planOf(batch);
+      const { loss, needs, lr } = plan;
+      const { prepared, steps } = leftOut ? NOT_TRAINED : plan;
       await toTrain(begun);
       const ready = await corrected(steps, lagCorrection, engine);
       const { index, step, round } = batch;
       if (index === 0) {
-        const before = (await measured(engine, { batch, done: 0, encode })) ?? {};
+        const before = {
+          ...(await measured(engine, { batch, done: 0, encode })),
+          ...(await left.measured(engine, batch, 0)),
+        };
         for (const [name, value] of Object.entries(before)) {
           scope.also(topics.metrics, { name, value, step: step - 1, round, atMs: clock.now() });
         }
@@ -251,7 +271,10 @@ function stepping(
         await toTrain(begun);
         learner.changes();
       }
-      const after = (await measured(engine, { batch, done: index + 1, encode })) ?? {};
+      const after = {
+        ...(await measured(engine, { batch, done: index + 1, encode })),
+        ...(leftOut ? {} : await left.measured(engine, batch, index + 1)),
+      };
       const weights = await store.publish(engine, {
         batch,
         parent: begun,
@@ -282,6 +305,9 @@ function stepping(
     { concurrency: options.lagMax + 1, onError: 'fail' },
   );
 }
+
+/** A step of a fine-tuning that has ended (trainer/entropyLeft.ts). */
+const NOT_TRAINED = { prepared: { numbers: { examples: 0, [LEFT_OUT]: 1 } }, steps: [] } as const;
 
 function preparations(
   options: TrainerOptions,

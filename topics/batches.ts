@@ -49,6 +49,11 @@ export const batch = record('Batch', {
    */
   index: withDefault(whole, 0),
   of: withDefault(whole, 0),
+  /**
+   * Examples of the round that no step trains on: what `entropyMin` is measured on. The same in all of its
+   * steps.
+   */
+  heldOut: withDefault(list(named<ExampleRef>(exampleRef)), []),
 });
 /** The schedule: what made step k. The order is data. */
 export interface Batch extends ValueOf<typeof batch> {}
@@ -59,11 +64,11 @@ export const batches = defineRunTopic<Batch>({
   shape: batch,
   key: (value) => String(value.step),
   subjects: ({ groups, examples }) => [...groups, ...examples].map(({ questionId }) => questionId),
-  version: 3,
+  version: 4,
   onePartition: true,
   identity: ({ step }) => String(step),
   moment: ({ version }) => version,
-  references: ({ groups, examples, kind }) => [
+  references: ({ groups, examples, heldOut, kind }) => [
     ...groups.map((group, i) => ({
       field: `groups.${i}.scored`,
       topic: scoredGroups,
@@ -72,6 +77,11 @@ export const batches = defineRunTopic<Batch>({
     ...examples.map((example, i) => ({
       field: `examples.${i}.position`,
       topic: kind === 'dpo' ? preferencePairs : demonstrationSets,
+      position: example.position,
+    })),
+    ...heldOut.map((example, i) => ({
+      field: `heldOut.${i}.position`,
+      topic: demonstrationSets,
       position: example.position,
     })),
   ],

@@ -83,6 +83,7 @@ export class Learning {
 }
 
 function idlenessOf(numbers: ReadonlyMap<string, number>): Idleness | null {
+  if (numbers.get('step/left_out') === 1) return null;
   if (numbers.get('examples') === 0) return 'examples';
   if (numbers.get('step/refused') === 1) return 'refused';
   if (numbers.get('rollouts/failed') === 1) return 'failed';

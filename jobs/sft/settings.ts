@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { conversationForms } from '../../sources/index.ts';
 import { positiveInt } from '../policySettings.ts';
-import { rateSettings } from '../rateSettings.ts';
+import { entropySetting, rateSettings } from '../rateSettings.ts';
 
 /**
  * With the defaults of LLaMA-Factory's supervised stage, except for results, which are masked, and long rows,
@@ -56,6 +56,7 @@ export const sftSettings = z.object({
   size: positiveInt.default(32).describe('maximum conversations per optimiser step'),
   ...rateSettings,
   lr: rateSettings.lr.default(5e-6),
+  entropyMin: entropySetting,
   minRatio: z.number().min(0).max(1).default(0).describe('with cosine: fraction of lr at the end'),
   rateAt: z
     .enum(['middle', 'start'])

@@ -20,7 +20,7 @@ import {
   trainer,
   weightsStore,
 } from '../../sinks/index.ts';
-import type { EncodeExample } from '../../sinks/trainer/index.ts';
+import { type EncodeExample, heldOutNumbers } from '../../sinks/trainer/index.ts';
 import { type Flow, flow, sink, source, stage } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';
@@ -121,8 +121,9 @@ export function learnData(settings: SftSettings, data: SftData): Method {
   };
 }
 
-function lessons({ epochs, size }: SftSettings, { rows }: SftData, seed: number) {
-  const options = { questions: rows, epochs, size, perQuestionMax: 1, seed, openMax: 1 };
+function lessons({ epochs, size, entropyMin }: SftSettings, { rows }: SftData, seed: number) {
+  const shape = { questions: rows, epochs, size, perQuestionMax: 1 };
+  const options = { ...shape, seed, openMax: 1, holdOut: entropyMin > 0 };
   return stage(
     'lessons',
     topics.demonstrations,
@@ -144,22 +145,20 @@ function rateOf({ lr, schedule, warmupRatio, minRatio, rateAt }: SftSettings) {
 
 type Training = Pick<
   TrainerOptions,
-  'losses' | 'encodeGiven' | 'tokensMax' | 'tooLong' | 'measured'
+  'losses' | 'encodeGiven' | 'tokensMax' | 'tooLong' | 'measured' | 'entropyMin'
 >;
 
 function trainingOf(settings: SftSettings, data: SftData): Training {
-  const { tokensMax, tooLong, heldOut } = settings;
+  const { tokensMax, tooLong, heldOut, entropyMin } = settings;
   return {
     losses: { sft: { name: 'sft' } },
     encodeGiven: data.encodeGiven,
     tokensMax,
     tooLong,
+    entropyMin,
     ...(heldOut === '' ? {} : { measured: heldOutLoss(settings, data) }),
   };
 }
-
-/** Sequences that are scored at once: bounds what a scorer holds. */
-const SCORED_AT_ONCE = 16;
 
 /**
  * Mean cross-entropy of the held-out targets (nats a token), before the first step and then every so often.
@@ -175,20 +174,7 @@ function heldOutLoss(
     if (done % every !== 0 && done !== batch.of) return null;
     reading ??= data.heldOut(encode);
     const sequences = await reading;
-    let sum = 0;
-    let targets = 0;
-    for (let from = 0; from < sequences.length; from += SCORED_AT_ONCE) {
-      const some = sequences.slice(from, from + SCORED_AT_ONCE);
-      const scores = await engine.score(some.map(({ tokens }) => tokens));
-      for (const [i, { mask }] of some.entries()) {
-        const { logProbs } = scores[i]!;
-        for (let place = 1; place < mask.length; place++) {
-          if (mask[place] !== 1) continue;
-          sum -= logProbs[place] as number;
-          targets++;
-        }
-      }
-    }
-    return { 'heldout/loss': sum / targets, 'heldout/tokens': targets };
+    const { loss, tokens } = await heldOutNumbers(engine, sequences);
+    return { 'heldout/loss': loss, 'heldout/tokens': tokens };
   };
 }

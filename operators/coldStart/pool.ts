@@ -47,6 +47,8 @@ export interface ColdStartOptions {
     readonly direct?: (question: string) => string;
     readonly tools?: (question: string) => string;
   };
+  /** What a tool-integrated answer begins with, by its number from 0; '' (default) = nothing. */
+  readonly begin?: (question: Question, number: number) => string;
   /** Whether a trajectory's answer is right (default: equivalent in mathematics, a match for knowledge). */
   readonly isRight?: (question: Question, text: string) => boolean;
 }
@@ -64,7 +66,7 @@ interface Attempt {
  * hinted continuations.
  */
 export function coldStartPool(options: ColdStartOptions = {}): Grow {
-  const { direct = 1, tools = 3, hints = coldStartHints, ask = {} } = options;
+  const { direct = 1, tools = 3, hints = coldStartHints, ask = {}, begin } = options;
   const isRight = options.isRight ?? rightByRule;
   return async (question, flywheel) => {
     const version = flywheel.version?.() ?? 0;
@@ -90,7 +92,9 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
         attempt('direct', null, flywheel, () => answerDirectly(turn(0, i, ask.direct))),
       ),
       ...times(tools, (i) =>
-        attempt('tools', null, flywheel, () => grow(turn(0, i, ask.tools), 'tools')),
+        attempt('tools', null, flywheel, () =>
+          grow(turn(0, i, ask.tools), 'tools', begin?.(question, i) || undefined),
+        ),
       ),
     ]);
     join(0, first);

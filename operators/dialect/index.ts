@@ -16,4 +16,5 @@ export { chatFence, type Fence, type FenceMarks, fenceFor } from './fence.ts';
 export { type FormatFault, formatFault } from './format.ts';
 export { formatReason } from './formatReason.ts';
 export { type ResultBlock, resultBlock } from './resultBlock.ts';
+export { withEmptyResults } from './results.ts';
 export { tagsDialect } from './tagsDialect.ts';

@@ -10,6 +10,7 @@ import type { TrainerEngine } from '../../model/index.ts';
 import { type Log, recordsOf } from '../../streams/index.ts';
 import { type Batch, topics, type Weights } from '../../topics/index.ts';
 import type { WeightsStore } from '../weights.ts';
+import { LEFT_OUT } from './entropyLeft.ts';
 import type { VersionedEngine } from './versionedEngine.ts';
 
 export interface Repetition<Plan> {
@@ -75,12 +76,14 @@ async function batchesBetween(
   return batches;
 }
 
+const REFUSED = 'step/refused';
+
 /** Steps after `step` that left weights and state as they were. */
 async function refusedSteps(log: Log, step: number): Promise<ReadonlySet<number>> {
   const refused = new Set<number>();
   const from = { kind: 'earliest' } as const;
   for await (const { value } of recordsOf(log, topics.metrics, { from })) {
-    if (value.name === 'step/refused' && value.step > step) refused.add(value.step);
+    if ([REFUSED, LEFT_OUT].includes(value.name) && value.step > step) refused.add(value.step);
   }
   return refused;
 }

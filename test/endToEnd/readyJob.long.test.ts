@@ -15,6 +15,7 @@ questions: questions.jsonl
 tools: python,search
 corpus: corpus.jsonl
 flywheel: { questions: 4 }
+finetune: { demonstrationsMin: 0 }
 rounds: 2
 explore: 8
 keep: 4
@@ -163,26 +164,33 @@ describe('a ready job on a Hugging Face folder', () => {
     expect((await weightsOf('second'))[0]).toBe((await weightsOf('first')).at(-1));
   });
 
-  test.each(['arpo', 'aepo', 'tool-star', 'tool-light'])('runs as %s too', async (job) => {
-    const common = SMALL.split('\n').filter((line) => !/^(flywheel|keep|mixedOnly)/.test(line));
-    const own: Readonly<Record<string, readonly string[]>> = {
-      'tool-star': ['rounds', 'explore', 'initialRollouts'],
-      'tool-light': [
-        'rounds',
-        'explore',
-        'initialRollouts',
-        'rollouts',
-        'batchGroups',
-        'miniBatches',
-      ],
-    };
-    const left = common.filter((line) => !(own[job] ?? []).includes(line.split(':')[0]!));
-    const more: Readonly<Record<string, string>> = {
-      'tool-star': 'coldStart: { questions: 6 }\nhardMin: 4\nhardMax: 4\ncriticQuestions: 2\n',
-      'tool-light': 'candidates: 6\nsourceMin: 4\nloops: 1\nprefer: { samples: 3 }\n',
-    };
-    writeFileSync(join(home, `${job}.yaml`), left.join('\n') + (more[job] ?? ''));
-    const ran = await millrace('run', job, '--settings', `${job}.yaml`, '--run', job);
-    expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
-  });
+  test.each(['arpo', 'aepo', 'tool-star', 'tool-light', 'cold-start'])(
+    'runs as %s too',
+    async (job) => {
+      const common = SMALL.split('\n').filter(
+        (line) => !/^(flywheel|finetune|keep|mixedOnly)/.test(line),
+      );
+      const own: Readonly<Record<string, readonly string[]>> = {
+        'tool-star': ['rounds', 'explore', 'initialRollouts'],
+        'tool-light': [
+          'rounds',
+          'explore',
+          'initialRollouts',
+          'rollouts',
+          'batchGroups',
+          'miniBatches',
+        ],
+      };
+      const left = common.filter((line) => !(own[job] ?? []).includes(line.split(':')[0]!));
+      const more: Readonly<Record<string, string>> = {
+        'tool-star':
+          'coldStart: { questions: 6 }\nfinetune: { demonstrationsMin: 0 }\nhardMin: 4\nhardMax: 4\ncriticQuestions: 2\n',
+        'cold-start': 'own: { questions: 4, attempts: 2 }\nfinetune: { demonstrationsMin: 0 }\n',
+        'tool-light': 'candidates: 6\nsourceMin: 4\nloops: 1\nprefer: { samples: 3 }\n',
+      };
+      writeFileSync(join(home, `${job}.yaml`), left.join('\n') + (more[job] ?? ''));
+      const ran = await millrace('run', job, '--settings', `${job}.yaml`, '--run', job);
+      expect([ran.code, ran.err]).toEqual([0, expect.stringContaining('done;')]);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
+import { hasCode } from '../../base/errors.ts';
 import { freshFolders } from '../support/folder.ts';
 import {
   type RunRecords,
@@ -97,13 +98,9 @@ describe('flywheel, fine-tuning and calibration in one job', () => {
     }
   });
 
-  test('go on if the flywheel finds nothing worth imitating', async () => {
-    const run = await whole({
-      script: () => '<think>So</think><answer>\\boxed{99}</answer><|end|>',
-    });
-    expect(run.demonstrations.every(({ kept }) => kept.length === 0)).toBe(true);
-    const [first] = run.batches;
-    expect(first).toMatchObject({ kind: 'sft', examples: [], last: true });
-    expect(run.weights.at(-1)!.roundsDone).toBe(rounds + 1);
+  test('end there if the flywheel finds nothing worth imitating', async () => {
+    const script = () => '<think>So</think><answer>\\boxed{99}</answer><|end|>';
+    const error = await whole({ script }).catch((failed: Error) => failed);
+    expect(hasCode((error as Error).cause, 'NO_DEMONSTRATIONS')).toBe(true);
   });
 });

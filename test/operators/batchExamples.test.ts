@@ -85,6 +85,38 @@ describe('batchDemonstrations', () => {
     expect((await scheduleOf(round((i) => i % 4, 2))).names).not.toEqual(names);
   });
 
+  test('holds out a question with all of its examples, the same in every step', async () => {
+    const { names, batches } = await scheduleOf(round(), { holdOut: true });
+    const held = batches[0]!.heldOut.map(({ questionId, index }) => `${questionId}/${index}`);
+    expect(held.length).toBeGreaterThan(0);
+    const of = (name: string) => name.split('/')[0];
+    expect(new Set(held.map(of)).size).toBe(1);
+    expect(all.filter((name) => of(name) === of(held[0]!))).toEqual(held);
+    expect([...new Set(names.flat())].sort()).toEqual(all.filter((name) => !held.includes(name)));
+    for (const one of batches) expect(one.heldOut).toEqual(batches[0]!.heldOut);
+  });
+
+  test('holds out at most eight questions, and none of a single one', async () => {
+    const [, pattern] = round();
+    const many = Array.from({ length: 200 }, (_, i) => {
+      return { ...pattern!, question: { ...pattern!.question, id: `q${i}` } };
+    });
+    const { batches } = await scheduleOf(many, { holdOut: true, questions: 200 });
+    expect(batches[0]!.heldOut).toHaveLength(8);
+    const one = await scheduleOf(
+      round((i) => (i === 2 ? 1 : 0)),
+      { holdOut: true },
+    );
+    expect(one.batches[0]!.heldOut).toEqual([]);
+  });
+
+  test('ends with the error that it is given if there are too few', async () => {
+    const tooFew = async ({ round: number, examples }: { round: number; examples: number }) =>
+      new Error(`${examples} in round ${number}`);
+    await expect(scheduleOf(round(), { examplesMin: 10, tooFew })).rejects.toThrow('9 in round 1');
+    expect((await scheduleOf(round(), { examplesMin: 9, tooFew })).batches).toHaveLength(6);
+  });
+
   test('numbers the steps of the round from its newest version on', async () => {
     const { batches } = await scheduleOf(round());
     expect(
@@ -123,6 +155,7 @@ describe('batchDemonstrations', () => {
         last: true,
         kind: 'sft',
         examples: [],
+        heldOut: [],
         index: 0,
         of: 1,
       },

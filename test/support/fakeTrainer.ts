@@ -38,6 +38,8 @@ export interface FakeTrainerOptions {
   readonly forwardOnly?: number;
   /** States are written at the beginning of the next call but `score`, as beside it. */
   readonly beside?: boolean;
+  /** The entropy of every token after so many steps; not given by `score` when left out. */
+  readonly entropy?: (steps: number) => number;
   /** Its steps give other bits from then on. */
   readonly elsewhere?: boolean;
 }
@@ -81,6 +83,7 @@ export function fakeTrainer({
   apart = () => 0,
   forwardOnly,
   beside = false,
+  entropy,
   elsewhere = false,
 }: FakeTrainerOptions = {}): FakeTrainer {
   const steps: TrainBatch[] = [];
@@ -88,6 +91,8 @@ export function fakeTrainer({
   const restores: Restored[] = [];
   let weights = '';
   let optimiser = '';
+  /** Steps in the weights, if none was left out. */
+  let made = 0;
   let unwritten = async (): Promise<void> => undefined;
   const written = async (): Promise<void> => {
     await unwritten();
@@ -100,7 +105,12 @@ export function fakeTrainer({
     async score(sequences) {
       await before?.('score');
       scores.push(sequences);
-      return sequences.map((tokens) => ({ logProbs: logProbsOf(weights, tokens) }));
+      const entropies = (tokens: Int32Array) =>
+        entropy && { entropies: new Float32Array(tokens.length).fill(entropy(made)) };
+      return sequences.map((tokens) => ({
+        logProbs: logProbsOf(weights, tokens),
+        ...entropies(tokens),
+      }));
     },
     async step(batch) {
       await before?.('step');
@@ -110,6 +120,7 @@ export function fakeTrainer({
       steps.push(batch);
       weights = sha256(weights, optimiser, digest);
       optimiser = sha256(optimiser, digest);
+      made += 1;
       const tokens = batch.sequences.reduce((sum, sequence) => sum + sequence.tokens.length, 0);
       return {
         loss: 0.5,
@@ -154,6 +165,7 @@ export function fakeTrainer({
       restores.push({ ...saved, use });
       const { state } = saved;
       weights = await read(saved.weights);
+      made = saved.weights.version;
       optimiser = use === 'score' || state === null ? '' : await read(state);
     },
     close: written,

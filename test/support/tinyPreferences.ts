@@ -12,6 +12,7 @@ import { completeWith } from '../../jobs/roles.ts';
 import { type ToolLightSettings, toolLight, toolLightSettings } from '../../jobs/toolLight.ts';
 import { type ToolStarSettings, toolStar, toolStarSettings } from '../../jobs/toolStar.ts';
 import type { ScriptLine } from '../../testing/scriptedPolicy.ts';
+import { type FakeTrainerOptions, fakeTrainer } from './fakeTrainer.ts';
 import {
   oneLife,
   type RunRecords,
@@ -79,16 +80,19 @@ export const tinyToolStar: TinyJob<ToolStarSettings> = (options) =>
     return toolStar(settings, { policy, hints });
   });
 
-function tinyJobOf<Settings extends PolicySettings>(
+export function tinyJobOf<Settings extends PolicySettings>(
   options: TinyPreferences<Settings>,
   settings: Settings,
-  method: (settings: Settings) => Method,
+  methods: (settings: Settings) => Method | readonly Method[],
+  fake: FakeTrainerOptions = {},
 ): Promise<TinyEnd> {
   return oneLife(options, async (log, delay): Promise<Wired> => {
     const { folder, script = eager } = options;
     const { context, close } = tinyContext(settings, { folder }, log);
-    const parts = await tinyParts(folder, script, delay);
-    const flow = await trainPolicy(context, parts, { train: tinyRows() }, [method(settings)]);
+    const trainer = fakeTrainer({ before: delay, ...fake });
+    const parts = { ...(await tinyParts(folder, script, delay)), trainer };
+    const list = [methods(settings)].flat();
+    const flow = await trainPolicy(context, parts, { train: tinyRows() }, list);
     return { flow, engine: parts.engine, close };
   });
 }

@@ -1,0 +1,89 @@
+/**
+ * Makes what the example needs: `npx tsx examples/realModel/make.ts FOLDER POLICY` (real, and where
+ * `npm run real-model` puts the model).
+ *
+ * - `corpus.jsonl`: a page for each of 60 towns;
+ * - `demonstrations.jsonl`: questions about a third of them, answered with calls, in ShareGPT form;
+ * - `train.jsonl`, `heldout.jsonl`: questions about the two other thirds;
+ * - `system.txt`, `cold-start.yaml`: system prompt and settings.
+ *
+ * Options: --seed N (1), --demonstrations N (48), --train N (96), --held-out N (48).
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { searchTool } from 'millrace';
+import { makeTasks, makeTowns, pageOf, type Step, type Task } from './world.ts';
+
+const { values, positionals } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    demonstrations: { type: 'string', default: '48' },
+    train: { type: 'string', default: '96' },
+    'held-out': { type: 'string', default: '48' },
+  },
+  allowPositionals: true,
+});
+const [place = 'real', policy = join(place, 'SmolLM2-135M-Instruct')] = positionals;
+const folder = resolve(place);
+const seed = Number(values.seed);
+
+const SYSTEM = `Think between <think> and </think>. Two tools help: <python>code</python> runs code, and <search>words</search> finds a page. What they give follows. End with <answer>The answer is \\boxed{…}.</answer>`;
+
+const towns = makeTowns(seed, 60);
+const part = (number: number) => towns.slice(20 * number, 20 * (number + 1));
+const documents = towns.map((town) => ({ id: town.name, title: town.name, text: pageOf(town) }));
+const search = searchTool({ documents, top: 1 });
+
+/** Sums of the demonstrations are computed by the program that they show. */
+async function outputOf({ tool, input }: Step, { answer }: Task): Promise<string> {
+  return tool === 'python'
+    ? answer
+    : (await search.run(input, new AbortController().signal)).output;
+}
+
+async function demonstrationOf(task: Task) {
+  const pieces: string[] = [];
+  for (const step of task.steps) {
+    const { thought, tool, input } = step;
+    const output = await outputOf(step, task);
+    pieces.push(
+      `<think>${thought}</think><${tool}>${input}</${tool}> <result>\n${output}\n</result>`,
+    );
+  }
+  pieces.push(
+    `<think>The result gives ${task.answer}.</think><answer>The answer is \\boxed{${task.answer}}.</answer>`,
+  );
+  const conversations = [
+    { from: 'human', value: task.question },
+    { from: 'gpt', value: pieces.join('') },
+  ];
+  return { system: SYSTEM, conversations };
+}
+
+const rowOf = ({ id, kind, question, answer }: Task) => {
+  const ability = kind === 'search' ? 'qa' : 'math';
+  return { id, source: kind, ability, question, answers: [answer] };
+};
+
+const write = (name: string, text: string) => writeFile(join(folder, name), text);
+const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+const lessons = makeTasks(seed, 'demonstration', Number(values.demonstrations), part(0));
+await mkdir(folder, { recursive: true });
+await write('corpus.jsonl', lines(documents));
+await write('demonstrations.jsonl', lines(await Promise.all(lessons.map(demonstrationOf))));
+await write(
+  'train.jsonl',
+  lines(makeTasks(seed, 'train', Number(values.train), part(1)).map(rowOf)),
+);
+await write(
+  'heldout.jsonl',
+  lines(makeTasks(seed, 'held-out', Number(values['held-out']), part(2)).map(rowOf)),
+);
+await write('system.txt', `${SYSTEM}\n`);
+const settings = await readFile(fileURLToPath(new URL('cold-start.yaml', import.meta.url)), 'utf8');
+const filled = settings.replaceAll('FOLDER', folder).replaceAll('POLICY', resolve(policy));
+await write('cold-start.yaml', filled);
+console.error(`made ${folder}`);
