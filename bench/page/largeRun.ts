@@ -55,7 +55,13 @@ export async function fill(log: Log, rollouts: number): Promise<number> {
 /** What one step leaves in the log. */
 function addStep(tx: Tx, step: number): void {
   for (let group = 0; group < GROUPS_A_STEP; group++) addGroup(tx, step, group);
-  tx.append(topics.batches, { ...samples.batches.full, step, groups: [], examples: [], heldOut: [] });
+  tx.append(topics.batches, {
+    ...samples.batches.full,
+    step,
+    groups: [],
+    examples: [],
+    heldOut: [],
+  });
   const version = { version: step, parent: step - 1, step, uri: `weights/${step}` };
   tx.append(topics.weights, { ...samples.weights.full, ...version });
   for (const name of [...names, ...others]) tx.append(topics.metrics, valueAt(name, step));
