@@ -3,6 +3,7 @@
  * flywheel, metrics.
  */
 
+export type { ToolDoc, ToolParameters } from '../base/functions/index.ts';
 export { type RoundRateOptions, roundRate } from '../operators/batching/index.ts';
 export {
   type ColdStartHints,
@@ -25,7 +26,7 @@ export {
   type PromptForm,
   pythonJson,
 } from '../operators/deepAgent/index.ts';
-export { functionText, type ToolDoc } from '../operators/deepAgent/tools/index.ts';
+export { functionText } from '../operators/deepAgent/tools/index.ts';
 export {
   type AskedBy,
   type Declared,
@@ -181,7 +182,6 @@ export {
   pureTool,
   type Tool,
   type ToolboxOptions,
-  type ToolParameters,
   type ToolResult,
   toolDown,
 } from '../operators/tools/index.ts';

@@ -10,6 +10,7 @@
  * ET-Agent.
  */
 import { z } from 'zod';
+import type { ToolDoc } from '../base/functions/index.ts';
 import {
   type AskAuxiliary,
   type DeepDialect,
@@ -17,9 +18,9 @@ import {
   growEpisodes,
   promptForms,
 } from '../operators/deepAgent/index.ts';
-import type { ToolDoc } from '../operators/deepAgent/tools/index.ts';
 import { specOf } from '../operators/dialect/native/index.ts';
-import type { RewardFunction } from '../operators/rewards/index.ts';
+import { taskSuccess } from '../operators/metrics/index.ts';
+import { accuracy, type RewardFunction } from '../operators/rewards/index.ts';
 import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/index.ts';
 import type { Tool } from '../operators/tools/index.ts';
 import type { Retriever } from '../operators/tools/retrieval/index.ts';
@@ -99,9 +100,9 @@ export interface DeepAgentParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists; left out = all of them if the prompt is `closed`, else none. */
   readonly listed?: (question: Question) => readonly ToolDoc[] | null;
-  /** What a question says about the calls that answer it; left out = nothing. */
+  /** The calls that answer a question; left out = its `task.gold`. */
   readonly gold?: ToolPoOptions['gold'];
-  /** R_success; left out = whether the answer is right. */
+  /** R_success; left out = what its `task` says, else whether the answer is right. */
   readonly success?: RewardFunction;
 }
 
@@ -128,7 +129,7 @@ export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): M
     callWeight,
     foldWeight,
     credit,
-    ...(success === undefined ? {} : { success }),
+    success: success ?? taskSuccess(accuracy()),
     ...(gold === undefined ? {} : { gold }),
   });
   // Where groups are trained on as they are, all of them are.
@@ -150,9 +151,13 @@ export function deepAgentTools(
     readonly retriever: Pick<Retriever, 'retrieve'> | null;
     readonly auxiliary: AskAuxiliary;
     readonly seed: number;
+    /** The functions that a question brings itself, by its id. */
+    readonly ownTools?: (questionId: string) => ReadonlyMap<string, Tool> | undefined;
   },
 ): readonly Tool[] {
   const { mode, top, memoryCharacters, auxiliaryAtOnce: auxiliaryMax } = episode;
   const library = new Map(world.library.map((tool) => [tool.name, tool]));
-  return episodeTools({ ...world, library, mode, top, memoryCharacters, auxiliaryMax });
+  const { ownTools, ...rest } = world;
+  const own = ownTools === undefined ? {} : { own: ownTools };
+  return episodeTools({ ...rest, ...own, library, mode, top, memoryCharacters, auxiliaryMax });
 }

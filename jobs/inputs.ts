@@ -5,7 +5,7 @@
  * (`inputs.json`); when one has changed, the run is refused, because its records would no longer say what it
  * was made from.
  */
-import { mkdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, replaceFile, systemCode } from '../base/index.ts';
@@ -39,9 +39,10 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   const path = join(folder, FILE);
   const before = await noted(path);
   const now: Record<string, string> = { ...before };
-  for (const file of files.filter((each) => each !== '')) {
+  const all = await Promise.all(files.filter((each) => each !== '').map(within));
+  for (const file of all.flat()) {
     const there = await stat(file).catch(ifThere);
-    const digest = there?.isFile() === true ? await digestAt(file) : ''; // who reads a folder complains of it
+    const digest = there?.isFile() === true ? await digestAt(file) : '';
     const name = nameIn(folder, file);
     const known = before[name];
     if (known !== undefined && known !== digest) throw changed(file, digest === '');
@@ -58,6 +59,13 @@ export async function notedTokenizer(folder: string): Promise<string | null> {
     ([name, digest]) => basename(name) === TOKENIZER_FILES[0] && digest !== '',
   );
   return found === undefined ? null : dirname(resolve(folder, found[0]));
+}
+
+/** Of a folder its files. */
+async function within(path: string): Promise<readonly string[]> {
+  const there = await stat(path).catch(ifThere);
+  if (there?.isDirectory() !== true) return [path];
+  return (await readdir(path)).sort().map((name) => join(path, name));
 }
 
 /** Null for what is not there; what is there and cannot be read is an error of its own. */

@@ -220,5 +220,5 @@ function asked(
   round: number,
   schedule: Schedule | null = null,
 ): SourceItem<Question> {
-  return { value: { ...row, phase, round, schedule } };
+  return { value: { ...row, phase, round, schedule, task: row.task ?? null } };
 }

@@ -6,7 +6,17 @@
  * `aliases`.
  */
 import { lastBoxed, unwrap } from '../base/text/index.ts';
-import type { Ability } from '../topics/index.ts';
+import type { Ability, Task } from '../topics/index.ts';
+import {
+  alfWorld,
+  apiBank,
+  attachment,
+  type ReadBenchmark,
+  restBench,
+  toolBench,
+  toolHop,
+  webShop,
+} from './deepAgentRows.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -21,6 +31,17 @@ export interface DatasetFormat {
   readonly take?: (answer: unknown) => unknown;
   /** The options of a multiple-choice question, in order; null or none for an open one. */
   readonly choices?: (fields: Fields) => readonly unknown[] | null;
+  /** What a row has besides: a line below the question, and its task; null = nothing. */
+  readonly attached?: (fields: Fields) => { readonly note: string; readonly task: Task } | null;
+  /** Reads the whole row, if a question and its answer are not all that it says. */
+  readonly read?: ReadBenchmark;
+  /** It may be a folder of conversations, one a file. */
+  readonly conversations?: boolean;
+}
+
+/** Of a benchmark that is scored by its calls or by its environment. */
+function scored(read: ReadBenchmark, ...question: readonly string[]): DatasetFormat {
+  return { ability: 'qa', question, answer: [], read };
 }
 
 /** The options of a CS-Bench row are in fields of their own, and only some rows have options. */
@@ -87,7 +108,11 @@ export const datasetFormats = {
   olympiadbench: { ...math, answer: ['final_answer'], take: first },
   math: { ...math, question: ['problem', 'question'] },
   math500: either,
-  gaia: { ...knowledge, question: ['Question'] },
+  gaia: {
+    ...knowledge,
+    question: ['Question', 'question', 'query'],
+    attached: attachment('file_name'),
+  },
   csbench: { ability: 'qa', question: ['Question'], answer: ['Answer'], choices: csbenchChoices },
   mmlu_pro: { ...knowledge, choices: ({ options }) => options as readonly unknown[] },
   '2wiki': knowledge,
@@ -98,7 +123,18 @@ export const datasetFormats = {
   simpleqa: knowledge,
   webwalker: knowledge,
   xbench: knowledge,
-  hle: knowledge,
+  hle: {
+    ...knowledge,
+    question: ['question', 'Question', 'query'],
+    attached: attachment('image'),
+  },
+  toolbench: scored(toolBench, 'query'),
+  api_bank: { ...scored(apiBank), conversations: true },
+  tmdb: scored(restBench, 'query'),
+  spotify: scored(restBench, 'query'),
+  toolhop: scored(toolHop, 'question'),
+  alfworld: scored(alfWorld, 'goal'),
+  webshop: scored(webShop),
 } as const satisfies Readonly<Record<string, DatasetFormat>>;
 
 export type DatasetName = keyof typeof datasetFormats;
@@ -116,6 +152,13 @@ const aliases: Readonly<Record<string, DatasetName>> = {
   minerva: 'minerva_math',
   mathtest: 'math',
   amc: 'amc23',
+  g1instruction: 'toolbench',
+  g2instruction: 'toolbench',
+  g3instruction: 'toolbench',
+  level3: 'api_bank',
+  level1givendesce2e: 'api_bank',
+  restbenchtmdb: 'tmdb',
+  restbenchspotify: 'spotify',
 };
 
 const letters = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '');

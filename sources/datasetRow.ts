@@ -3,12 +3,13 @@
  * multiple-choice question below it (ET-Agent §9.1). Complaints name the field as the file has it.
  */
 import { type DatasetFormat, type NamedFormat, NoAnswer } from './datasetFormats.ts';
+import { RowFault } from './deepAgentRows.ts';
 import { type Checked, idCharactersMax } from './questionRow.ts';
 import { kindName } from './rawRow.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const idNames = ['id', 'ID', 'task_id', 'question_id', 'idx'];
+const idNames = ['id', 'ID', 'task_id', 'question_id', 'idx', 'query_id', 'file'];
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
 class Wrong extends Error {
@@ -34,11 +35,19 @@ export function datasetRow(
     if (id.length > idCharactersMax) {
       throw new Wrong(idName!, `is longer than ${idCharactersMax - name.length - 1} characters`);
     }
+    const { ability } = format;
+    if (format.read !== undefined) {
+      return { value: { id, source: name, ability, ...format.read(fields, place) } };
+    }
     const question = questionOf(fields, format, text);
     const answers = answersOf(fields, format, text);
-    return { value: { id, source: name, question, answers, ability: format.ability } };
+    const attached = format.attached?.(fields) ?? null;
+    const value = { id, source: name, question, answers, ability };
+    if (attached === null) return { value };
+    const { note, task } = attached;
+    return { value: { ...value, question: `${question}\n\n${note}`, task } };
   } catch (error) {
-    if (!(error instanceof Wrong)) throw error;
+    if (!(error instanceof Wrong) && !(error instanceof RowFault)) throw error;
     return { complaint: { field: error.field, reason: error.message, key: id } };
   }
 }

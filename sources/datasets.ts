@@ -34,6 +34,7 @@ export function readDataset(
   const dataset = name === undefined ? datasetOf(path) : byName(name);
   if (dataset === null) return ownQuestions(path);
   return questionItems(path, {
+    conversations: dataset.format.conversations ?? false,
     check: (columns) =>
       missingColumns(columns) === null ? null : missingFields(columns, dataset.format),
     read(fields, at) {
@@ -98,6 +99,7 @@ async function fileAt(place: string): Promise<string | null> {
     fileKinds.flatMap((kind) => files.filter((name) => name === stem + kind)),
   );
   const chosen = wanted[0] ?? (files.length === 1 ? files[0] : undefined);
+  if (chosen === undefined && formatNamed(basename(place))?.format.conversations) return place;
   return chosen === undefined ? null : join(place, chosen);
 }
 

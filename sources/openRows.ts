@@ -2,8 +2,8 @@
  * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, chosen by the name's
  * ending. What a row means is the caller's.
  */
-import { stat } from 'node:fs/promises';
-import { extname, resolve } from 'node:path';
+import { readdir, stat } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
 import { messageOf } from '../base/index.ts';
 import type { DeadLetter } from '../topics/index.ts';
 import { csvRows } from './csv.ts';
@@ -60,11 +60,38 @@ export interface Rows {
 }
 
 /**
- * Opens a file of rows; `what` names it in messages (`questions file`). Throws code `QUESTIONS_FILE` when it
+ * Files of a folder, in the order of their names, each a conversation as JSON Lines: rows with `file` and
+ * `chat_history`.
+ */
+async function* conversationRows(folder: string): AsyncGenerator<RawRow> {
+  const files = (await readdir(folder)).filter((name) => extname(name) === '.jsonl').sort();
+  for (const [i, file] of files.entries()) {
+    const turns: unknown[] = [];
+    let broken: RawRow | null = null;
+    for await (const row of jsonlRows(join(folder, file))) {
+      if (row.kind === 'fields') turns.push(row.fields);
+      else broken ??= { ...row, place: i + 1, reason: `${file}:${row.place}: ${row.reason}` };
+    }
+    const fields = { file, chat_history: turns };
+    yield broken ?? { kind: 'fields', place: i + 1, fields, payload: JSON.stringify(fields) };
+  }
+}
+
+/**
+ * Opens a file of rows; `what` names it in messages (`questions file`). `conversations` = it may be a folder,
+ * each of whose files is a row. Throws code `QUESTIONS_FILE` when it
  * is of another kind or not there, at once, and when it turns out to be unusable as a whole, while it is
  * read.
  */
-export async function openRows(path: string, what: string, check: CheckColumns): Promise<Rows> {
+export async function openRows(
+  path: string,
+  what: string,
+  check: CheckColumns,
+  { conversations = false }: { readonly conversations?: boolean } = {},
+): Promise<Rows> {
+  if (conversations && (await stat(path).catch(() => null))?.isDirectory()) {
+    return { rows: conversationRows(path), counted: 'row', text: false };
+  }
   const kinds = fileKinds.join(', ');
   if (ENDLESS.test(path)) {
     throw questionsFileError(

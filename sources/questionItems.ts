@@ -16,6 +16,8 @@ export { fileKinds } from './openRows.ts';
 export type QuestionItem = { readonly value: QuestionRow } | { readonly deadLetter: DeadLetter };
 
 export interface RowRules {
+  /** The file may be a folder of conversations, a row each. */
+  readonly conversations?: boolean;
   readonly check: CheckColumns;
   /** `place` is the row's line or number, from 1; `text` = every cell is text (CSV). */
   readonly read: (
@@ -26,7 +28,7 @@ export interface RowRules {
 
 /** Throws code `QUESTIONS_FILE` when the file cannot be used at all; the message says what to do. */
 export async function* questionItems(path: string, rules: RowRules): AsyncGenerator<QuestionItem> {
-  const { rows, counted, text } = await openRows(path, 'questions file', rules.check);
+  const { rows, counted, text } = await openRows(path, 'questions file', rules.check, rules);
   const seen = new Map<string, number>();
   let isEmpty = true;
   for await (const row of rows) {

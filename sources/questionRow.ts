@@ -1,21 +1,25 @@
 /**
  * A question as it is in a file, and the one place where the fields of a row become one.
  *
- * All formats share five fields: `id`, `source`, `question`, `answers` (or one `answer`), `ability`.
+ * All formats share five fields: `id`, `source`, `question`, `answers` (or one `answer`), `ability`. A sixth,
+ * `task`, may say more (gold calls, functions, files, an environment), and then answers may be left out.
  * Rows of the RL schema (ET-Agent §7.6) are first brought to these names; complaints still name the
  * field as the file has it. Unknown fields are ignored.
  */
-import type { Ability } from '../topics/index.ts';
+import type { Ability, Task } from '../topics/index.ts';
 import { kindName } from './rawRow.ts';
+import { readTask } from './task.ts';
 
 /** One row of a questions file: a `Question` before it is given a phase and a round. */
 export interface QuestionRow {
   readonly id: string;
   readonly source: string;
   readonly question: string;
-  /** At least one; any of them is right. */
+  /** Any of them is right; none only if there is another way to tell (`task`). */
   readonly answers: readonly string[];
   readonly ability: Ability;
+  /** What it says besides its answers. */
+  readonly task?: Task;
 }
 
 /** What is wrong with a row, and with which field. */
@@ -84,23 +88,42 @@ export function questionRow(fields: Fields, text: boolean): Checked {
   const key = typeof values.id === 'string' ? values.id : '';
   try {
     const cells: Fields = { ...values, answers: text ? listed(values.answers) : values.answers };
+    const task = taskOf(fields.task);
     const value: QuestionRow = {
       id: identifier(cells.id),
       source: filled('source', cells.source),
       question: filled('question', cells.question),
-      answers: answers(cells.answers),
+      answers: isScored(task) && isMissing(cells.answers) ? [] : answers(cells.answers),
       ability: ability(cells.ability),
+      ...(task === null ? {} : { task }),
     };
     return { value };
   } catch (error) {
     if (!(error instanceof Wrong)) throw error;
-    return { complaint: { field: called[error.field], reason: error.message, key } };
+    const field = error.field in called ? called[error.field as Name] : error.field;
+    return { complaint: { field, reason: error.message, key } };
   }
 }
 
+/** Whether calls or an environment say how well a question was answered. */
+function isScored(task: Task | null): boolean {
+  return task !== null && (task.gold !== null || task.world !== '');
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+function taskOf(given: unknown): Task | null {
+  if (isMissing(given)) return null;
+  const read = readTask(given);
+  if ('reason' in read) throw new Wrong(read.field, read.reason);
+  return read.task;
+}
+
 class Wrong extends Error {
-  readonly field: Name;
-  constructor(field: Name, reason: string) {
+  readonly field: string;
+  constructor(field: string, reason: string) {
     super(reason);
     this.field = field;
   }

@@ -16,9 +16,11 @@ export {
   type Ability,
   asked,
   askedIn,
+  type Gold,
   type Phase,
   type Question,
   type Schedule,
+  type Task,
 } from './questions.ts';
 export {
   type Action,
@@ -26,10 +28,12 @@ export {
   type EpisodeRecord,
   type Finish,
   type Fold,
+  questionIdOf,
   type Rollout,
   type RolloutStatus,
   rolloutId,
   type Segment,
+  type WorldEnd,
 } from './rollouts.ts';
 export { hasValidFormat, type Reward, type Scored } from './scored.ts';
 export type { Selected } from './selected.ts';

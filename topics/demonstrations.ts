@@ -73,7 +73,7 @@ export const demonstrationSets = defineRunTopic<Demonstrations>({
   shape: demonstrations,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 3,
+  version: 4,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,
   keyName: 'question id',

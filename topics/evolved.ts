@@ -37,7 +37,7 @@ export const evolvedTrajectories = defineRunTopic<Evolved>({
   shape: evolved,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 3,
+  version: 4,
   identity: ({ question: q, index, round }) => `${asked(q)}/${index} of round ${round}`,
   moment: ({ version }) => version,
   keyName: 'question id',

@@ -33,7 +33,7 @@ export const preferencePairs = defineRunTopic<Pairs>({
   shape: pairs,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 2,
+  version: 3,
   identity: (value) => asked(value.question),
   moment: () => 0,
   keyName: 'question id',

@@ -6,9 +6,11 @@ import {
   named,
   nullable,
   record,
+  type shapes,
   text,
   type ValueOf,
   whole,
+  withDefault,
 } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
@@ -36,7 +38,34 @@ export const schedule = record('Schedule', {
  */
 export interface Schedule extends ValueOf<typeof schedule> {}
 
-export const question = record('Question', {
+export const gold = record('Gold', {
+  /**
+   * What an item is: `tools` = the name of a function; `endpoints` = `GET /movie/{movie_id}`; `calls` = a call
+   * as JSON, `{"name", "arguments"}`; `answers` = a sub-answer that some result holds; `patterns` = a regular
+   * expression that some result fits.
+   */
+  kind: choice('GoldKind', ['tools', 'endpoints', 'calls', 'answers', 'patterns']),
+  items: list(text),
+});
+/** The calls that answer a question, or what they bring to light. */
+export interface Gold extends ValueOf<typeof gold> {}
+
+export const task = record('Task', {
+  /** Null = nothing is known of the calls that answer it. */
+  gold: nullable(named<Gold>(gold)),
+  /** The functions that the question lists: in OpenAI's form as JSON, or the names of some of the library. */
+  functions: list(text),
+  /** Python that defines those functions; empty = they are not given. */
+  program: text,
+  /** Names of its attachments, in the folder of the run's files. */
+  files: list(text),
+  /** What its environment is reset with, as JSON; empty = it has none. */
+  world: text,
+});
+/** What a question says besides its answers. */
+export interface Task extends ValueOf<typeof task> {}
+
+const shape = record('Question', {
   id: text,
   question: text,
   answers: list(text),
@@ -47,9 +76,14 @@ export const question = record('Question', {
   round: formerly('stage', whole),
   /** Set for groups that are trained on: those of phase `practice`, and candidates used as they are. */
   schedule: nullable(named<Schedule>(schedule)),
+  task: withDefault(nullable(named<Task>(task)), null),
 });
 /** One task. The same question may come again in another round; (id, phase, round) is unique in a run. */
-export interface Question extends ValueOf<typeof question> {}
+export interface Question extends Omit<ValueOf<typeof shape>, 'task'> {
+  /** What it says besides its answers; left out = null. */
+  readonly task?: Task | null;
+}
+export const question = shape as unknown as shapes.Shape<Question>;
 
 /** When a question is asked: its phase and its round, which all questions of a round share. */
 export function askedIn({
@@ -74,7 +108,7 @@ export const questions = defineRunTopic<Question>({
   shape: question,
   key: ({ id }) => id,
   subjects: 'key',
-  version: 3,
+  version: 4,
   identity: asked,
   moment: () => -1,
   keyName: 'question id',

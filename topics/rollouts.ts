@@ -95,7 +95,14 @@ export const episode = record('Episode', {
   folds: list(named<Fold>(fold)),
   /** Limits that ended or stopped something: `actions`, `context`, `folds`, `response`. */
   limits: list(text),
+  /** How its environment was left: whether it was done, and the sum of its rewards; null if it has none. */
+  world: withDefault(
+    nullable(record('WorldEnd', { done: flag, reward: real, steps: whole })),
+    null,
+  ),
 });
+/** How an episode left its environment. */
+export type WorldEnd = NonNullable<ValueOf<typeof episode>['world']>;
 /** What a rollout of one continued thought (DeepAgent) did besides writing tokens. */
 export interface EpisodeRecord extends ValueOf<typeof episode> {}
 
@@ -132,6 +139,11 @@ export const rollout = record('Rollout', {
 /** One finished trajectory: the terminal record of (question, phase, round, index). */
 export interface Rollout extends ValueOf<typeof rollout> {}
 
+/** The id of the question that the rollout with this id is of. */
+export function questionIdOf(id: string): string {
+  return id.slice(0, Math.max(0, id.lastIndexOf('/', id.lastIndexOf('/') - 1)));
+}
+
 /** Id of a rollout: its question as it was asked, and its place in the group. */
 export function rolloutId(
   of: Pick<Question, 'id' | 'phase' | 'round'>,
@@ -147,7 +159,7 @@ export const rollouts = defineRunTopic<Rollout>({
   shape: rollout,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 4,
+  version: 5,
   large: true,
   identity: ({ id }) => id,
   moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),

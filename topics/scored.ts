@@ -48,7 +48,7 @@ export const scoredGroups = defineRunTopic<Scored>({
   shape: scored,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 4,
+  version: 5,
   large: true,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,

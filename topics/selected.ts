@@ -45,7 +45,7 @@ export const selectedGroups = defineRunTopic<Selected>({
   shape: selected,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 3,
+  version: 4,
   large: true,
   identity: (value) => asked(value.question),
   moment: ({ version }) => version,

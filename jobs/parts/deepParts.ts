@@ -5,6 +5,7 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { ToolDoc } from '../../base/functions/index.ts';
 import { MillraceError, sleepClock } from '../../base/index.ts';
 import { loadChatPrompt } from '../../model/hf/index.ts';
 import type { TextModelSettings } from '../../model/text/index.ts';
@@ -13,7 +14,13 @@ import {
   type DeepDialect,
   deepDialect,
 } from '../../operators/deepAgent/index.ts';
-import { functionText, readLibrary, type ToolDoc } from '../../operators/deepAgent/tools/index.ts';
+import {
+  functionText,
+  listedDocs,
+  ownDocs,
+  programTool,
+  readLibrary,
+} from '../../operators/deepAgent/tools/index.ts';
 import type { Complete } from '../../operators/evolve/index.ts';
 import { askOnce, openToolCache } from '../../operators/tools/cache/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
@@ -23,19 +30,21 @@ import {
   modelWorld,
   simulatedTool,
 } from '../../operators/tools/simulator/index.ts';
+import type { Question, Task } from '../../topics/index.ts';
 import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { PolicyParts } from '../policyLoop.ts';
+import { type PythonSettings, pythonOf, pythonSettings } from '../tools/pythonOf.ts';
 import { retrieverAt } from '../tools/retrieverAt.ts';
+import { checkFunctions, type QuestionFile, questionTasks } from './questionTasks.ts';
 
 /** Where functions come from, and how they are found. */
 export const librarySettings = {
   library: z
     .string()
-    .min(1, 'is required: a file of functions (JSON Lines, one OpenAI function per line)')
-    .prefault('')
+    .default('')
     .describe(
-      'functions that can be called: JSON Lines, one OpenAI function per line (docs/deepagent.md)',
+      'functions that can be called: JSON Lines, one OpenAI function per line, ToolBench’s corpus.tsv, or RestBench’s specification (docs/deepagent.md); empty = those that the questions bring',
     ),
   retriever: z
     .string()
@@ -43,12 +52,16 @@ export const librarySettings = {
     .describe(
       'folder of an index of the functions (millrace retriever build); empty = search by words',
     ),
+  python: pythonSettings
+    .prefault({ characters: 20_000 })
+    .describe('where functions run that questions bring as Python (ToolHop)'),
 };
 
 /** The settings that these parts are made of. */
 export interface LibrarySettings {
   readonly library: string;
   readonly retriever: string;
+  readonly python: PythonSettings;
   readonly auxiliary: TextModelSettings;
   readonly simulator: TextModelSettings;
 }
@@ -59,6 +72,8 @@ type RoleOf = (settings: TextModelSettings) => (live: PolicyParts) => Complete;
 /** The parts, before there is a policy. */
 export interface DeepParts {
   readonly library: readonly Tool[];
+  /** The functions that a question lists. */
+  readonly listed: (question: Question) => readonly ToolDoc[] | null;
   /** For `readyParts`. */
   readonly tools: readonly Tool[];
   readonly dialectIn: (folder: string) => Promise<DeepDialect>;
@@ -70,11 +85,16 @@ export interface DeepParts {
  * Opens the parts; the job's context owns them. Fails with `TOOL_LIBRARY`, `USAGE` or what cannot be opened.
  */
 export async function deepParts(
-  context: JobContext<DeepAgentSettings & LibrarySettings>,
+  context: JobContext<Pick<DeepAgentSettings, 'episode'> & LibrarySettings>,
+  files: readonly QuestionFile[],
 ): Promise<DeepParts> {
   const { settings, seed, folder, clock, own, replay } = context;
   const { episode } = settings;
-  const docs = await readLibrary(settings.library);
+  const tasks = await questionTasks(files);
+  const given = settings.library === '' ? [] : await readLibrary(settings.library);
+  checkFunctions(tasks, new Map(given.map((doc) => [doc.name, doc])));
+  const docs = episode.form === 'open' ? withOwn(given, tasks) : given;
+  if (docs.length === 0 && [...tasks.values()].every(bringsNothing)) throw noFunctions();
   const retriever = episode.form === 'open' ? own(await retrieverOf(settings, docs)) : null;
   const roles: { auxiliary?: Complete; simulator?: Complete } = {};
   const simulate: AskSimulator = ({ system, prompt, draws }, signal) =>
@@ -89,12 +109,42 @@ export async function deepParts(
   const { url, model, temperature, topP, maxTokens } = settings.simulator;
   const id = JSON.stringify([url === '' ? 'policy' : model, temperature, topP, maxTokens]);
   const answering = { world: modelWorld(id, simulate), once: askOnce(cache) };
-  const library = docs.map(({ name, description: about, parameters }) =>
-    simulatedTool({ name, about, parameters }, answering),
+  const programs = [...tasks.values()].some(({ program }) => program !== '');
+  const python = programs
+    ? own(await pythonOf(settings.python, [], { ...context, clock: sleepClock(clock) }))
+    : null;
+  const simulated = ({ name, description: about, parameters }: ToolDoc): Tool =>
+    simulatedTool({ name, about, parameters }, answering);
+  const toolsOfTask = (task: Task): ReadonlyMap<string, Tool> =>
+    new Map(
+      ownDocs({ task }).map((doc) => [
+        doc.name,
+        python === null || task.program === ''
+          ? simulated(doc)
+          : programTool(doc, task.program, python),
+      ]),
+    );
+  const made = new Map<string, ReadonlyMap<string, Tool>>();
+  const ownTools = (id: string): ReadonlyMap<string, Tool> | undefined => {
+    const task = tasks.get(id);
+    if (task === undefined || task.functions.length === 0) return undefined;
+    const known = made.get(id) ?? toolsOfTask(task);
+    made.set(id, known);
+    return known;
+  };
+  const brought = new Map<string, string>();
+  if (episode.form === 'open') {
+    for (const [id, task] of tasks)
+      for (const { name } of ownDocs({ task })) if (!brought.has(name)) brought.set(name, id);
+  }
+  const library = docs.map(
+    (doc) => ownTools(brought.get(doc.name) ?? '')?.get(doc.name) ?? simulated(doc),
   );
+  const byName = new Map(docs.map((doc) => [doc.name, doc]));
   return {
     library,
-    tools: deepAgentTools(settings, { library, retriever, auxiliary, seed }),
+    listed: (question) => (episode.form === 'open' ? null : (listedDocs(question, byName) ?? docs)),
+    tools: deepAgentTools(settings, { library, retriever, auxiliary, seed, ownTools }),
     async dialectIn(from) {
       const { tokenizer, prompt } = await loadChatPrompt(from, '');
       return deepDialect({ tokenizer, prompt, form: episode.form, mode: episode.mode });
@@ -106,9 +156,29 @@ export async function deepParts(
   };
 }
 
+/** The library, and behind it the functions that questions bring, so that they can be found. */
+function withOwn(given: readonly ToolDoc[], tasks: ReadonlyMap<string, Task>): readonly ToolDoc[] {
+  const docs = new Map(given.map((doc) => [doc.name, doc]));
+  for (const task of tasks.values()) {
+    for (const doc of ownDocs({ task })) if (!docs.has(doc.name)) docs.set(doc.name, doc);
+  }
+  return [...docs.values()];
+}
+
+function bringsNothing({ functions, world }: Task): boolean {
+  return functions.length === 0 && world === '';
+}
+
+function noFunctions(): MillraceError {
+  return new MillraceError(
+    'TOOL_LIBRARY',
+    'there is no function to call: set library=FILE (JSON Lines, one OpenAI function per line), or give questions with functions of their own (docs/deepagent.md)',
+  );
+}
+
 /** By an index's meaning or, without one, by the words of the functions. */
 async function retrieverOf(
-  { retriever: index, library }: LibrarySettings,
+  { retriever: index, library }: Pick<LibrarySettings, 'retriever' | 'library'>,
   docs: readonly ToolDoc[],
 ): Promise<Retriever> {
   const signal = new AbortController().signal;

@@ -39,11 +39,13 @@ export const deepAgentJob = defineJob({
     }),
 
   async build(context) {
-    const { library, tools, dialectIn, bind } = await deepParts(context);
+    const { questions: train, heldOutFile } = context.settings;
+    const files = [{ path: train }, { path: heldOutFile }];
+    const { library, listed, tools, dialectIn, bind } = await deepParts(context, files);
     const { parts, questions, role, dialect } = await readyParts(context, { tools, dialectIn });
     bind(role, parts);
     return trainPolicy(context, parts, questions, [
-      deepAgent(context.settings, { dialect, library }),
+      deepAgent(context.settings, { dialect, library, listed }),
     ]);
   },
 });

@@ -6,6 +6,8 @@
  * `read` gives a trajectory in the papers' tags: thinking between `<think>` and `</think>`, the tags of
  * actions as they are, a block's text as a result, and the line with the last `\boxed{}` as the answer.
  */
+
+import type { ToolDoc } from '../../base/functions/index.ts';
 import type { Tokenizer } from '../../model/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 import { type Fence, fenceFor } from '../dialect/fence.ts';
@@ -18,7 +20,6 @@ import type { FirstMessage } from './foldPrompt.ts';
 import { actionBody, parseAction } from './parseAction.ts';
 import { firstMessage, type PromptForm } from './prompts.ts';
 import { CALL, deepTags, FOLD, frameOf, type Observed, SEARCH, stops } from './tags.ts';
-import type { ToolDoc } from './tools/toolDoc.ts';
 
 /** What the dialect is made of. */
 export interface DeepDialectOptions {

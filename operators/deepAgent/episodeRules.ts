@@ -3,10 +3,10 @@
  * object of rules per mode.
  */
 
+import type { ToolDoc } from '../../base/functions/index.ts';
 import type { EpisodeMode } from './episode.ts';
 import { lenientJson } from './lenientJson.ts';
 import { pythonJson } from './pythonJson.ts';
-import type { ToolDoc } from './tools/toolDoc.ts';
 
 /** See above. */
 export interface EpisodeRules {

@@ -8,6 +8,7 @@
  */
 
 import { type DrawKey, messageOf, Semaphore } from '../../base/index.ts';
+import { questionIdOf } from '../../topics/index.ts';
 import type { Retriever } from '../tools/retrieval/retriever.ts';
 import { isUnanswered, type Tool, type ToolResult } from '../tools/tool.ts';
 import {
@@ -47,6 +48,8 @@ export interface EpisodeToolsOptions {
   readonly seed: number;
   /** The functions that can be called, by name; each takes its arguments as JSON. */
   readonly library: ReadonlyMap<string, Tool>;
+  /** The functions that a question brings itself, by its id; they come before those of the library. */
+  readonly own?: (questionId: string) => ReadonlyMap<string, Tool> | undefined;
   /**
    * Finds functions by what they do: passages whose ids are names. Null = they are listed, and none is looked
    * for.
@@ -138,7 +141,7 @@ async function search(
 }
 
 /** Calls one function of the library; its own bound on calls at once holds. */
-function callTool({ library }: EpisodeToolsOptions): Tool {
+function callTool({ library, own }: EpisodeToolsOptions): Tool {
   const places = new Map<string, Semaphore>();
   const placesOf = ({ name, concurrencyMax }: Tool): Semaphore => {
     const known = places.get(name) ?? new Semaphore(concurrencyMax);
@@ -152,7 +155,8 @@ function callTool({ library }: EpisodeToolsOptions): Tool {
     pure: false,
     async run(input, signal, situation) {
       const { name, arguments: given } = JSON.parse(input) as { name: string; arguments: unknown };
-      const tool = library.get(name);
+      const mine = own?.(questionIdOf(situation?.rolloutId ?? ''));
+      const tool = mine?.get(name) ?? library.get(name);
       if (tool === undefined) return failed(`there is no tool named ${JSON.stringify(name)}`);
       try {
         const run = () => tool.run(JSON.stringify(given), signal, situation);

@@ -3,6 +3,8 @@
  * Each goes through the job's tools and is a record of its own; what comes back is fenced before the policy
  * reads it.
  */
+
+import type { ToolDoc } from '../../base/functions/index.ts';
 import { canonicalJson } from '../../base/text/index.ts';
 import { type Action, type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
 import { codePoints } from '../text/characters.ts';
@@ -22,8 +24,8 @@ import { lenientJson } from './lenientJson.ts';
 import { pythonJson } from './pythonJson.ts';
 import { CALL, SEARCH } from './tags.ts';
 import type { Thinking } from './thought.ts';
+import { ownDocs } from './tools/ownDocs.ts';
 import { readCall } from './tools/readCall.ts';
-import type { ToolDoc } from './tools/toolDoc.ts';
 
 export interface WorldOptions {
   /** The functions that there are, by name. */
@@ -50,9 +52,12 @@ export class EpisodeWorld {
   readonly #rolloutId: string;
   /** What is listed and was found: what the policy may call. */
   readonly #available = new Map<string, ToolDoc>();
+  /** The functions that the question itself brings. */
+  readonly #own: ReadonlyMap<string, ToolDoc>;
 
   constructor(thinking: Thinking & { readonly options: WorldOptions }) {
     this.#thinking = thinking;
+    this.#own = new Map(ownDocs(thinking.question).map((doc) => [doc.name, doc]));
     this.#rolloutId = rolloutId(thinking.question, thinking.index);
   }
 
@@ -66,7 +71,7 @@ export class EpisodeWorld {
 
   async search(query: string, output: string): Promise<Outcome> {
     const { options, question } = this.#thinking;
-    const { docs, dialect, listed, mode } = options;
+    const { dialect, listed, mode } = options;
     const rules = episodeRules[mode];
     if (listed(question) !== null) {
       return { response: rules.searchOfListed(), ok: false, fault: 'listed' };
@@ -74,7 +79,7 @@ export class EpisodeWorld {
     const { output: answer, ok, turn } = await this.#ask(SEARCH, query, output);
     if (!ok && rules.showsFailedSearch) return { response: dialect.fence(answer), ok, turn };
     const hits = ok ? ((lenientJson(answer) as readonly ToolHit[] | undefined) ?? []) : [];
-    const found = hits.flatMap(({ name }) => docs.get(name) ?? []);
+    const found = hits.flatMap(({ name }) => this.#doc(name) ?? []);
     this.#offer(found);
     return { response: await this.#selected(query, found, output), ok, turn };
   }
@@ -90,8 +95,8 @@ export class EpisodeWorld {
   }
 
   async call(body: string, output: string): Promise<Outcome> {
-    const { dialect, docs, mode, callCharacters } = this.#thinking.options;
-    const { name, arguments: given, fault } = readCall(body, (one) => docs.get(one), mode);
+    const { dialect, mode, callCharacters } = this.#thinking.options;
+    const { name, arguments: given, fault } = readCall(body, (one) => this.#doc(one), mode);
     const input = name === null ? body : JSON.stringify(given);
     const known = { name, input, offered: name !== null && this.#available.has(name) };
     if (fault !== null) {
@@ -156,6 +161,11 @@ export class EpisodeWorld {
     const questionId = question.id;
     this.toolCalls.push({ ...place, questionId, tool, input, output, ok, attempts, cached, ms });
     return { ...called, turn: place.turn };
+  }
+
+  /** A function by its name; the question's own come before those of the library. */
+  #doc(name: string): ToolDoc | undefined {
+    return this.#own.get(name) ?? this.#thinking.options.docs.get(name);
   }
 
   #offer(docs: readonly ToolDoc[]): void {

@@ -100,6 +100,7 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
         actions: episode.actions,
         folds: episode.folds,
         limits: episode.limits,
+        world: null,
       },
     },
     toolCalls: episode.world.toolCalls,

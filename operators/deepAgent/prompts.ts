@@ -2,10 +2,11 @@
  * How a policy of one continued thought is asked: the first message of each kind of task, with a line that
  * opens with the anchor, before which memories are put after a fold (DeepAgent §1.7, §2.4).
  */
+
+import type { ToolDoc } from '../../base/functions/index.ts';
 import type { FirstMessage } from './foldPrompt.ts';
 import { pythonJson } from './pythonJson.ts';
 import { CALL, FOLD, SEARCH } from './tags.ts';
-import type { ToolDoc } from './tools/toolDoc.ts';
 
 /**
  * `open` = tools have to be found; `closed` = they are listed; `embodied` and `shopping` = a world that is

@@ -6,7 +6,6 @@ export {
   type CallSituation,
   pureTool,
   type Tool,
-  type ToolParameters,
   type ToolResult,
   toolDown,
 } from './tool.ts';

@@ -5,6 +5,7 @@
  * `callTools` turns it into data as well. Only one throw is not the tool's answer: `toolDown`, for a tool
  * that cannot be reached. It is tried again, and then the rollout is a failed one.
  */
+import type { ToolParameters } from '../../base/functions/index.ts';
 import { hasCode, MillraceError } from '../../base/index.ts';
 
 /** What a call came to: the text that the policy reads, and whether the call succeeded. */
@@ -24,19 +25,6 @@ export interface CallSituation {
   readonly trajectory?: () => string;
   /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out if none does. */
   readonly rolloutId?: string;
-}
-
-/** The JSON schema of a call's arguments. */
-export interface ToolParameters {
-  readonly type: 'object';
-  readonly properties: Readonly<
-    Record<
-      string,
-      { readonly type?: string; readonly description?: string; readonly [key: string]: unknown }
-    >
-  >;
-  readonly required?: readonly string[];
-  readonly [key: string]: unknown;
 }
 
 /** A tool that the policy can call by its tag; `close` ends what it holds open. */

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { functions } from '../../examples/deepAgent/world/functions.ts';
-import { makeTasks } from '../../examples/deepAgent/world/tasks.ts';
+import { goldOf, makeTasks } from '../../examples/deepAgent/world/tasks.ts';
 import { builtMillrace, type Ended, ROOT, sets } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { tinyEncoder } from '../support/tinyEncoder.ts';
@@ -17,6 +17,12 @@ const home = folder.path;
 const millrace = (...args: readonly string[]): Promise<Ended> => builtMillrace(home, ...args).ended;
 const write = (name: string, rows: readonly object[]): void =>
   writeFileSync(join(home, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+
+/** The gold of a question as a file has it. */
+function goldIn(question: string): object {
+  const gold = goldOf(question);
+  return { kind: 'calls', items: gold.kind === 'calls' ? gold.calls : [] };
+}
 
 const settings = {
   policy: join(ROOT, 'examples/deepAgent/base'),
@@ -36,6 +42,7 @@ beforeAll(async () => {
     'questions.jsonl',
     asked.map(({ id, question, answer }) => ({
       ...{ id, question, answers: [answer], source: 'world', ability: 'qa' },
+      task: { gold: goldIn(question) },
     })),
   );
   write('functions.jsonl', functions);
@@ -43,6 +50,10 @@ beforeAll(async () => {
   expect([built.code, built.out]).toEqual([0, expect.stringContaining('300 passages')]);
 });
 afterAll(() => folder.remove());
+
+interface ScoredRecord {
+  readonly rewards: readonly { readonly parts: Readonly<Record<string, number>> }[];
+}
 
 interface Call {
   readonly tool: string;
@@ -64,6 +75,17 @@ test('a DeepAgent run finds functions by the index, trains, and is repeated bit 
   expect(found.length).toBeGreaterThan(0);
   expect(found.filter(({ name }) => !names.has(name))).toEqual([]);
   expect(calls.filter(({ tool }) => tool === 'tool_call').length).toBeGreaterThan(0);
+  const scored = await millrace('tap', 'deep.scored', '-o', 'ndjson');
+  const parts = scored.out
+    .split('\n')
+    .filter((line) => line !== '')
+    .flatMap((line) => ((JSON.parse(line).value ?? JSON.parse(line)) as ScoredRecord).rewards)
+    .map((reward) => reward.parts);
+  // The questions' gold calls decide what a right call is, and how well the question went.
+  expect(parts.every(({ path, success }) => path !== undefined && success !== undefined)).toBe(
+    true,
+  );
+  expect(parts.some(({ attempted, right }) => attempted! > right!)).toBe(true);
   const verified = await millrace('replay', 'deep', '--verify');
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
 });

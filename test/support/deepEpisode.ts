@@ -1,11 +1,12 @@
 /** An episode over fakes: a scripted policy, a small library, an auxiliary model that is a function. */
+
+import type { ToolDoc } from '../../base/functions/index.ts';
 import type { Tokenizer } from '../../model/engine.ts';
 import { callTools } from '../../operators/callTools.ts';
 import { deepDialect } from '../../operators/deepAgent/deepDialect.ts';
 import { type AskAuxiliary, episodeTools } from '../../operators/deepAgent/episodeTools.ts';
 import type { EpisodeOptions } from '../../operators/deepAgent/growEpisode.ts';
 import { growEpisodes } from '../../operators/deepAgent/growEpisodes.ts';
-import type { ToolDoc } from '../../operators/deepAgent/tools/toolDoc.ts';
 import type { Group, RolloutOptions } from '../../operators/rollout/options.ts';
 import { pureTool, type Tool } from '../../operators/tools/tool.ts';
 import { manualClock } from '../../testing/manualClock.ts';

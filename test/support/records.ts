@@ -11,6 +11,7 @@ export function question(over: Partial<r.Question> = {}): r.Question {
     phase: 'explore',
     round: 0,
     schedule: null,
+    task: null,
     ...over,
   };
 }
@@ -90,6 +91,13 @@ export const samples = {
       phase: 'practice',
       round: 3,
       schedule: { index: 2, of: 9, version: 4 },
+      task: {
+        gold: { kind: 'calls', items: ['{"name":"add","arguments":{"a":1}}'] },
+        functions: ['add'],
+        program: 'def add(a): return a',
+        files: ['a.pdf'],
+        world: '{"index":3}',
+      },
     }),
     minimal: question({ id: '', question: '', answers: [], source: '' }),
   },
@@ -143,6 +151,7 @@ export const samples = {
           },
         ],
         limits: ['folds'],
+        world: { done: true, reward: 0.5, steps: 3 },
       },
     }),
     minimal: rollout(),

@@ -1,4 +1,5 @@
 /** Tools that DeepAgent finds while it works. */
 export { functionText } from './indexText.ts';
+export { functionFault, listedDocs, ownDocs } from './ownDocs.ts';
+export { programTool } from './programTool.ts';
 export { readLibrary } from './readLibrary.ts';
-export type { ToolDoc } from './toolDoc.ts';

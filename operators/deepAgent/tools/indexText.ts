@@ -1,6 +1,7 @@
 /** The text by which a tool is found (DeepAgent §1.5): each toolset has its own form. */
+
+import type { RawApi, ToolDoc } from '../../../base/functions/index.ts';
 import { pythonJson } from '../pythonJson.ts';
-import type { RawApi, ToolDoc } from './toolDoc.ts';
 
 /** ToolBench: category, tool, API and description, then parameters and what comes back. */
 export function apiText(raw: RawApi): string {

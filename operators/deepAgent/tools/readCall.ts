@@ -3,9 +3,9 @@
  * (DeepAgent §1.6). The messages are our own and stable: a policy reads them, and a record keeps them.
  */
 import { z } from 'zod';
+import type { ToolDoc } from '../../../base/functions/index.ts';
 import type { EpisodeMode } from '../episode.ts';
 import { lenientJson } from '../lenientJson.ts';
-import type { ToolDoc } from './toolDoc.ts';
 
 /** A call that can be made, or why none can; then what is known of it. */
 export type ReadCall =

@@ -1,12 +1,18 @@
 /**
  * A library of tools as a file: JSON Lines, one OpenAI function a line, bare or as `{"type": "function",
- * "function": {…}}`. Reading stops at the first line that is not one, with its file, line and field.
+ * "function": {…}}`; ToolBench's corpus (`.tsv`); or RestBench's specification (`.json`). Reading stops at the
+ * first line that is not a function, with its file, line and field.
  */
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import type { ToolDoc } from '../../../base/functions/index.ts';
 import { MillraceError, messageOf, systemMessage } from '../../../base/index.ts';
-import type { ToolDoc } from './toolDoc.ts';
+import { jsonIn } from '../../../base/text/index.ts';
+import { readRestBench } from './readRestBench.ts';
+import { readToolBench } from './readToolBench.ts';
 
 const property = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
@@ -35,6 +41,9 @@ export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
   const docs = new Map<string, ToolDoc>();
   let number = 0;
   try {
+    const released = await releasedLibrary(file);
+    for (const doc of released ?? []) docs.set(doc.name, doc);
+    if (released !== null && docs.size > 0) return [...docs.values()];
     const lines = createInterface({
       input: createReadStream(file, 'utf8'),
       crlfDelay: Number.POSITIVE_INFINITY,
@@ -70,6 +79,24 @@ export async function readLibrary(file: string): Promise<readonly ToolDoc[]> {
     );
   }
   return [...docs.values()];
+}
+
+/** A library in a form of the benchmarks; null = the file is not in one. */
+async function releasedLibrary(file: string): Promise<readonly ToolDoc[] | null> {
+  const fault = (place: string, field: string, reason: string) =>
+    new MillraceError('TOOL_LIBRARY', `${file}${place}: field "${field}": ${reason}`, {
+      context: { file, field },
+    });
+  switch (extname(file).toLowerCase()) {
+    case '.tsv':
+      return readToolBench(file, (row, field, reason) => fault(`, row ${row}`, field, reason));
+    case '.json':
+      return readRestBench(jsonIn(await readFile(file, 'utf8')), (field, reason) =>
+        fault('', field, reason),
+      );
+    default:
+      return null;
+  }
 }
 
 /** One line as a function. Throws with code `TOOL_LIBRARY`. */

@@ -2,8 +2,10 @@
  * Calls as a policy with function calling writes them: a name and arguments as JSON. A tool takes one text,
  * or, where its schema has more than one argument or another kind, the arguments as JSON.
  */
+
+import type { ToolParameters } from '../../../base/functions/index.ts';
 import { jsonIn } from '../../../base/text/index.ts';
-import type { Tool, ToolParameters } from '../../tools/tool.ts';
+import type { Tool } from '../../tools/tool.ts';
 import type { DialectCall } from '../dialect.ts';
 
 /** A tool's description for a policy. */

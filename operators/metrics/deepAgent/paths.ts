@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type GoldCall, subgoalPattern } from '../../rewards/toolPo/callCredit.ts';
+import { endpointOf } from '../../rewards/toolPo/endpoints.ts';
 import { deepAgentAnswer } from './boxed.ts';
 import { type PathScore, type RecordedCall, shareOf } from './recorded.ts';
 
@@ -82,20 +83,5 @@ function plain(text: string): string {
 
 /** What RestBench counts as used: the endpoint that a call of one of its tools names. */
 export function endpointsUsed(calls: Calls, endpoints: readonly string[]): string[] {
-  const byFunction = new Map(endpoints.map((endpoint) => [endpointFunction(endpoint), endpoint]));
-  return calls.flatMap(({ name, arguments: { endpoint_name: named } }) => {
-    if (name === 'get_api_details' || name === 'call_api')
-      return typeof named === 'string' ? [named] : [];
-    const endpoint = byFunction.get(name);
-    return endpoint === undefined ? [] : [endpoint];
-  });
-}
-
-/** The function of an endpoint: `POST /users/{user_id}/playlists` is `post_users_user_id_playlists`. */
-export function endpointFunction(endpoint: string): string {
-  return endpoint
-    .toLowerCase()
-    .split(/[^a-z0-9_]+/)
-    .filter((part) => part !== '')
-    .join('_');
+  return calls.flatMap((call) => endpointOf(call, endpoints) ?? []);
 }

@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EpisodeCall } from '../../deepAgent/episode.ts';
 import { isErrorResponse } from '../../tools/errorResponse.ts';
+import { endpointOf } from './endpoints.ts';
 
 /** A call as the episode recorded it. */
 export type CreditedCall = Omit<EpisodeCall, 'span'>;
@@ -22,8 +23,10 @@ export interface GoldCall {
 
 /** What a question says about the calls that answer it. */
 export type CallGold =
-  /** Each of these tools, once (ToolBench, RestBench). */
+  /** Each of these tools, once (ToolBench). */
   | { readonly kind: 'tools'; readonly tools: readonly string[] }
+  /** Each of these endpoints (`GET /movie/{movie_id}`), by its function or by its name, once (RestBench). */
+  | { readonly kind: 'endpoints'; readonly endpoints: readonly string[] }
   /** Each of these calls, with equal arguments, once (API-Bank). */
   | { readonly kind: 'calls'; readonly calls: readonly GoldCall[] }
   /** Responses that hold one of these that no response before held (ToolHop). */
@@ -62,6 +65,12 @@ function goldOf(gold: CallGold): (call: CreditedCall) => boolean {
   switch (gold.kind) {
     case 'tools':
       return oneByOne([...new Set(gold.tools)], (tool, { name }) => tool === name);
+    case 'endpoints':
+      return oneByOne(
+        [...new Set(gold.endpoints)],
+        (endpoint, { name, arguments: given }) =>
+          endpointOf({ name: name!, arguments: given! }, [endpoint]) === endpoint,
+      );
     case 'calls':
       return oneByOne(
         gold.calls,

@@ -13,6 +13,7 @@ import { accuracy } from '../accuracy.ts';
 import type { GroupForReward, RewardFunction } from '../reward.ts';
 import { type CallGold, type CallVerdict, type CreditedCall, callVerdicts } from './callCredit.ts';
 import { foldPreferences } from './foldPreference.ts';
+import { goldOf } from './goldOf.ts';
 
 /**
  * What ΣC counts: `sum` every right call, as the method has it; `mean` divides by the number of calls, so
@@ -24,7 +25,7 @@ export type CallCredit = 'sum' | 'mean' | 'distinct';
 export interface ToolPoOptions {
   /** R_success; it must leave the part `raw` (default: `accuracy()`). */
   readonly success?: RewardFunction;
-  /** What a question says about the calls that answer it; null or left out = nothing. */
+  /** The calls that answer a question; null = nothing is known of them (default: its `task.gold`). */
   readonly gold?: (question: Question) => CallGold | null;
   /** λ1 (default 1). */
   readonly callWeight?: number;
@@ -39,7 +40,7 @@ export interface ToolPoOptions {
  * were `attempted` and how many of them were `right`.
  */
 export function toolPo(options: ToolPoOptions = {}): RewardFunction {
-  const { success = accuracy(), gold = () => null, credit = 'sum' } = options;
+  const { success = accuracy(), gold = goldOf, credit = 'sum' } = options;
   const { callWeight = 1, foldWeight = 1 } = options;
   return async (group, signal) => {
     const succeeded = await success(group, signal);

@@ -6,9 +6,9 @@
  */
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import type { ToolParameters } from '../../../base/functions/index.ts';
 import { MillraceError, outsideText } from '../../../base/index.ts';
 import { fenceFor } from '../../dialect/fence.ts';
-import type { ToolParameters } from '../tool.ts';
 
 /** A tool of a server as it appears in prompts and in the run's folder. */
 export const mcpToolSpec = z.object({

@@ -5,9 +5,10 @@
  * Either a text model plays the tools (`modelWorld`, DeepAgent §3.2), or a rule does (`ruleWorld`: tests,
  * demonstrations).
  */
+
+import type { ToolParameters } from '../../../base/functions/index.ts';
 import type { DrawKey } from '../../../base/index.ts';
 import { chatFence } from '../../dialect/fence.ts';
-import type { ToolParameters } from '../tool.ts';
 import { simulatorReply } from './reply.ts';
 
 /** A tool as its documentation has it. */

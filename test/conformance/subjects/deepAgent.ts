@@ -1,4 +1,7 @@
 /** DeepAgent: actions, the step function, folds, and how tools are described and found. */
+
+import { functionName, type RawApi, type ToolDoc, toolDoc } from '../../../base/functions/index.ts';
+import { standardName, unreserved } from '../../../base/functions/standardName.ts';
 import { actionKey } from '../../../operators/deepAgent/actionKey.ts';
 import type { EpisodeMode } from '../../../operators/deepAgent/episode.ts';
 import { fencedAny, fencedJson } from '../../../operators/deepAgent/fencedText.ts';
@@ -22,12 +25,6 @@ import {
   parameterText,
 } from '../../../operators/deepAgent/tools/indexText.ts';
 import { argumentFault } from '../../../operators/deepAgent/tools/readCall.ts';
-import {
-  functionName,
-  standardName,
-  unreserved,
-} from '../../../operators/deepAgent/tools/standardName.ts';
-import { type RawApi, type ToolDoc, toolDoc } from '../../../operators/deepAgent/tools/toolDoc.ts';
 import { words } from '../../../operators/text/characters.ts';
 import { Part, type Subjects, subject } from '../subject.ts';
 

@@ -11,7 +11,6 @@ import {
   alfWorld,
   apiBank,
   apiBankPath,
-  endpointFunction,
   endpointsUsed,
   restBench,
   toolBenchPath,
@@ -29,6 +28,7 @@ import {
   foldPreferences,
 } from '../../../operators/rewards/toolPo/foldPreference.ts';
 import { type CallCredit, callCredit } from '../../../operators/rewards/toolPo/toolPo.ts';
+import { endpointFunction } from '../../../operators/text/endpointFunction.ts';
 import { simulatorReply } from '../../../operators/tools/simulator/reply.ts';
 import {
   type OracleRollout,

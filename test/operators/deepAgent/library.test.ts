@@ -60,6 +60,86 @@ describe('a library of functions', () => {
   });
 });
 
+describe('a library in a benchmark’s own form', () => {
+  const at = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test('is read from ToolBench’s corpus, each function once', async () => {
+    const api = {
+      ...{ category_name: 'Sports', tool_name: 'Ball', api_name: 'Get Score' },
+      api_description: 'Scores, "live".',
+      required_parameters: [{ name: 'game', type: 'STRING', description: 'Which', default: '' }],
+      optional_parameters: [],
+      method: 'GET',
+      template_response: {},
+    };
+    const cell = `"${JSON.stringify(api).replaceAll('"', '""')}"`;
+    const corpus = `docid\tdocument_content\n1\t${cell}\n2\t${cell}\n`;
+    expect(await readLibrary(at('corpus.tsv', corpus))).toEqual([
+      {
+        name: 'get_score_for_ball',
+        description: 'Scores, "live".',
+        parameters: {
+          type: 'object',
+          properties: { game: { type: 'string', description: 'Which' } },
+          ...{ required: ['game'], optional: [] },
+        },
+      },
+    ]);
+    await expect(readLibrary(at('bad.tsv', 'docid\tdocument_content\n1\t{}\n'))).rejects.toThrow(
+      /bad\.tsv, row 1: field "document_content\.tool_name"/,
+    );
+  });
+
+  test('is read from RestBench’s specification, a function per endpoint', async () => {
+    const spec = {
+      openapi: '3.0.0',
+      paths: {
+        '/movie/{movie_id}/keywords': {
+          parameters: [
+            { name: 'movie_id', in: 'path', required: true, schema: { type: 'integer' } },
+          ],
+          get: { summary: 'Keywords', description: 'Of a movie.' },
+          post: {
+            requestBody: {
+              content: {
+                'application/json': {
+                  schema: {
+                    properties: { word: { type: 'string', description: 'One' } },
+                    required: ['word'],
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    };
+    const docs = await readLibrary(at('tmdb_oas.json', JSON.stringify(spec)));
+    const id = { type: 'integer', description: '' };
+    expect(docs).toEqual([
+      {
+        name: 'get_movie_movie_id_keywords',
+        description: 'GET /movie/{movie_id}/keywords. Keywords. Of a movie.',
+        parameters: { type: 'object', properties: { movie_id: id }, required: ['movie_id'] },
+      },
+      {
+        name: 'post_movie_movie_id_keywords',
+        description: 'POST /movie/{movie_id}/keywords',
+        parameters: {
+          type: 'object',
+          properties: { movie_id: id, word: { type: 'string', description: 'One' } },
+          required: ['movie_id', 'word'],
+        },
+      },
+    ]);
+    await expect(readLibrary(at('no.json', '{}'))).rejects.toThrow(/no\.json: field "paths"/);
+  });
+});
+
 describe('a call of a library function', () => {
   const doc = JSON.parse(line());
   const docOf = (name: string) => (name === 'f' ? doc : undefined);

@@ -27,7 +27,13 @@ const fold: Fold = {
 
 function episode(actions: readonly Partial<Action>[], folds = 0, over: Partial<Rollout> = {}) {
   const all = actions.map((one) => ({ ...action, ...one }));
-  const made = { mode: 'repaired', actions: all, folds: Array(folds).fill(fold), limits: [] };
+  const made = {
+    mode: 'repaired',
+    actions: all,
+    folds: Array(folds).fill(fold),
+    limits: [],
+    world: null,
+  };
   return rollout({ episode: made as Rollout['episode'], ...over });
 }
 

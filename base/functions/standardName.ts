@@ -2,7 +2,6 @@
  * Names of tools as functions may be called (DeepAgent §1.5, ToolBench's conversion). A caret is kept: the
  * released pattern lists it among the characters of a name.
  */
-import { codePoints } from '../../text/characters.ts';
 
 const RESERVED = ['from', 'class', 'return', 'false', 'true', 'id', 'and'];
 const NAME_MAX = 64;
@@ -25,6 +24,5 @@ export function unreserved(name: string): string {
 /** The function of an API of a tool; of a long name the end counts. */
 export function functionName(api: string, tool: string): string {
   const name = `${unreserved(standardName(api))}_for_${standardName(tool)}`;
-  if (codePoints(name) <= NAME_MAX) return name;
   return [...name].slice(-NAME_MAX).join('');
 }

@@ -1,9 +1,9 @@
 /**
  * What a policy reads about a tool, and how ToolBench's descriptions of APIs become that (DeepAgent §1.5).
  */
-import type { ToolParameters } from '../../tools/tool.ts';
-import type { EpisodeMode } from '../episode.ts';
+
 import { functionName, standardName, unreserved } from './standardName.ts';
+import type { ToolParameters } from './toolParameters.ts';
 
 /** An OpenAI function. */
 export interface ToolDoc {
@@ -40,7 +40,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const DESCRIPTION_MAX = 256;
 
 /** The function of an API. In the reference, an API without required parameters loses its optional ones. */
-export function toolDoc(raw: RawApi, mode: EpisodeMode): ToolDoc {
+export function toolDoc(raw: RawApi, mode: 'repaired' | 'reference'): ToolDoc {
   const { required_parameters: needed = [], optional_parameters: others = [] } = raw;
   const optional = mode === 'reference' && needed.length === 0 ? [] : others;
   const named = [...needed, ...optional].map((one) => [parameterName(one), propertyOf(one)]);

@@ -1,0 +1,56 @@
+/**
+ * What the questions of a job say besides their answers, by question id, known before the first rollout: every
+ * process of a run (one that only calls tools, too) finds a question's own functions here.
+ */
+import { MillraceError } from '../../base/index.ts';
+import { functionFault } from '../../operators/deepAgent/tools/index.ts';
+import { namesEndless } from '../../sources/endless/index.ts';
+import { readDataset } from '../../sources/index.ts';
+import type { Task } from '../../topics/index.ts';
+
+/** A file of questions, and the benchmark in it if its name does not say so. */
+export interface QuestionFile {
+  readonly path: string;
+  readonly name?: string;
+}
+
+/**
+ * Reads the files through; those that are endless, and '', have no tasks. Rows that cannot be used are the
+ * job's to report. Fails with `QUESTIONS_FILE`.
+ */
+export async function questionTasks(
+  files: readonly QuestionFile[],
+): Promise<ReadonlyMap<string, Task>> {
+  const tasks = new Map<string, Task>();
+  for (const { path, ...named } of files) {
+    if (path === '' || namesEndless(path)) continue;
+    for await (const item of readDataset(path, named)) {
+      if (!('value' in item) || item.value.task === undefined) continue;
+      const { id, task } = item.value;
+      const known = tasks.get(id);
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(task)) {
+        throw wrong(path, id, 'is in another file with another task: give it another id');
+      }
+      tasks.set(id, task);
+    }
+  }
+  return tasks;
+}
+
+/** Fails with `QUESTIONS_FILE` if a question lists what is no function, or is not in the library. */
+export function checkFunctions(
+  tasks: ReadonlyMap<string, Task>,
+  library: ReadonlyMap<string, unknown>,
+): void {
+  for (const [id, task] of tasks) {
+    const fault = functionFault({ task }, (name) => library.has(name));
+    if (fault !== null)
+      throw wrong('questions', id, `${fault} (field task.functions; library=FILE)`);
+  }
+}
+
+function wrong(file: string, id: string, why: string): MillraceError {
+  return new MillraceError('QUESTIONS_FILE', `${file}: question ${id} ${why}`, {
+    context: { file, id },
+  });
+}
