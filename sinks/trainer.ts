@@ -295,7 +295,7 @@ function stepping(
         'time/loop_gap_ms': loop.take(),
         ...(refused ? { 'step/refused': 1 } : {}),
         ...(options.counted?.(step) === false ? {} : forwardOnlyOf(batch, reports)),
-        ...stepNumbers(needs, reports),
+        ...(leftOut ? { 'time/train_ms': 0 } : stepNumbers(needs, reports)),
       };
       for (const [name, value] of Object.entries(numbers)) {
         scope.also(topics.metrics, { name, value, step, round, atMs });
@@ -307,7 +307,7 @@ function stepping(
 }
 
 /** A step of a fine-tuning that has ended (trainer/entropyLeft.ts). */
-const NOT_TRAINED = { prepared: { numbers: { examples: 0, [LEFT_OUT]: 1 } }, steps: [] } as const;
+const NOT_TRAINED = { prepared: { numbers: { [LEFT_OUT]: 1 } }, steps: [] } as const;
 
 function preparations(
   options: TrainerOptions,
