@@ -1,13 +1,16 @@
 /**
  * A job of your own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my`
- * copies it into a folder; change what you like and run it with `npx millrace run my/job.ts`.
- * `--show-settings` shows what can be set.
+ * copies it into a folder. `npx millrace try my/job.ts` shows one question with its rollouts and rewards,
+ * `npx millrace run my/job.ts` trains: about two minutes, from 40 % to 90 % right on questions that it was not
+ * trained on. `--show-settings` shows what can be set.
  */
 import { fileURLToPath } from 'node:url';
 import * as m from 'millrace';
 import { readyParts, readySettings } from 'millrace/jobs';
 
-// The policy: a Hugging Face folder, or as here the small one that comes with the quickstart.
+// The policy: a Hugging Face folder, or as here the small one that comes with the quickstart. That one knows
+// questions like these and the words of its invented world; anything else it spells letter by letter and does
+// not understand. It often guesses a product instead of calling the tool: that is what it unlearns here.
 const quickstart = new URL(
   'examples/quickstart/base',
   import.meta.resolve('millrace/package.json'),
@@ -41,6 +44,10 @@ export default m.defineJob({
     policy: readySettings.policy.default(fileURLToPath(quickstart)),
     questions: readySettings.questions.default(fileURLToPath(questionsFile)),
     responseMax: readySettings.responseMax.default(160),
+    heldOut: m.calibrateSettings.shape.heldOut.default(60),
+    explore: m.calibrateSettings.shape.explore.default(60),
+    keep: m.calibrateSettings.shape.keep.default(48),
+    lr: m.calibrateSettings.shape.lr.default(1e-4),
   }),
 
   // Policy, tokenizer, engine and trainer by those settings; then rounds of practice on the questions.
