@@ -4,12 +4,14 @@ import { examplesText, type Place, type Subcommand, whole } from '../command.ts'
 import { ARCHITECTURES, SIZES } from '../model/sizes.ts';
 
 export const command: Subcommand = {
-  about: 'Create, inspect and convert policies: single safetensors files or Hugging Face folders.',
+  about:
+    'Download, create, inspect and convert policies: single safetensors files or Hugging Face folders.',
   declare: declareModel,
 };
 
 async function declareModel(model: Command, place: Place): Promise<void> {
   const { dtypeNames } = await import('../model/writePolicy.ts');
+  addPull(model, place);
   addInit(model, place, dtypeNames);
   addInspect(model, place);
   addConvert(model, place, dtypeNames);
@@ -36,6 +38,29 @@ const PARTS: string[] = [
 const PAPER_TAGS = 'think,search,python,result,answer';
 
 const wherever = 'a name ending in .safetensors means one file, any other a Hugging Face folder';
+
+function addPull(model: Command, { io, done }: Place): void {
+  model
+    .command('pull')
+    .description(
+      'Download a model from the Hugging Face Hub into its cache, and print where it is.\n' +
+        'Repeat the command to resume. HF_TOKEN, HF_ENDPOINT, HF_HOME and HF_HUB_CACHE are respected.',
+    )
+    .argument('<name>', 'its name on the Hub; @ and a branch, tag or commit may follow')
+    .argument('[folder]', 'put its files into this folder instead of the cache')
+    .addHelpText(
+      'after',
+      examplesText([
+        'millrace model pull Qwen/Qwen2.5-0.5B-Instruct',
+        'millrace run arpo --set policy=$(millrace model pull Qwen/Qwen2.5-0.5B-Instruct@main) …',
+        'millrace model pull intfloat/e5-base-v2 models/e5-base-v2',
+      ]),
+    )
+    .action(async (name: string, folder: string | undefined) => {
+      const { pullCommand } = await import('../model/pull.ts');
+      done(await pullCommand({ name, ...(folder === undefined ? {} : { folder }) }, io));
+    });
+}
 
 function addInit(model: Command, { io, done }: Place, dtypeNames: readonly string[]): void {
   const sizes = Object.keys(SIZES);

@@ -3,10 +3,10 @@
  * it trained), or the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
  */
 import { existsSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
+import { cachedModel, hubCache, modelName } from '../../model/hub/index.ts';
 import { policyOfRun } from './policyOfRun.ts';
 
 /** A policy on this machine. */
@@ -34,9 +34,11 @@ export async function findPolicy(name: string, env: Env = process.env): Promise<
   if (entry?.isDirectory()) return ofFolder(path, name, env);
   const [, run = '', version = ''] = /^(.*)@(\d+)$/.exec(path) ?? [];
   if (existsSync(join(run, 'run.json'))) return ofRun(run, name, { version, env });
-  const cached = await inCache(name, cacheOf(env));
+  const cache = hubCache(env);
+  const model = modelName(name);
+  const cached = model === null ? null : await cachedModel(model, cache);
   if (cached !== null) return ofFolder(cached, name, env);
-  throw new MillraceError('POLICY', missing(name, path, cacheOf(env)), { context: { name } });
+  throw new MillraceError('POLICY', missing(name, path, cache), { context: { name } });
 }
 
 function ofFile(path: string, name: string): PolicyPlace {
@@ -81,38 +83,18 @@ export function besideWeights(folder: string): string {
   return existsSync(join(run, 'run.json')) ? run : folder;
 }
 
-/** As `huggingface_hub` finds it. */
-function cacheOf(env: Env): string {
-  const home = env.HF_HOME ?? join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'huggingface');
-  return env.HF_HUB_CACHE ?? env.HUGGINGFACE_HUB_CACHE ?? join(home, 'hub');
-}
-
-/** `OWNER/NAME`, or `NAME`; with `@` the revision. */
-const NAMED = /^([\w.-]+(?:\/[\w.-]+)?)(?:@([\w./-]+))?$/;
-
-/** The folder of a snapshot; null if the model is not there. */
-async function inCache(name: string, cache: string): Promise<string | null> {
-  const [, model, revision = 'main'] = NAMED.exec(name) ?? [];
-  if (model === undefined || revision.includes('..')) return null;
-  const folder = join(cache, `models--${model.replaceAll('/', '--')}`);
-  const commit = await readFile(join(folder, 'refs', revision), 'utf8').catch(() => revision);
-  const snapshot = join(folder, 'snapshots', commit.trim());
-  return (await stat(snapshot).catch(() => null))?.isDirectory() === true ? snapshot : null;
-}
-
 /** `models/Qwen` could be a model's name as well; if there is a folder `models`, it is a path. */
 function meansFolder(name: string, path: string): boolean {
   return /^([./~]|(models|runs|checkpoints)\/)/.test(name) || existsSync(dirname(path));
 }
 
 function missing(name: string, path: string, cache: string): string {
-  const [, model, revision] = NAMED.exec(name) ?? [];
-  if (model === undefined || !model.includes('/') || meansFolder(name, path)) {
-    return `${path} does not exist; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct)`;
+  const model = modelName(name)?.model ?? '';
+  if (!model.includes('/') || meansFolder(name, path)) {
+    return `${path} does not exist; give the folder of a Hugging Face checkpoint, or a model's name (Qwen/Qwen2.5-3B-Instruct) after millrace model pull`;
   }
-  const at = revision === undefined ? '' : ` --revision ${revision}`;
   return (
     `no folder ${path}, and no model ${model} in the Hugging Face cache (${cache}).\n` +
-    `Download it (pip install huggingface_hub), or give its folder:\n  hf download ${model}${at}`
+    `Download it, or give its folder:\n  millrace model pull ${name}`
   );
 }

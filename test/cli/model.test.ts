@@ -16,6 +16,7 @@ import { openLog } from '../../streams/embedded/openLog.ts';
 import { topics } from '../../topics/index.ts';
 import { bytesOf, tiny } from '../model/gguf/tinyGguf.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { COMMIT, startHub } from '../support/hubServer.ts';
 import { weights as manifest } from '../support/weights.ts';
 import { fakeIo } from './support/fakeIo.ts';
 import { record as synthetic } from './support/syntheticRun.ts';
@@ -350,4 +351,36 @@ test('the help of model shows examples', async () => {
   expect((await model('convert', '--help')).out).toContain(
     'millrace model convert base/ merged/ --adapter adapter/',
   );
+});
+
+test('model pull prints the folder alone on stdout, which model inspect takes, and the rest on stderr', async () => {
+  const names = ['config.json', 'model.safetensors'];
+  const files = Object.fromEntries(names.map((name) => [name, readFileSync(at('first', name))]));
+  const hub = await startHub({ name: 'me/first', files });
+  const before = { ...process.env };
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, HF_HOME: at('hf'), HF_TOKEN: 'hf_secret' });
+  delete process.env.HF_HUB_CACHE;
+  try {
+    const pulled = await model('pull', 'me/first@main');
+    expect(pulled.out).toBe(`${at('hf', 'hub', 'models--me--first', 'snapshots', COMMIT)}\n`);
+    expect(pulled.err).toMatch(/^me\/first@main \(commit a1b2c3d4e5f6\): 2 files, .* free in /);
+    expect(pulled.err).toMatch(/KiB of .* KiB$/);
+    expect(pulled.err).not.toContain('hf_secret');
+    expect((await model('inspect', pulled.out.trim())).code).toBe(0);
+    const again = await model('pull', 'me/first', 'plain');
+    expect(again).toMatchObject({ code: 0, out: `${at('plain')}\n` });
+    await hub.close();
+    const offline = await model('pull', 'me/first');
+    expect(offline).toMatchObject({ code: 0, out: pulled.out });
+    const none = await model('pull', 'me/other');
+    expect(none).toMatchObject({ code: 1, out: '' });
+    expect(none.err).toMatch(/^error \(HUB\): the Hub at .* cannot be reached/);
+    expect(await model('pull', '../x')).toMatchObject({ code: 2, out: '' });
+  } finally {
+    for (const name of ['HF_ENDPOINT', 'HF_HOME', 'HF_TOKEN', 'HF_HUB_CACHE']) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+    await hub.close().catch(() => undefined);
+  }
 });

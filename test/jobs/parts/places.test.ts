@@ -51,7 +51,7 @@ describe('a policy by its name', () => {
     const env = { HF_HOME: fresh() };
     await expect(findPolicy('Qwen/Qwen3-8B@v2', env)).rejects.toMatchObject({
       code: 'POLICY',
-      message: expect.stringContaining('hf download Qwen/Qwen3-8B --revision v2'),
+      message: expect.stringContaining('millrace model pull Qwen/Qwen3-8B@v2'),
     });
     await expect(findPolicy('./models/none', env)).rejects.toMatchObject({
       message: expect.stringMatching(/models\/none does not exist; give/),
