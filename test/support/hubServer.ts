@@ -100,11 +100,19 @@ function json(response: ServerResponse, body: unknown): void {
   response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
 }
 
-function entryOf({ files, lies = {} }: HubModel, path: string) {
+interface Entry {
+  readonly type: 'file';
+  readonly path: string;
+  readonly size: number;
+  readonly oid: string;
+  readonly lfs?: { readonly oid: string; readonly size: number; readonly pointerSize: number };
+}
+
+function entryOf({ files, lies = {} }: HubModel, path: string): Entry {
   const content = files[path]!;
   const size = lies[path]?.size ?? content.length;
   const blob = createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
-  const entry = { type: 'file', path, size, oid: lies[path]?.oid ?? blob };
+  const entry = { type: 'file' as const, path, size, oid: lies[path]?.oid ?? blob };
   if (!path.endsWith('.safetensors') && !path.endsWith('.bin')) return entry;
   const oid = lies[path]?.oid ?? createHash('sha256').update(content).digest('hex');
   return { ...entry, lfs: { oid, size, pointerSize: 134 } };
