@@ -79,6 +79,7 @@ export {
   type AdapterWire,
   type AskOptions,
   type CanaryOptions,
+  type CarryOptions,
   type ContextMaxWire,
   type Expected,
   type FolderOf,

@@ -1,5 +1,5 @@
 /** HTTP as both sides need it: requests with bounds, servers that refuse strangers, outages. */
-export { Absence, wholeSeconds } from './absence.ts';
+export { Absence, type AbsenceOptions, wholeSeconds } from './absence.ts';
 export { admit, isLoopback, sameText } from './admit.ts';
 export { apiKey } from './apiKey.ts';
 export { BodyReader } from './bodyReader.ts';

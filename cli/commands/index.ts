@@ -24,6 +24,7 @@ export const commands: Readonly<
   report: () => import('./report.ts'),
   eval: () => import('./eval.ts'),
   model: () => import('./model.ts'),
+  weights: () => import('./weights.ts'),
   cache: () => import('./cache.ts'),
   replay: () => import('./replay.ts'),
   rewind: () => import('./rewind.ts'),

@@ -19,6 +19,7 @@ export const commandNames = [
   'report',
   'eval',
   'model',
+  'weights',
   'cache',
   'replay',
   'rewind',

@@ -9,6 +9,8 @@ export const engineOnServers = {
   ...serverSettings,
   urls: placeSetting(serverSettings.urls),
   keyEnv: placeSetting(serverSettings.keyEnv),
+  receivers: placeSetting(serverSettings.receivers),
+  receiverKeyEnv: placeSetting(serverSettings.receiverKeyEnv),
   timeoutMs: placeSetting(serverSettings.timeoutMs),
   awayMaxMs: placeSetting(serverSettings.awayMaxMs),
 };

@@ -1,3 +1,3 @@
 /** The Hugging Face Hub: a model's files, downloaded into its cache or into a folder. */
-export { cachedModel, hubCache, type ModelName, modelName } from './cache.ts';
-export { type PullOptions, type PullPlan, pullModel } from './pull.ts';
+export { cachedModel, hubCache, modelName } from './cache.ts';
+export { type PullPlan, pullModel } from './pull.ts';

@@ -190,6 +190,7 @@ export class HeldWeights {
       );
     }
     await checkDigest(weights);
+    await publishing.bring?.(weights, this.#asked());
     if (publishing.replaces) await this.#replace(publishing, weights);
     else await this.#standBeside(publishing, weights);
   }

@@ -49,12 +49,13 @@ export interface HttpOptions {
 
 export interface JsonRequest {
   readonly url: string;
-  /** Posted as JSON; a GET when left out. */
+  /** Posted as JSON; bytes are put as they are; a GET when left out. */
   readonly body?: unknown;
   /** The reply may be plain text: routes that only do something say so in a sentence. */
   readonly plain?: boolean;
 }
 
+const BYTES = 'application/octet-stream';
 const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 /** Wrong for every request: the key, the model's name, the path. */
 const ACCESS = [401, 403, 404, 405];
@@ -83,12 +84,12 @@ export class HttpClient {
    * everything else is an outcome.
    */
   async ask({ url, body, plain = false }: JsonRequest, signal: AbortSignal): Promise<Outcome> {
-    const content = body === undefined ? undefined : JSON.stringify(body);
+    const headers = this.#headers;
+    const request = Buffer.isBuffer(body)
+      ? { url, headers: { ...headers, 'content-type': BYTES }, method: 'PUT' as const, body }
+      : { url, headers, body: body === undefined ? undefined : JSON.stringify(body) };
     try {
-      const reply = await this.#exchange.ask(
-        { url, headers: this.#headers, body: content },
-        signal,
-      );
+      const reply = await this.#exchange.ask(request, signal);
       return reply.ok ? replied(url, reply.text(), plain) : this.#failed(url, reply);
     } catch (error) {
       if (error instanceof NoReply) return transient(error.message, { away: !error.answered });

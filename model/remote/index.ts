@@ -1,7 +1,9 @@
 /** Policies on inference servers. */
 export type { CanaryOptions, Expected } from './canary.ts';
 export {
+  type CarryOptions,
   type FolderOf,
+  isLabel,
   type Published,
   type Publisher,
   type Publishing,
@@ -10,6 +12,12 @@ export {
   publishFromDisk,
   type Servers,
 } from './publish.ts';
+export {
+  type OfferedFiles,
+  type OfferReply,
+  offer,
+  PIECE_BYTES_MAX,
+} from './receiverWire.ts';
 export { RemoteEngine, type RemoteEngineOptions } from './remoteEngine.ts';
 export { PUBLISHED_FOLDER, serverEngine, serverSettings } from './serverEngine.ts';
 export type { AskOptions } from './serverPool.ts';

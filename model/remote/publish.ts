@@ -11,6 +11,7 @@
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
+import type { Carry } from './receivers.ts';
 import type { AskOptions, PoolResult } from './serverPool.ts';
 import type { LabelWire, ServerWire, Serving, WireRequest } from './serverWire.ts';
 
@@ -37,6 +38,11 @@ export interface Publishing {
   /** Where servers say which weights they have, if not with each answer. */
   readonly label?: LabelWire;
   /**
+   * Brings weights to the servers' machines, so that less is left to do while servers wait. What fails is tried
+   * again by `publish`, which says so.
+   */
+  bring?(weights: Checkpoint, servers: Servers): Promise<void>;
+  /**
    * Publishes weights that replace others to all servers, and weights that are loaded beside others to those
    * that are there.
    */
@@ -54,6 +60,11 @@ export type Publisher = (wire: ServerWire) => Publishing;
  */
 export type FolderOf = (weights: Checkpoint) => string | null | Promise<string | null>;
 
+/** Brings folders to servers that do not share a disk with this machine; left out = they do. */
+export interface CarryOptions {
+  readonly carry?: Carry;
+}
+
 /** Never the same for different weights: a version and the beginning of its digest. */
 export function labelOf({ version, digest }: Checkpoint): string {
   return `policy-v${version}${digest === null ? '' : `-${digest.slice(0, 12)}`}`;
@@ -68,8 +79,9 @@ export function isLabel(name: string): boolean {
  * LoRA adapters. Each version has a name of its own, never used again: an adapter that is
  * loaded again under its old name may answer from caches of the old one. Requests under way keep theirs.
  */
-export function publishAdapter(folder: FolderOf): Publisher {
-  return ({ name: server, adapters }) => {
+export function publishAdapter(folder: FolderOf, { carry }: CarryOptions = {}): Publisher {
+  return (wire) => {
+    const { name: server, adapters } = wire;
     if (adapters === undefined) {
       throw new MillraceError(
         'USAGE',
@@ -84,8 +96,10 @@ export function publishAdapter(folder: FolderOf): Publisher {
         const label = labelOf(weights);
         const path = await folder(weights);
         if (path === null) return { adapter: null, label: '' };
-        const request = adapters.load(label, path);
         const load = async (at: number, options?: AskOptions) => {
+          const there = await seenPath({ path, carry, wire, servers }, at, options);
+          if (there.kind !== 'answer') return there;
+          const request = adapters.load(label, there.value);
           const result = await servers.ask(at, request, options);
           // A name that has the digest means these very weights: an earlier try, or an earlier
           // start, loaded them.
@@ -97,7 +111,7 @@ export function publishAdapter(folder: FolderOf): Publisher {
           return { kind: 'answer', value: label, server: at } as const;
         };
         try {
-          await byThoseThere(weights, servers, load, path);
+          await byThoseThere(weights, servers, load, shown(path, carry));
         } catch (error) {
           await unload(label, servers, { triesMax: 1 });
           throw error;
@@ -112,8 +126,9 @@ export function publishAdapter(folder: FolderOf): Publisher {
 }
 
 /** All weights from a folder, by the server's own routes (`replacement` of its wire). */
-export function publishFromDisk(folder: FolderOf): Publisher {
-  return ({ name, replacement }) => {
+export function publishFromDisk(folder: FolderOf, { carry }: CarryOptions = {}): Publisher {
+  return (wire) => {
+    const { name, replacement } = wire;
     if (replacement === undefined) {
       throw new MillraceError(
         'USAGE',
@@ -121,13 +136,30 @@ export function publishFromDisk(folder: FolderOf): Publisher {
       );
     }
     const { load, reported, label, needs } = replacement;
+    const folderOf = async (weights: Checkpoint): Promise<string> => {
+      const path = await folder(weights);
+      if (path === null) throw new Error(`version ${weights.version} has no folder`);
+      return path;
+    };
     return replacing({
-      async requests(weights) {
-        const path = await folder(weights);
-        if (path === null) throw new Error(`version ${weights.version} has no folder`);
-        const asked = load(labelOf(weights), path);
-        return Array.isArray(asked) ? asked : [asked as WireRequest];
+      async requests(weights, servers) {
+        const path = await folderOf(weights);
+        return async (at, options) => {
+          const there = await seenPath({ path, carry, wire, servers }, at, options);
+          if (there.kind !== 'answer') return there;
+          const asked = load(labelOf(weights), there.value);
+          return { ...there, value: Array.isArray(asked) ? asked : [asked as WireRequest] };
+        };
       },
+      shown: (weights) => shown(weights.uri, carry),
+      ...(carry === undefined
+        ? {}
+        : {
+            async bring(weights: Checkpoint, { urls }: Servers) {
+              const path = await folderOf(weights);
+              await Promise.all(urls.map((_, at) => carry(path, at)));
+            },
+          }),
       reported,
       ...(label === undefined ? {} : { label }),
       ...(needs === undefined ? {} : { needs }),
@@ -142,37 +174,87 @@ export function publishFromDisk(folder: FolderOf): Publisher {
 export function publishByRoute(path: string, body: (weights: Checkpoint) => unknown): Publisher {
   return () =>
     replacing({
-      requests: async (weights) => [{ path, body: body(weights) }],
+      requests: async (weights) => async (server) => {
+        const value = [{ path, body: body(weights) }];
+        return { kind: 'answer', value, server };
+      },
+      shown: ({ uri }) => uri,
       reported: false,
     });
 }
 
 interface Replacing {
-  requests(weights: Checkpoint): Promise<readonly WireRequest[]>;
+  /** What is asked of a server, one after the other. */
+  requests(weights: Checkpoint, servers: Servers): Promise<RequestsOf>;
+  /** Where the weights are, for messages. */
+  shown(weights: Checkpoint): string;
+  readonly bring?: NonNullable<Publishing['bring']>;
   readonly reported: boolean;
   readonly label?: LabelWire;
   readonly needs?: string;
 }
 
-function replacing({ requests, reported, label, needs }: Replacing): Publishing {
+type RequestsOf = (
+  server: number,
+  options?: AskOptions,
+) => Promise<PoolResult<readonly WireRequest[]>>;
+
+interface Seen {
+  /** Of the folder here. */
+  readonly path: string;
+  readonly carry: Carry | undefined;
+  readonly wire: ServerWire;
+  readonly servers: Servers;
+}
+
+/**
+ * The folder's path on a server's machine. A server whose receiver is away has to be waited for: it answers, and
+ * would lack the weights.
+ */
+async function seenPath(
+  { path, carry, wire, servers }: Seen,
+  server: number,
+  options?: AskOptions,
+): Promise<PoolResult<string>> {
+  if (carry === undefined) return { kind: 'answer', value: path, server };
+  const first = await carry(path, server, options);
+  const isWaitedFor = options?.patient === true;
+  if (first.kind !== 'down' || !first.away || isWaitedFor || servers.urls.length === 1)
+    return first;
+  const alive =
+    wire.models === undefined ||
+    (await servers.ask(server, { path: wire.models.path, body: undefined }, { triesMax: 1 }))
+      .kind !== 'down';
+  return alive ? carry(path, server, { ...options, patient: true }) : first;
+}
+
+function shown(path: string, carry: Carry | undefined): string {
+  return carry === undefined ? path : 'the folders of their weights receivers';
+}
+
+function replacing({ requests, shown, bring, reported, label, needs }: Replacing): Publishing {
   return {
     replaces: true,
+    ...(bring === undefined ? {} : { bring }),
     ...(label === undefined ? {} : { label }),
     async publish(weights, servers) {
-      const steps = await requests(weights);
+      const stepsOf = await requests(weights, servers);
+      const path = shown(weights);
       const replace = async (at: number, options?: AskOptions) => {
+        const steps = await stepsOf(at, options);
+        if (steps.kind !== 'answer') return steps;
         let result: PoolResult<unknown> | null = null;
-        for (const step of steps) {
+        for (const step of steps.value) {
           result = succeeded(await servers.ask(at, step, options));
           if (result.kind !== 'answer') break;
         }
         return result as PoolResult<unknown>;
       };
       if (reported || label !== undefined)
-        await byThoseThere(weights, servers, replace, weights.uri, needs);
+        await byThoseThere(weights, servers, replace, path, needs);
       else {
         const failures = await onEach(servers.urls, (at) => replace(at, { patient: true }));
-        if (failures.length > 0) throw refused(weights, failures, weights.uri, needs);
+        if (failures.length > 0) throw refused(weights, failures, path, needs);
       }
       return { adapter: null, label: labelOf(weights), reported };
     },

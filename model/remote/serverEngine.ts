@@ -5,16 +5,24 @@
 
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { addressSetting, MODEL_SERVER } from '../../base/http/index.ts';
-import type { Report, SleepClock } from '../../base/index.ts';
+import {
+  type AddressWords,
+  addressSetting,
+  MODEL_SERVER,
+  serverAddresses,
+} from '../../base/http/index.ts';
+import { MillraceError, type Report, type SleepClock } from '../../base/index.ts';
 import type { Tokenizer } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
 import { tokenBytes } from '../rollout/tokenBytes.ts';
 import { ordinaryContexts } from './probe.ts';
 import { type Publisher, publishAdapter, publishFromDisk } from './publish.ts';
+import { Receivers } from './receivers.ts';
 import { RemoteEngine } from './remoteEngine.ts';
 import { type ServedFolders, servedFolders } from './servedFolders.ts';
 import { type ServerName, serverNames, serverWires } from './wires/wires.ts';
+
+const WEIGHTS_RECEIVER: AddressWords = { what: 'a weights receiver', suffix: '/versions' };
 
 /** Whose settings these are. */
 const OF = serverNames.join(', ');
@@ -47,6 +55,15 @@ export const serverSettings = {
     .string()
     .default('')
     .describe(`${OF}: path of that folder as the servers see it; empty = the same`),
+  receivers: addressSetting(WEIGHTS_RECEIVER)
+    .default('')
+    .describe(
+      `${OF}: URLs of the weights receivers (millrace weights receive) on machines without a shared disk, comma-separated: one per server or one per machine; empty = the disk is shared`,
+    ),
+  receiverKeyEnv: z
+    .string()
+    .default('')
+    .describe(`${OF}: name of the environment variable with the receivers’ token; empty = none`),
   dtype: z
     .enum(['keep', 'F32', 'F16', 'BF16'])
     .default('keep')
@@ -115,6 +132,7 @@ export async function serverEngine(
   const shape = policy === null ? undefined : await shapeOf(policy);
   const { vocabSize } = shape ?? {};
   const folders = publish === 'none' ? null : foldersFor(publish, settings, place);
+  const receivers = folders === null ? null : await receiversFor(settings, place);
   const probes = ordinaryTexts(tokenizer, vocabSize ?? tokenizer.vocabSize);
   const engine = await RemoteEngine.create({
     wire,
@@ -135,7 +153,7 @@ export async function serverEngine(
       ? { texts: TEXTS.map((text) => ({ text, tokens: tokenizer.encode(text, { tags: false }) })) }
       : {}),
     ...shape,
-    ...(folders === null ? { version: 0 } : publishing(publish, folders)),
+    ...(folders === null ? { version: 0 } : publishing(publish, folders, receivers)),
     ...(canaryMax !== 0 && folders !== null
       ? { canary: { sequences: probes, meanMax: canaryMax === 'auto' ? null : canaryMax } }
       : {}),
@@ -166,14 +184,46 @@ function foldersFor(
   });
 }
 
+async function receiversFor(
+  { receivers, receiverKeyEnv: keyEnv, urls, seenAs, timeoutMs, awayMaxMs }: ServerSettings,
+  { clock, print: report }: ServerPlace,
+): Promise<Receivers | null> {
+  if (receivers === '') return null;
+  if (seenAs !== '') {
+    throw new MillraceError(
+      'USAGE',
+      'engine.seenAs is for a shared disk: with engine.receivers each receiver says where its folder is (millrace weights receive --seen-as)',
+    );
+  }
+  const made = new Receivers({
+    receivers: serverAddresses(receivers, WEIGHTS_RECEIVER),
+    servers: serverAddresses(urls, MODEL_SERVER),
+    ...{ keyEnv, timeoutMs, awayMaxMs, clock, report },
+  });
+  try {
+    await made.ready();
+    return made;
+  } catch (error) {
+    await made.close();
+    throw error;
+  }
+}
+
 function publishing(
   as: ServerSettings['publish'],
   folders: ServedFolders,
+  receivers: Receivers | null,
 ): { publisher: Publisher; onClose: () => Promise<void> } {
   const publisher = as === 'adapter' ? publishAdapter : publishFromDisk;
   return {
-    publisher: publisher((weights) => folders.of(weights)),
-    onClose: () => folders.close(),
+    publisher: publisher(
+      (weights) => folders.of(weights),
+      receivers === null ? {} : { carry: receivers.carry },
+    ),
+    async onClose() {
+      await receivers?.close();
+      await folders.close();
+    },
   };
 }
 

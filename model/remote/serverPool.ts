@@ -8,7 +8,13 @@
  * one is, or for that long: a server takes minutes to start.
  */
 import { setMaxListeners } from 'node:events';
-import { Absence, MODEL_SERVER, serverAddress, wholeSeconds } from '../../base/http/index.ts';
+import {
+  Absence,
+  type AbsenceOptions,
+  MODEL_SERVER,
+  serverAddress,
+  wholeSeconds,
+} from '../../base/http/index.ts';
 import {
   draws,
   MillraceError,
@@ -46,7 +52,14 @@ export interface PoolOptions {
   readonly awayMaxMs?: number;
   /** A line for the user, while no server is there. */
   readonly report?: Report;
+  /** As lines call the servers; a model server's when left out. */
+  readonly words?: PoolWords;
 }
+
+/** As in `Absence`; `others` = what a line says when one of several does not answer. */
+export type PoolWords = Pick<AbsenceOptions, 'one' | 'silent' | 'after'> & {
+  readonly others: string;
+};
 
 export interface PoolRequest<T> {
   readonly path: string;
@@ -89,10 +102,11 @@ const busy = (waiting: number): MillraceError =>
     `${waiting} requests are already waiting for a model server: send fewer at a time, or raise waitingMax`,
   );
 
-const WORDS = {
+const WORDS: PoolWords = {
   one: 'a model server',
   silent: 'no model server has answered',
   after: 'waiting requests fail',
+  others: 'the other servers take its requests until it does',
 };
 
 /** A server that asks for a longer pause than this is left for another. */
@@ -130,7 +144,7 @@ export class ServerPool {
     this.#absence = new Absence({
       clock,
       maxMs: options.awayMaxMs ?? 0,
-      ...WORDS,
+      ...(options.words ?? WORDS),
       server: this.urls.length === 1 ? this.urls[0]! : null,
       report: this.#report,
     });
@@ -249,7 +263,8 @@ export class ServerPool {
     if (this.urls.length === 1 || this.#away.has(server)) return;
     this.#away.set(server, this.#options.clock.now());
     const url = this.urls[server]!;
-    const line = `${url} does not answer (${reason}); the other servers take its requests until it does`;
+    const { others } = this.#options.words ?? WORDS;
+    const line = `${url} does not answer (${reason}); ${others}`;
     this.#report(line, { state: 'away', server: url, reason, forMs: 0 });
   }
 

@@ -13,7 +13,8 @@ import {
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { findPolicy } from '../../../jobs/parts/policyPlace.ts';
-import { modelName, type PullOptions, type PullPlan, pullModel } from '../../../model/hub/index.ts';
+import { modelName } from '../../../model/hub/cache.ts';
+import { type PullOptions, type PullPlan, pullModel } from '../../../model/hub/pull.ts';
 import { freshFolders } from '../../support/folder.ts';
 import {
   COMMIT,
