@@ -243,7 +243,10 @@ async function runJob(
     reporter.onStats(stats);
     exporter.onStats(stats);
   };
-  const built = aliveMeanwhile(onStats, io);
+  const ends = [aliveMeanwhile(onStats, io), output.preparing()];
+  const built = (): void => {
+    for (const end of ends) end();
+  };
   // What a start waits for (a server that is not there) a stop need not wait for: nothing is in flight yet.
   const start = orAborted(signal);
   try {

@@ -19,6 +19,8 @@ export interface Io {
   readonly clock: Clock;
   /** Whether stderr is watched by a user. */
   readonly terminal: boolean;
+  /** The terminal obeys no control sequences (TERM=dumb): plain lines only. */
+  readonly dumb?: boolean;
   /** Which outputs take colour: terminals, unless NO_COLOR is set; left out = none. */
   readonly colour?: { readonly out: boolean; readonly err: boolean };
   /** The size of the terminal that stdout is; null if it is not one. */

@@ -48,6 +48,7 @@ export function processIo(): Io {
     colour: { out: takesColour(process.stdout), err: takesColour(process.stderr) },
     clock: systemClock,
     terminal: process.stderr.isTTY === true,
+    dumb: process.env.TERM === 'dumb',
     screen() {
       const { isTTY, columns, rows } = process.stdout;
       return isTTY === true && columns > 0 ? { columns, rows } : null;

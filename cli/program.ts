@@ -72,4 +72,4 @@ function asksForVersion([first]: readonly string[]): boolean {
 }
 
 const exitCodesText =
-  'Exit codes: 0 = done (or stopped by one Ctrl-C), 1 = failed, 2 = wrong command line, 130 = second Ctrl-C.';
+  'Exit codes: 0 = done (or stopped by one Ctrl-C), 1 = failed,\n            2 = wrong command line, 130 = second Ctrl-C.';

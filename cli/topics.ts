@@ -2,7 +2,7 @@
 
 import type { TopicStat } from '../streams/index.ts';
 import { size } from '../summary/format/index.ts';
-import { jsonText, table } from '../summary/text/index.ts';
+import { jsonText, table, wrapped } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';
@@ -19,12 +19,28 @@ export async function topicsCommand(options: TopicsOptions, io: Io): Promise<num
   const text =
     options.json === true
       ? jsonText({ run: run.name, status: run.record.status, topics: stats })
-      : table([['topic', 'records', 'size', 'lag'], ...stats.map(row)], ['left', 'right', 'right']);
+      : topicsTable(stats, io.screen?.()?.columns);
   await io.out(`${text}\n`);
   return exitCodes.done;
 }
 
-function row({ topic, records, bytes, lag }: TopicStat): string[] {
-  const groups = Object.entries(lag).map(([group, count]) => `${group} ${count}`);
-  return [topic, String(records), size(bytes), groups.join(', ')];
+const HEAD = ['topic', 'records', 'size', 'lag'];
+const GAP = 2;
+/** Less than that is no column. */
+const LAG_MIN = 16;
+
+/** `columns` = of the terminal: what has no room beside a topic goes below. */
+export function topicsTable(stats: readonly TopicStat[], columns?: number): string {
+  const named = stats.map(({ topic, records, bytes }) => [topic, String(records), size(bytes)]);
+  const widths = [0, 1, 2].map((i) =>
+    Math.max(...[HEAD, ...named].map((cells) => cells[i]!.length)),
+  );
+  const before = widths.reduce((sum, width) => sum + width + GAP, 0);
+  const room = Math.max(LAG_MIN, (columns ?? Number.POSITIVE_INFINITY) - before - 1);
+  const rows = stats.flatMap(({ lag }, i) => {
+    const groups = Object.entries(lag).map(([group, count]) => `${group}\u00a0${count}`);
+    const [first = '', ...more] = wrapped(groups.join(', '), room);
+    return [[...named[i]!, first], ...more.map((line) => ['', '', '', line])];
+  });
+  return table([HEAD, ...rows], ['left', 'right', 'right']).replaceAll('\u00a0', ' ');
 }

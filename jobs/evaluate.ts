@@ -6,7 +6,7 @@
  * Every number of every response is a part of its reward in `scored`; the table is computed from those
  * (`benchmarkTable`).
  */
-import { of } from 'rxjs';
+import { of, tap } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError } from '../base/index.ts';
 import { grpo } from '../model/credit/index.ts';
@@ -19,13 +19,13 @@ import {
   judgedBenchmark,
   type NamedNumbers,
 } from '../operators/metrics/index.ts';
-import { metricFiles, metricsIn, progress, weightsStore } from '../sinks/index.ts';
+import { Measuring, metricFiles, metricsIn, progress, weightsStore } from '../sinks/index.ts';
 import { readDataset } from '../sources/index.ts';
 import { type Flow, flow, type SourceItem, sink, source, stage } from '../streams/index.ts';
 import { type Question, type Scored, topics } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { promptRecord, writePrompt } from './parts/promptRecord.ts';
-import { inflightFor } from './policyLoop.ts';
+import { askedIn, inflightFor } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
 import { equalitySetting, verifierOf } from './verifier.ts';
 
@@ -103,11 +103,14 @@ export async function evaluate(
     openMax: concurrency * 2,
   });
   const { questions } = plan;
-  const measured = measure({ questions, openMax: 1, clock, also: bySource(seed) });
+  const measuring = new Measuring(questions);
+  const onScored = (round: number): void => measuring.scored(round);
+  const measured = measure({ questions, openMax: 1, clock, also: bySource(seed), onScored });
   const pulse = () => ({
     inflight: gate.inflight,
     version: gate.version,
     generatedTokens: engine.stats().generatedTokens,
+    measuring: measuring.now,
   });
 
   const sampling = describeSampling(settings);
@@ -116,7 +119,9 @@ export async function evaluate(
   return flow(
     source('base', topics.weights, [{ value: first }]),
     source('questions', topics.questions, plan.items),
-    stage('rollout', topics.questions, topics.rollouts, rolling),
+    stage('rollout', topics.questions, topics.rollouts, (questions$) =>
+      questions$.pipe(tap(askedIn(measuring)), rolling),
+    ),
     stage('score', topics.rollouts, topics.scored, judged),
     stage('measure', topics.scored, topics.metrics, measured, inflightFor(questions)),
     sink('files', topics.metrics, null, metricFiles({ folder, recorded: metricsIn(log) })),

@@ -12,7 +12,7 @@
  * the parts of the loop that it uses. Several methods on one loop make one job (method.ts): `flow` counts a
  * part that is named twice once.
  */
-import { type OperatorFunction, of } from 'rxjs';
+import { type OperatorFunction, of, tap } from 'rxjs';
 import { MillraceError, sleepClock } from '../base/index.ts';
 import { describeSampling, type PolicyEngine, type TrainerEngine } from '../model/index.ts';
 import type { Dialect, ResultTokens } from '../operators/dialect/index.ts';
@@ -35,6 +35,7 @@ import {
 } from '../operators/rewards/index.ts';
 import { answerCalls, throughTopics, toolTopics } from '../operators/tools/index.ts';
 import {
+  Measuring,
   metricFiles,
   metricsIn,
   progress,
@@ -246,11 +247,14 @@ export async function policyLoop(
   const judging = { agreement, ...recorded };
   const learnt = trainer({ ...training, ...means, ...disk, ...judging, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.rounds.length;
-  const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock });
+  const measuring = new Measuring(plan.heldOut);
+  const onScored = (round: number): void => measuring.scored(round);
+  const measured = measure({ questions: plan.heldOut, openMax: openEvaluations, clock, onScored });
   const pulse = () => ({
     inflight: gate.inflight,
     version: gate.version,
     generatedTokens: engine.stats().generatedTokens,
+    measuring: measuring.now,
   });
   const shown = progress({
     run: context.run,
@@ -278,7 +282,7 @@ export async function policyLoop(
       ...answering,
     ),
     rolled: stage('rollout', topics.questions, topics.rollouts, (questions$) =>
-      questions$.pipe(inPhase(...phases), rolling),
+      questions$.pipe(inPhase(...phases), tap(askedIn(measuring)), rolling),
     ),
     scored: stage('score', topics.rollouts, topics.scored, judged),
     trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
@@ -354,6 +358,13 @@ export function inPhase(
   ...phases: readonly Phase[]
 ): OperatorFunction<Delivery<Question>, Delivery<Question>> {
   return keepIf<Question>(({ phase }) => phases.includes(phase));
+}
+
+/** Tells of the questions of an evaluation that are asked. */
+export function askedIn(measuring: Measuring): (delivery: Delivery<Question>) => void {
+  return ({ value: { phase, round } }) => {
+    if (phase === 'evaluate') measuring.asked(round);
+  };
 }
 
 /** On a replay, engine and tools are those of the record. */

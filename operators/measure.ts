@@ -1,7 +1,7 @@
 /**
  * `measure`: the scored groups of an evaluation in, its numbers out, once all of them are there.
  */
-import { type OperatorFunction, pipe } from 'rxjs';
+import { type OperatorFunction, pipe, tap } from 'rxjs';
 import type { Clock } from '../base/index.ts';
 import type { Delivery } from '../streams/deliveries/index.ts';
 import { expandEach, gatherBy, keepIf } from '../streams/index.ts';
@@ -16,6 +16,8 @@ export interface MeasureOptions {
   /** Evaluations that may be incomplete at once. */
   readonly openMax: number;
   readonly clock: Clock;
+  /** Told of each group of an evaluation when it is scored. */
+  readonly onScored?: (round: number) => void;
   /** More numbers of the same groups, by their names in the topic. */
   readonly also?: (groups: readonly Scored[]) => NamedNumbers;
 }
@@ -36,6 +38,7 @@ export function measure(
 ): OperatorFunction<Delivery<Scored>, Delivery<Metric>> {
   return pipe(
     keepIf<Scored>((scored) => scored.question.phase === 'evaluate'),
+    tap(({ value }) => options.onScored?.(value.question.round)),
     gatherBy<Scored>({
       key: (scored) => String(scored.question.round),
       size: options.questions,

@@ -8,9 +8,17 @@ export const command: Subcommand = {
   declare: declareTop,
 };
 
+/** Of what a column is, on 80 columns. */
+const WIDTH = 68;
+
 async function declareTop(it: Command, place: Place): Promise<void> {
   const { stageColumns } = await import('../../summary/tables/index.ts');
-  const columns = stageColumns.map(([label, about]) => `  ${label.padEnd(8)}  ${about}`).join('\n');
+  const { wrapped } = await import('../../summary/text/index.ts');
+  const columns = stageColumns
+    .flatMap(([label, about]) =>
+      wrapped(about, WIDTH).map((line, i) => `  ${(i === 0 ? label : '').padEnd(8)}  ${line}`),
+    )
+    .join('\n');
   const top = ofRuns(it, [
     'millrace top first',
     'millrace top first --once',

@@ -13,8 +13,8 @@ function declareWeights(weights: Command, { io, done }: Place): void {
   weights
     .command('receive')
     .description(
-      'Take new weights over HTTP on a model server’s machine that shares no disk with the run.\n' +
-        'The run sends them to engine.receivers and asks the server to load the folder.',
+      'Take new weights over HTTP beside a model server that shares no disk with the run,\n' +
+        'which sends them to engine.receivers and asks the server to load the folder.',
     )
     .requiredOption('--folder <FOLDER>', 'where versions are kept; the model server must read it')
     .option('--seen-as <PATH>', 'path of that folder as the model server sees it, if it differs')

@@ -3,7 +3,6 @@
  * stderr; stdout has the folder alone, for `policy=$(millrace model pull …)`.
  */
 import { resolve } from 'node:path';
-import ora from 'ora';
 import { sleepClock } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import { modelName, type PullPlan, pullModel } from '../../model/hub/index.ts';
@@ -11,6 +10,7 @@ import { duration, size } from '../../summary/format/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { isDrawn, spinner } from '../progress/spinner.ts';
 
 export interface PullCommandOptions {
   readonly name: string;
@@ -29,7 +29,7 @@ export async function pullCommand(options: PullCommandOptions, io: Io): Promise<
   }
   const folder = options.folder === undefined ? null : resolve(io.cwd, options.folder);
   const { signal, release } = interruption(io, null);
-  const status = ora({ isSilent: !io.terminal, stream: process.stderr });
+  const status = spinner(io);
   const say = (line: string): void => {
     status.clear();
     io.err(line);
@@ -71,8 +71,9 @@ function planText(name: string, plan: PullPlan): string {
 function progressOf(
   { bytes, bytesHere }: PullPlan,
   status: { text: string },
-  { clock, terminal, err }: Io,
+  io: Io,
 ): (more: number) => void {
+  const { clock } = io;
   const startMs = clock.now();
   let done = bytesHere;
   let line = Math.floor((LINES * done) / bytes);
@@ -86,7 +87,7 @@ function progressOf(
     const text = `${size(done)} of ${size(bytes)}${done < bytes ? left : ''}`;
     status.text = text;
     const tenth = Math.floor((LINES * done) / bytes);
-    if (!terminal && tenth > line) err(text);
+    if (!isDrawn(io) && tenth > line) io.err(text);
     line = tenth;
   };
 }

@@ -3,37 +3,34 @@
  * evaluation.
  */
 
-import ora from 'ora';
 import { counted } from '../../base/text/index.ts';
 import {
   count,
+  doneText,
   eventLine,
   leftText,
+  measuringText,
   type ProgressScreen,
   type ProgressStatus,
 } from '../../sinks/progress/index.ts';
 import { colours, folded } from '../../summary/text/index.ts';
+import type { Io } from '../io.ts';
+import { spinner } from './spinner.ts';
 
 export interface LiveOptions {
   readonly print: (line: string) => void;
   readonly stream: NodeJS.WriteStream;
-  readonly colour: boolean;
+  readonly io: Io;
 }
 
-export function liveScreen({ print, stream, colour }: LiveOptions): ProgressScreen {
+export function liveScreen({ print, stream, io }: LiveOptions): ProgressScreen {
+  const colour = io.colour?.err === true;
   const { warn } = colours(colour);
-  // The cursor stays: whatever ends the process, there is nothing to put back.
-  const spinner = ora({
-    text: 'starting',
-    stream,
-    discardStdin: false,
-    hideCursor: false,
-    ...(colour ? { color: 'cyan' } : { color: false }),
-  }).start();
+  const drawn = spinner(io, stream).start('starting');
   const say = (line: string): void => {
-    spinner.clear();
+    drawn.clear();
     print(line);
-    spinner.render();
+    drawn.render();
   };
   return {
     event(event) {
@@ -43,10 +40,10 @@ export function liveScreen({ print, stream, colour }: LiveOptions): ProgressScre
       say(warn(`warning: ${text}`));
     },
     status(status) {
-      spinner.text = statusText(status, { columns: stream.columns, colour });
+      drawn.text = statusText(status, { columns: stream.columns, colour });
     },
     close() {
-      spinner.stop();
+      drawn.stop();
     },
   };
 }
@@ -62,27 +59,28 @@ export function statusText(
 ): string {
   const { dim, name } = colours(colour);
   const { share, roundName, step, steps, leftMs, reward, pulse } = status;
-  // An endless job has no share, so no bar.
+  // An endless job has no share, so no bar; nor has one that has done nothing to speak of.
+  const percent = doneText(share);
   const filled = Math.round((share ?? 0) * BAR);
-  const done = share === null ? '' : ` ${(share * 100).toFixed(0).padStart(3)} %`;
+  const done = percent === '' ? '' : ` ${percent.padStart(5)}`;
   const of = steps === null ? '' : ` of ${steps}`;
   const { generatedPerSecond: generated, trainedPerSecond: trained } = status;
   const parts = [
-    roundName,
-    ...(step === null ? [] : [`step ${step}${of}`]),
+    ...(status.measuring === null ? [roundName] : measuringText(status)),
+    ...(step === null || status.measuring !== null ? [] : [`step ${step}${of}`]),
     ...(leftMs === null ? [] : [leftText(leftMs)]),
     ...(generated === null ? [] : [`${count(generated)} tok/s out`]),
     ...(reward === null ? [] : [`reward ${reward.toFixed(2)}`]),
     ...(trained === null ? [] : [`${count(trained)} tok/s trained`]),
     ...(typeof pulse === 'string' ? [] : [`${counted(pulse.inflight, 'group')} in flight`]),
   ].filter((text) => text !== '');
-  const room = columns - BESIDE - (share === null ? 0 : BAR + done.length + 2);
+  const room = columns - BESIDE - (percent === '' ? 0 : BAR + done.length + 2);
   let used = 0;
   const fitting = parts.filter((text) => {
     used += text.length + (used === 0 ? 0 : 3);
     return used <= room;
   });
-  if (share === null) return fitting.join(' · ');
+  if (percent === '') return fitting.join(' · ');
   const bar = `${name('━'.repeat(filled))}${dim('─'.repeat(BAR - filled))}`;
   return `${bar}${done}  ${fitting.join(' · ')}`;
 }

@@ -8,6 +8,7 @@ import { lineScreen, type ProgressEvent, type ProgressScreen } from '../../sinks
 import { jsonText } from '../../summary/text/index.ts';
 import type { Io } from '../io.ts';
 import { liveScreen } from './liveScreen.ts';
+import { isDrawn, spinner } from './spinner.ts';
 
 export interface OutputFlags {
   readonly quiet?: boolean;
@@ -25,6 +26,8 @@ export interface RunOutput {
   say: Report;
   /** A line of `--json`. */
   tell(type: string, fields: Fields): void;
+  /** A terminal is not silent while the job is built; until the returned function is called. */
+  preparing(): () => void;
   readonly screen: ProgressScreen;
 }
 
@@ -45,17 +48,33 @@ export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io):
     } else if (isWarning) tell('warning', { text: line.slice(WARNING.length) });
   };
   const warn = (text: string): void => io.err(`${WARNING}${text}`);
-  if (json) return { say, tell, screen: jsonScreen(tell, warn) };
-  if (quiet) return { say, tell, screen: silentScreen(warn) };
-  return { say, tell, screen: peopleScreen(io) };
+  const preparing = (): (() => void) => (json || quiet ? () => undefined : prepares(io));
+  if (json) return { say, tell, preparing, screen: jsonScreen(tell, warn) };
+  if (quiet) return { say, tell, preparing, screen: silentScreen(warn) };
+  return { say, tell, preparing, screen: peopleScreen(io) };
 }
+
+const PREPARING = 'preparing policy, tools and questions';
+
+function prepares(io: Io): () => void {
+  if (!io.terminal) return () => undefined;
+  if (isDrawn(io) && process.stderr.columns > 0) {
+    const drawn = spinner(io).start(PREPARING);
+    return () => void drawn.stop();
+  }
+  const saying = setInterval(() => io.err(PREPARING), SILENT_MAX * 1000);
+  return () => clearInterval(saying);
+}
+
+/** Seconds without a line on a terminal that only takes lines. */
+const SILENT_MAX = 5;
 
 /** A terminal without a width (some pseudo-terminals) cannot be drawn on. */
 function peopleScreen(io: Io): ProgressScreen {
   const print = (line: string): void => io.err(line);
-  const stream = io.terminal && process.stderr.columns > 0 ? process.stderr : null;
-  const colour = io.colour?.err === true;
-  return stream === null ? lineScreen(print) : lazily(() => liveScreen({ print, stream, colour }));
+  const stream = isDrawn(io) && process.stderr.columns > 0 ? process.stderr : null;
+  if (stream === null) return lineScreen(print, io.terminal ? { silentMax: SILENT_MAX } : {});
+  return lazily(() => liveScreen({ print, stream, io }));
 }
 
 /** A spinner turns as soon as it exists, so it is made when there is something to show. */

@@ -2,7 +2,6 @@
 
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import ora from 'ora';
 import { halfOfThem } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import { corpusRows } from '../../jobs/tools/index.ts';
@@ -17,6 +16,7 @@ import { duration, rate } from '../../summary/format/index.ts';
 import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { spinner } from '../progress/spinner.ts';
 import { fillCollection } from './fill.ts';
 
 export interface BuildCommandOptions {
@@ -53,7 +53,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
     io,
     'stopping after this batch; press Ctrl-C again to stop at once. Repeat the command to resume',
   );
-  const status = ora({ isSilent: !io.terminal, stream: process.stderr });
+  const status = spinner(io);
   let encoder: TextEncoder | null = null;
   try {
     status.start(`opening ${options.encoder}`);

@@ -4,7 +4,6 @@
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import ora from 'ora';
 import { Exchange } from '../../base/http/index.ts';
 import { sleepClock } from '../../base/index.ts';
 import {
@@ -25,6 +24,7 @@ import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
+import { spinner } from '../progress/spinner.ts';
 
 export interface AddOptions {
   readonly names: readonly string[];
@@ -54,7 +54,7 @@ export async function pythonAdd({ names, from, index }: AddOptions, io: Io): Pro
     index: index ?? process.env.PIP_INDEX_URL ?? PYPI,
     distribution: `https://cdn.jsdelivr.net/pyodide/v${lock.version}/full`,
   };
-  const status = ora({ isSilent: !io.terminal, stream: process.stderr });
+  const status = spinner(io);
   let compiler: Compiler | null = null;
   try {
     for (const one of missing) {

@@ -67,7 +67,7 @@ export class Painter {
 
   /** The terminal that frames are painted on; null if there is none. */
   #painted(): Screen | null {
-    if (this.#options.json || this.#options.once) return null;
+    if (this.#options.json || this.#options.once || this.#io.dumb === true) return null;
     return this.#io.screen?.() ?? null;
   }
 

@@ -1,5 +1,7 @@
 /** What a run reports about itself while it goes on, as data: what has happened, and what is going on. */
 
+import type { Measured } from './measuring.ts';
+
 /**
  * An optimiser step was made, or held-out questions were measured; `numbers` by their names in the topic
  * `metrics`.
@@ -26,6 +28,13 @@ export interface ProgressWarning {
   readonly atMs: number;
 }
 
+/** An evaluation as people call it, and the held-out questions that are scored, of how many. */
+export interface Measuring {
+  readonly name: string;
+  readonly done: number;
+  readonly of: number;
+}
+
 /** What is going on between two events. */
 export interface Pulse {
   /** Question groups in flight. */
@@ -34,6 +43,8 @@ export interface Pulse {
   readonly generatedTokens: number;
   /** Policy version in use. */
   readonly version: number;
+  /** The evaluation that is under way; null or left out = none. */
+  readonly measuring?: Measured | null;
 }
 
 /** The run at one moment. */
@@ -52,6 +63,8 @@ export interface ProgressStatus {
   readonly generatedPerSecond: number | null;
   readonly trainedPerSecond: number | null;
   readonly reward: number | null;
+  /** The evaluation that is under way; null = none. */
+  readonly measuring: Measuring | null;
   /** What goes on; a text where nothing is rolled out. */
   readonly pulse: Pulse | string;
 }

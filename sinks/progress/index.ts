@@ -1,4 +1,4 @@
 /** Progress of a run, for a terminal or as lines of JSON. */
 export type { ProgressEvent, ProgressScreen, ProgressStatus } from './events.ts';
 export { lineScreen } from './lineScreen.ts';
-export { count, eventLine, leftText } from './lines.ts';
+export { count, doneText, eventLine, leftText, measuringText } from './lines.ts';

@@ -10,7 +10,11 @@ const STEP_MS = 10_000;
 /** Calls of `status`, one a second, without a line. */
 const SILENT_MAX = 30;
 
-export function lineScreen(print: (line: string) => void): ProgressScreen {
+/** `silentMax` = seconds without a line while it runs. */
+export function lineScreen(
+  print: (line: string) => void,
+  { silentMax = SILENT_MAX }: { readonly silentMax?: number } = {},
+): ProgressScreen {
   let silent = 0;
   let stepMs = Number.NEGATIVE_INFINITY;
   let round = -1;
@@ -33,7 +37,7 @@ export function lineScreen(print: (line: string) => void): ProgressScreen {
     },
     status(status) {
       silent += 1;
-      if (silent >= SILENT_MAX) say(statusLine(status));
+      if (silent >= silentMax) say(statusLine(status));
     },
     close() {},
   };

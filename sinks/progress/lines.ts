@@ -53,12 +53,25 @@ export function eventLine(event: ProgressEvent): string {
 
 /** What goes on, for a log: a line now and then. */
 export function statusLine(status: ProgressStatus): string {
-  const { pulse, share } = status;
   const left = leftText(status.leftMs);
+  const done = doneText(status.share);
   return [
-    pulseText(pulse),
-    ...(left === '' || share === null ? [] : [`${percent(share)} done`, left]),
+    ...measuringText(status),
+    pulseText(status.pulse),
+    ...(left === '' || done === '' ? [] : [`${done} done`, left]),
   ].join(' · ');
+}
+
+/** `measuring the base policy, 48 of 150`; none if nothing is measured. */
+export function measuringText({ measuring }: Pick<ProgressStatus, 'measuring'>): string[] {
+  if (measuring === null) return [];
+  const { name, done, of } = measuring;
+  return [`measuring ${name}, ${done} of ${of}`];
+}
+
+/** Empty while it is unknown, or nothing to speak of. */
+export function doneText(share: number | null): string {
+  return share === null || Math.round(share * 100) === 0 ? '' : percent(share);
 }
 
 function pulseText(pulse: ProgressStatus['pulse']): string {

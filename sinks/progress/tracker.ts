@@ -3,6 +3,7 @@
  * only what it is given.
  */
 import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
+import type { Measured } from './measuring.ts';
 
 export interface TrackerOptions {
   /** What each round is called; round 0 is before any training. */
@@ -54,6 +55,7 @@ export class ProgressTracker {
     const { rounds, steps } = this.#options;
     const last = this.#last;
     const under = this.#under(last);
+    const measured = typeof pulse === 'string' ? null : (pulse.measuring ?? null);
     const round = this.#options.endless ? under : Math.min(rounds.length - 1, under);
     return {
       round,
@@ -61,13 +63,28 @@ export class ProgressTracker {
       rounds: this.#options.endless ? null : rounds.length - 1,
       step: last?.kind === 'step' ? last.step : null,
       steps: steps ?? null,
-      share: this.#options.endless ? null : this.#share,
+      share: this.#options.endless ? null : Math.max(this.#share, this.#begun(measured)),
       leftMs: this.#leftMs(nowMs),
       generatedPerSecond: this.#generated(pulse, nowMs),
       trainedPerSecond: this.#trained,
       reward: this.#reward,
+      measuring: measured && { ...measured, name: this.#measuredName(measured.round) },
       pulse,
     };
+  }
+
+  #measuredName(round: number): string {
+    const name = roundName(this.#options.rounds, round);
+    return round === 0 ? name : `after ${name}`;
+  }
+
+  /** The share that the measurement before any training has done. */
+  #begun(measured: Measured | null): number {
+    const { weights, rounds, steps } = this.#options;
+    if (measured === null || measured.round !== 0 || steps !== undefined) return 0;
+    const all = weights ?? rounds.map(() => 1);
+    const sum = all.reduce((total, one) => total + one, 0);
+    return ((measured.done / measured.of) * (all[0] ?? 0)) / Math.max(1e-9, sum);
   }
 
   /** The round that is under way. */

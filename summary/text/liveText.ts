@@ -7,7 +7,7 @@ import type { RunState } from '../state.ts';
 import { stagesTable } from '../tables/stages.ts';
 import { colours } from './colours.ts';
 import { textTable } from './table.ts';
-import { folded } from './wrapped.ts';
+import { folded, wrapped } from './wrapped.ts';
 
 const WORKERS_MAX = 16;
 
@@ -19,12 +19,11 @@ export interface LiveLook {
 
 export function liveLines(live: Live, { columns, colour = false }: LiveLook = {}): string[] {
   const { warn } = colours(colour);
+  const fitting = (line: string): string[] => folded(line, columns ?? line.length + 1).split('\n');
   return [
-    ...headLines(live, colour).flatMap((line) =>
-      folded(line, columns ?? line.length + 1).split('\n'),
-    ),
-    ...workerLines(live),
-    ...notes(live).map(warn),
+    ...headLines(live, colour).flatMap(fitting),
+    ...workerLines(live).flatMap(fitting),
+    ...notes(live).flatMap((line) => wrapped(line, columns ?? line.length).map(warn)),
     '',
     ...stageLines(live, { columns, colour }),
   ];

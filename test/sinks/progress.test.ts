@@ -7,6 +7,7 @@ import type {
   ProgressWarning,
 } from '../../sinks/progress/events.ts';
 import { leftText } from '../../sinks/progress/lines.ts';
+import { Measuring } from '../../sinks/progress/measuring.ts';
 import { ProgressTracker } from '../../sinks/progress/tracker.ts';
 import { type ProgressOptions, progress } from '../../sinks/progress.ts';
 import { manualClock } from '../../testing/manualClock.ts';
@@ -291,4 +292,41 @@ test.each([
   [3 * 3_600_000, 'about 3.0 h left'],
 ])('the time left of %p ms reads %p', (leftMs, text) => {
   expect(leftText(leftMs)).toBe(text);
+});
+
+describe('an evaluation that is under way', () => {
+  const tracker = () =>
+    new ProgressTracker({ rounds: ['the base policy', 'round 1'], weights: [100, 300] });
+  const during = (measuring: Measuring) => ({
+    ...{ inflight: 1, generatedTokens: 0, version: 0, measuring: measuring.now },
+  });
+
+  test('is counted by its scored questions; the first one from its first question', () => {
+    const measuring = new Measuring(3);
+    expect(measuring.now).toBeNull();
+    // Questions of later rounds are asked when their policy is there.
+    measuring.asked(1);
+    expect(measuring.now).toBeNull();
+    measuring.asked(0);
+    expect(measuring.now).toEqual({ round: 0, done: 0, of: 3 });
+    for (const round of [0, 1, 0]) measuring.scored(round);
+    expect(measuring.now).toEqual({ round: 0, done: 2, of: 3 });
+    measuring.scored(0);
+    expect(measuring.now).toEqual({ round: 1, done: 1, of: 3 });
+    for (const round of [1, 1]) measuring.scored(round);
+    expect(measuring.now).toBeNull();
+  });
+
+  test('is called what it measures, and the first one is a part of the work', () => {
+    const measuring = new Measuring(4);
+    for (let i = 0; i < 2; i++) measuring.scored(0);
+    const first = tracker().status(during(measuring), 0);
+    expect(first.measuring).toMatchObject({ name: 'the base policy', done: 2, of: 4 });
+    expect(first.share).toBe(0.125);
+    for (const round of [0, 0, 1]) measuring.scored(round);
+    const second = tracker().status(during(measuring), 0);
+    expect(second.measuring).toMatchObject({ name: 'after round 1', done: 1, of: 4 });
+    expect(second.share).toBe(0);
+    expect(tracker().status('loading', 0).measuring).toBeNull();
+  });
 });

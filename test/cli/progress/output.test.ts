@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from '@jest/globals';
+import { describe, expect, it, jest, test } from '@jest/globals';
 import { statusText } from '../../../cli/progress/liveScreen.ts';
 import { runOutput } from '../../../cli/progress/runOutput.ts';
 import type { ProgressEvent, ProgressStatus } from '../../../sinks/progress/events.ts';
@@ -16,6 +16,7 @@ const status: ProgressStatus = {
   generatedPerSecond: 12_345,
   trainedPerSecond: 9290,
   reward: 0.918,
+  measuring: null,
   pulse: { inflight: 24, generatedTokens: 1, version: 3 },
 };
 const event: ProgressEvent = {
@@ -37,6 +38,20 @@ describe('the status line of a terminal', () => {
       '━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left · 12.3k tok/s out · reward 0.92',
     );
     expect(plain(80)).toBe('━━━━━━━━━━──────────  50 %  round 1 · step 38 · about 2 min left');
+  });
+
+  it('says what is measured, and no share while there is none to speak of', () => {
+    const begun = { ...status, share: 0.004, step: null, leftMs: null, reward: null };
+    const measuring = { name: 'the base policy', done: 48, of: 150 };
+    const text = (given: Partial<ProgressStatus>) =>
+      statusText({ ...begun, ...given }, { columns: 80, colour: false });
+    expect(text({ measuring })).toBe(
+      'measuring the base policy, 48 of 150 · 12.3k tok/s out · 9290 tok/s trained',
+    );
+    expect(text({})).toBe('round 1 · 12.3k tok/s out · 9290 tok/s trained · 24 groups in flight');
+    expect(text({ measuring, share: 0.1 })).toBe(
+      '━━──────────────────  10 %  measuring the base policy, 48 of 150',
+    );
   });
 
   it.each([40, 60, 80, 100, 120, 200])('fits %i columns next to the spinner', (columns) => {
@@ -80,6 +95,39 @@ describe('the output of a run', () => {
       'starting',
       'after round 1 · 8 held-out questions · greedy · accuracy 50 %',
     ]);
+  });
+
+  test('is a line every five seconds on a terminal that only takes lines', () => {
+    for (const dumb of [true, false]) {
+      const io = { ...fakeIo('/', 7), terminal: true, dumb };
+      const output = runOutput({}, io);
+      const measuring = { name: 'the base policy', done: 48, of: 150 };
+      for (let i = 0; i < 11; i++)
+        output.screen.status({ ...status, share: 0, leftMs: null, measuring });
+      output.screen.close();
+      const line =
+        'measuring the base policy, 48 of 150 · policy 3 · 24 groups in flight · 1 token generated';
+      expect(io.stderr()).toEqual([line, line]);
+    }
+  });
+
+  test('is not silent on such a terminal while the job is prepared', () => {
+    jest.useFakeTimers();
+    try {
+      for (const [terminal, lines] of [
+        [true, 2],
+        [false, 0],
+      ] as const) {
+        const io = { ...fakeIo('/', 7), terminal, dumb: true };
+        const ready = runOutput({}, io).preparing();
+        jest.advanceTimersByTime(11_000);
+        ready();
+        jest.advanceTimersByTime(11_000);
+        expect(io.stderr()).toEqual(Array(lines).fill('preparing policy, tools and questions'));
+      }
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('includes warnings on stderr in every case, and as data with --json', () => {

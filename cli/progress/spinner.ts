@@ -1,0 +1,16 @@
+/** A line on stderr that says what goes on, drawn on a terminal that can be drawn on and nowhere else. */
+import ora, { type Ora } from 'ora';
+import type { Io } from '../io.ts';
+
+/** Whether a line on stderr can be drawn over. */
+export function isDrawn({ terminal, dumb = false }: Pick<Io, 'terminal' | 'dumb'>): boolean {
+  return terminal && !dumb;
+}
+
+/** The cursor stays: whatever ends the process, there is nothing to put back. */
+export function spinner(io: Io, stream: NodeJS.WriteStream = process.stderr): Ora {
+  return ora({
+    ...{ stream, isSilent: !isDrawn(io), discardStdin: false, hideCursor: false },
+    ...(io.colour?.err === true ? { color: 'cyan' as const } : { color: false as const }),
+  });
+}
