@@ -21,6 +21,7 @@ export {
   type DeepAgentSettings,
   type DemonstrationsFrom,
   deepAgent,
+  deepAgentPresets,
   deepAgentSettings,
   deepAgentTools,
   defineJob,

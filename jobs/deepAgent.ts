@@ -106,14 +106,15 @@ export interface DeepAgentParts {
   readonly success?: RewardFunction;
 }
 
-/** The method. */
-export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): Method {
-  const { episode, callWeight, foldWeight, credit } = settings;
-  const { dialect, library, success, gold } = parts;
+/** How a question's episodes are grown. */
+export function episodesOf(
+  episode: EpisodeSettings,
+  { dialect, library, ...parts }: Pick<DeepAgentParts, 'dialect' | 'library' | 'listed'>,
+): ReturnType<typeof growEpisodes> {
   const docs = library.map(docOf);
   const all = dialect.form === 'open' ? null : docs;
   const { listed = () => all } = parts;
-  const grow = growEpisodes({
+  return growEpisodes({
     dialect,
     listed,
     mode: episode.mode,
@@ -125,6 +126,13 @@ export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): M
     callCharacters: episode.callCharacters,
     memoryCharacters: episode.memoryCharacters,
   });
+}
+
+/** The method. */
+export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): Method {
+  const { episode, callWeight, foldWeight, credit } = settings;
+  const { success, gold } = parts;
+  const grow = episodesOf(episode, parts);
   const reward = toolPo({
     callWeight,
     foldWeight,

@@ -12,12 +12,20 @@ import { MillraceError } from '../base/index.ts';
 import { grpo } from '../model/credit/index.ts';
 import { describeSampling, type PolicyEngine, samplingSettings } from '../model/index.ts';
 import type { Dialect } from '../operators/dialect/index.ts';
-import { type CallTool, measure, policyGate, rollout, score } from '../operators/index.ts';
+import {
+  type CallTool,
+  measure,
+  policyGate,
+  type RolloutOptions,
+  rollout,
+  score,
+} from '../operators/index.ts';
 import {
   benchmarkTable,
   type Jury,
   judgedBenchmark,
   type NamedNumbers,
+  taskSuccess,
 } from '../operators/metrics/index.ts';
 import { Measuring, metricFiles, metricsIn, progress, weightsStore } from '../sinks/index.ts';
 import { readDataset } from '../sources/index.ts';
@@ -53,6 +61,8 @@ export interface EvaluateParts {
   readonly dialect: Dialect;
   /** The policy: a safetensors file or a Hugging Face folder, which stay where they are. */
   readonly base: string;
+  /** How a group is grown, in place of segments and calls: episodes of one continued thought. */
+  readonly grow?: RolloutOptions['grow'];
   /** Judges answers and calls; null = LaTeX equality and F1 alone. */
   readonly jury: Jury | null;
 }
@@ -91,11 +101,12 @@ export async function evaluate(
     seed,
     clock,
     report: print,
+    grow: parts.grow,
     samples: () => settings.rollouts,
     branching: () => null,
   });
   const judged = score({
-    reward: judgedBenchmark(jury, (await verifierOf(context)) ?? undefined),
+    reward: taskSuccess(judgedBenchmark(jury, (await verifierOf(context)) ?? undefined)),
     advantage,
     tools,
     formatFault: dialect.formatFault,
@@ -133,9 +144,10 @@ export async function evaluate(
 function bySource(seed: number): (groups: readonly Scored[]) => NamedNumbers {
   return (groups) =>
     Object.fromEntries(
-      benchmarkTable(groups, { seed }).rows.flatMap(({ source, correctness, efficiency }) => [
+      benchmarkTable(groups, { seed }).rows.flatMap(({ source, correctness, efficiency, path }) => [
         [`eval/${source}/correctness`, correctness],
         [`eval/${source}/efficiency`, efficiency],
+        ...(path === null ? [] : [[`eval/${source}/path`, path] as const]),
       ]),
     );
 }

@@ -14,6 +14,8 @@ export {
   deepAgent,
   deepAgentSettings,
   deepAgentTools,
+  episodeSettings,
+  episodesOf,
 } from './deepAgent.ts';
 export {
   defineJob,
@@ -70,6 +72,7 @@ export { type PreferParts, type PreferSettings, prefer, preferSettings } from '.
 export {
   aepoPresets,
   arpoPresets,
+  deepAgentPresets,
   etAgentPresets,
   sftPresets,
   toolLightPresets,

@@ -354,6 +354,64 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
 };
 
 /**
+ * DeepAgent: the release's defaults of an episode (DeepAgent §1.1, §2.1; S), and ToolPO's numbers (§3.6; P).
+ * What the paper does not say of its training (learning rate, clipping, mini-batches) is ours.
+ */
+const deepAgent32b = {
+  policy: 'Qwen/QwQ-32B', // §1.1 (P, S)
+  temperature: 0.7, // §1.1 (S)
+  topP: 0.8, // §1.1 (S)
+  topK: 20, // §1.1 (S)
+  repetitionPenalty: 1.05, // §1.1 (S)
+  promptMax: 4096, // ours
+  responseMax: 28_672, // §3.6: sequences of 32,768 (P), less the prompt
+  concurrency: 32, // §1.1: concurrent_limit (S)
+  lagMax: 0, // ours
+  evaluationRollouts: 1, // §4.4: Pass@1 (P)
+  rounds: 2, // ours: 100 steps (§3.6, P) in two rounds
+  explore: 3200, // §3.6: 50 steps of 64 a round, of about 4.6k tasks (§3.1, P)
+  rollouts: 8, // §3.6: K (P)
+  batchGroups: 64, // §3.6 (P)
+  miniBatches: 1, // ours
+  lr: 1e-6, // ours
+  advantage: 'toolpo', // §3.4 (P)
+  loss: 'clipped', // §3.5 (P)
+  clipLow: 0.2, // ours
+  clipHigh: 0.2, // ours
+  aggregation: 'seq-mean-token-sum', // §3.5: a sum over tokens (P)
+  kl: { kind: 'k3', coefficient: 0 }, // §3.5: none is shown (P)
+  entropyCoefficient: 0, // §3.5: none is shown (P)
+  callWeight: 1, // §3.3 (P)
+  foldWeight: 1, // §3.3 (P)
+  credit: 'sum', // §3.3 (P)
+  episode: {
+    actions: 50, // §1.1: max_action_limit (P, S)
+    folds: 3, // §1.1: max_fold_limit (S)
+    context: 24_000, // ours: the release counts 40,000 words
+    top: 10, // §1.1: top_k (S)
+    searchCharacters: 15_000, // §1.5 (S)
+    callCharacters: 5000, // §1.6 (S)
+    auxiliaryAtOnce: 32, // §1.1: concurrent_limit (S)
+  },
+  auxiliary: { temperature: 0.7, topP: 0.8, topK: 20, repetitionPenalty: 1.05 }, // §1.1: as the policy (S)
+  simulator: { temperature: 0.2, topP: 1, maxTokens: 2048 }, // §3.2 (S)
+  trainer: optimiser, // ours: those of verl
+};
+
+/** Presets of `deep-agent`. */
+export const deepAgentPresets: Readonly<Record<string, Preset>> = {
+  'deep-agent-32b': {
+    about:
+      'QwQ-32B, 64 GPUs of 141 GB in the paper; auxiliary model Qwen2.5-32B-Instruct on a server of its own',
+    settings: deepAgent32b,
+  },
+  'deep-agent-30b-a3b': {
+    about: 'the same numbers with Qwen3-30B-A3B-Thinking-2507 (the paper only evaluated it)',
+    settings: { ...deepAgent32b, policy: 'Qwen/Qwen3-30B-A3B-Thinking-2507' },
+  },
+};
+
+/**
  * What the papers' fine-tunings have in common: LLaMA-Factory's full fine-tuning (ET-Agent §5, Tool-Star
  * §4.2; S).
  */

@@ -11,6 +11,7 @@ export const command: Subcommand = {
 async function declareEval(it: Command, { io, done }: Place): Promise<void> {
   const { dialectNames } = await import('../../jobs/dialects/index.ts');
   const { toolNames } = await import('../../jobs/tools/index.ts');
+  const { promptForms } = await import('../../operators/deepAgent/index.ts');
   const { serverNames, textServers, usualServer } = await import(
     '../../model/remote/wires/index.ts'
   );
@@ -100,6 +101,22 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       '--against <RUN...>',
       'evaluations of the same questions: prints Tool-Light’s Necessity of this one and each of them',
     )
+    .addOption(
+      new Option(
+        '--episodes <form>',
+        'evaluate in DeepAgent’s episodes, with this prompt (default: as in the policy’s run)',
+      ).choices(promptForms),
+    )
+    .option(
+      '--library <FILE>',
+      'with episodes: functions that can be called, one OpenAI function per line (default: the run’s, or the questions’ own)',
+    )
+    .option('--retriever <FOLDER>', 'with episodes: index of these functions (default: by words)')
+    .option(
+      '--auxiliary <URL>',
+      'with episodes: server whose model writes memories and answers calls (default: the policy)',
+    )
+    .option('--auxiliary-model <NAME>', 'name of that model on its server')
     .option('--conciseness', 'also have the judge vote, ten times per response, on redundant calls')
     .option(
       '--tokenizer <FOLDER>',

@@ -35,6 +35,7 @@ import type { Tool } from '../../operators/tools/index.ts';
 import type { SourceItem } from '../../streams/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { EVALUATION } from '../runs.ts';
+import { episodesAsked } from './evalEpisodes.ts';
 import { type EvalSettings, evalSettings } from './evalSettings.ts';
 
 export const evalJob = defineJob({
@@ -46,22 +47,16 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
-    const tools = await toolsFor(context);
+    const episodes = settings.episodes ? await episodesAsked(context) : null;
+    const tools = episodes?.tools ?? (await toolsFor(context));
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
-    const chosen = await chosenPrompt(settings, before, {
-      tools,
-      unset: settings.explained ? 'default' : 'none',
-    });
-    const faults = before?.prompt.callFaults ?? settings.callFaults;
-    const dialect = await dialectOf({
-      ...{ ...chosen, folder: settings.tokenizer, tools },
-      ...(callsFunctions(chosen.name) ? { faults } : {}),
-    });
+    const dialect = episodes?.dialect ?? (await chosenDialect(settings, before, tools));
     sayPrompt(context, before, promptRecord(dialect));
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const longest = longestPrompt(plan.items, dialect.prompt);
-    const contextMax = longest + responseMax;
+    const room = episodes === null ? longest : Math.max(longest, settings.promptMax);
+    const contextMax = room + responseMax;
     const vocabSize = await checkPolicy(
       { path: base, name: settings.policyName || base },
       {
@@ -76,16 +71,34 @@ export const evalJob = defineJob({
     checkVocabulary(dialect, vocabSize);
     const engine = own(await engineOf(context, dialect, contextMax));
     checkEngineFits(longest, engine);
+    await episodes?.bind(engine);
     return evaluate(context, {
       dialect,
       plan,
       engine,
       base,
+      grow: episodes?.grow,
       jury: juryOf(context, seed),
       tools: own(callTools(tools, { clock })),
     });
   },
 });
+
+async function chosenDialect(
+  settings: EvalSettings,
+  before: Awaited<ReturnType<typeof askedBefore>>,
+  tools: readonly Tool[],
+): Promise<Dialect> {
+  const chosen = await chosenPrompt(settings, before, {
+    tools,
+    unset: settings.explained ? 'default' : 'none',
+  });
+  const faults = before?.prompt.callFaults ?? settings.callFaults;
+  return dialectOf({
+    ...{ ...chosen, folder: settings.tokenizer, tools },
+    ...(callsFunctions(chosen.name) ? { faults } : {}),
+  });
+}
 
 /** Weights are not copied, and a training run deletes old ones. */
 function gone(weights: string): MillraceError<'POLICY'> {

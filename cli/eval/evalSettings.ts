@@ -1,7 +1,12 @@
 /** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
-import { evaluateSettings } from '../../jobs/index.ts';
-import { dialectSetting, systemSetting } from '../../jobs/parts/index.ts';
+import { episodeSettings, evaluateSettings } from '../../jobs/index.ts';
+import {
+  dialectSetting,
+  librarySettings,
+  roleSettings,
+  systemSetting,
+} from '../../jobs/parts/index.ts';
 import { pythonSettings, toolNames } from '../../jobs/tools/index.ts';
 import { serverSettings } from '../../model/remote/index.ts';
 import { serverNames } from '../../model/remote/wires/index.ts';
@@ -64,6 +69,16 @@ export const evalSettings = evaluateSettings.extend({
     .default('cpu')
     .describe('device the engine computes on (docs/gpu.md)'),
   judge: textModelSettings.prefault({}).describe('model that judges answers; no url = no judge'),
+  episodes: z
+    .boolean()
+    .default(false)
+    .describe('whether the policy works in DeepAgent’s episodes (docs/deepagent.md)'),
+  episode: episodeSettings.prefault({}),
+  library: librarySettings.library,
+  retriever: librarySettings.retriever,
+  promptMax: count.default(4096).describe('with episodes: room for prompt and memories, in tokens'),
+  auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
+  simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),
   conciseness: z.boolean().default(false).describe('have the judge also vote on redundant calls'),
 });
 

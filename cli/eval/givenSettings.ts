@@ -49,6 +49,12 @@ export interface EvalFlags {
   readonly judgeKeyEnv?: string;
   readonly judgeMaxTokens?: number;
   readonly conciseness?: boolean;
+  /** DeepAgent's episodes, with this prompt. */
+  readonly episodes?: string;
+  readonly library?: string;
+  readonly retriever?: string;
+  readonly auxiliary?: string;
+  readonly auxiliaryModel?: string;
   readonly equality?: string;
 }
 
@@ -76,6 +82,7 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...sampling(flags),
     ...shaping(flags),
     ...(policy === null && flags.tools === undefined ? {} : toolsOf(flags, policy, questions, io)),
+    ...episodesOf(flags, policy, io),
     ...judgeOf(flags),
     ...plain(flags),
   };
@@ -84,8 +91,8 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
 
 /** The limits of the policy's training. */
 function limitsOf(policy: PolicyFiles | null): Settings {
-  const { tools: _tools, ...limits } = policy?.asked ?? {};
-  return { ...limits };
+  const { tools: _tools, episodes = {}, ...limits } = policy?.asked ?? {};
+  return { ...limits, ...episodes };
 }
 
 function systemOf({ system }: EvalFlags, io: Io): Settings {
@@ -221,6 +228,38 @@ function toolsOf(
   throw usageError(
     'the search tool needs documents: give --corpus FILE, with one {id, title, text} per line',
   );
+}
+
+/** DeepAgent's episodes: those of the policy's run, or as the flags say. */
+function episodesOf(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Settings {
+  const { episodes, library, retriever, auxiliary, auxiliaryModel: model } = flags;
+  const own = { '--library': library, '--retriever': retriever, '--auxiliary': auxiliary };
+  const [idle] = Object.entries(own).find(([, value]) => value !== undefined) ?? [];
+  const isAsked = episodes !== undefined || policy?.asked.episodes !== undefined;
+  if (!isAsked && policy !== null && idle !== undefined) {
+    throw usageError(`${idle} is for DeepAgent’s episodes: give --episodes FORM, too`);
+  }
+  if (isAsked && flags.tools !== undefined) {
+    throw usageError(
+      'episodes call the functions of --library or of their questions; leave --tools out',
+    );
+  }
+  if (auxiliary !== undefined && model === undefined) {
+    throw usageError('--auxiliary needs --auxiliary-model NAME, the model’s name on that server');
+  }
+  const server = { url: auxiliary, model };
+  return {
+    ...(episodes === undefined ? {} : { episodes: true, 'episode.form': episodes, tools: [] }),
+    ...(library === undefined ? {} : { library: resolve(io.cwd, library) }),
+    ...(retriever === undefined ? {} : { retriever: resolve(io.cwd, retriever) }),
+    ...(auxiliary === undefined
+      ? {}
+      : Object.fromEntries(
+          ['auxiliary', 'simulator'].flatMap((role) =>
+            Object.entries(server).map(([key, value]) => [`${role}.${key}`, value]),
+          ),
+        )),
+  };
 }
 
 function judgeOf(flags: EvalFlags): Settings {

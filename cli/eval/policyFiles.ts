@@ -44,6 +44,8 @@ export interface AskedAs {
   readonly python?: object;
   readonly tools?: readonly string[];
   readonly searchTop?: number;
+  /** Of a run of deep-agent: settings of its episodes. */
+  readonly episodes?: Readonly<Record<string, unknown>>;
 }
 
 export interface PolicyPlace {
@@ -112,16 +114,18 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
     tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
     promptIn: run.folder,
-    asked: askedBy(run),
+    asked: askedBy(run, io),
   };
 }
 
-/** Fails with code `USAGE` for a run whose episodes are not in a dialect that an evaluation knows. */
-function askedBy({ name, record }: Run): AskedAs {
+/** Fails with code `USAGE` for a run in a dialect of its own that an evaluation does not know. */
+function askedBy({ name, record }: Run, io: Io): AskedAs {
   const { settings, job } = record;
+  const episodes = episodesIn(settings, io);
+  if (episodes !== null) return { ...number(settings, 'responseMax'), tools: [], episodes };
   if (bringsDialect(settings)) {
     throw usageError(
-      `${name} is a run of ${job.name}, whose episodes this command cannot run. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
+      `${name} is a run of ${job.name}, whose policy this command cannot ask. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
@@ -135,6 +139,19 @@ function askedBy({ name, record }: Run): AskedAs {
     ...number(settings, 'searchTop'),
     ...(isToolNames(use) ? { tools: use } : {}),
   };
+}
+
+/** How deep-agent's episodes went; null for another job, and for one whose functions are in its code. */
+function episodesIn(
+  settings: Readonly<Record<string, unknown>>,
+  io: Io,
+): Readonly<Record<string, unknown>> | null {
+  const { episode, library, retriever, auxiliary, simulator, promptMax } = settings;
+  if (typeof episode !== 'object' || typeof library !== 'string') return null;
+  const place = (path: unknown): string =>
+    typeof path === 'string' && path !== '' ? resolve(io.cwd, path) : '';
+  const files = { library: place(library), retriever: place(retriever) };
+  return { episodes: true, episode, ...files, auxiliary, simulator, promptMax };
 }
 
 function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {

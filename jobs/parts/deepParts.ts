@@ -67,7 +67,7 @@ export interface LibrarySettings {
 }
 
 /** A model of a role, once the policy is there. */
-type RoleOf = (settings: TextModelSettings) => (live: PolicyParts) => Complete;
+type RoleOf = (settings: TextModelSettings) => (live: Pick<PolicyParts, 'engine'>) => Complete;
 
 /** The parts, before there is a policy. */
 export interface DeepParts {
@@ -78,7 +78,7 @@ export interface DeepParts {
   readonly tools: readonly Tool[];
   readonly dialectIn: (folder: string) => Promise<DeepDialect>;
   /** The roles' models; nothing is asked of them before. */
-  bind(role: RoleOf, live: PolicyParts): void;
+  bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 
 /**

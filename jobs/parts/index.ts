@@ -31,5 +31,6 @@ export {
   readyParts,
   readySettings,
   roleSettings,
+  rolesOf,
 } from './readyParts.ts';
 export type { TrainerSettings } from './trainers.ts';

@@ -153,7 +153,9 @@ export interface ReadyParts<D extends Dialect = Dialect> {
    * The model of a role: the one on the server that its settings name, or else the policy itself, asked
    * without tools.
    */
-  readonly role: (settings: z.infer<typeof roleSettings>) => (live: PolicyParts) => Complete;
+  readonly role: (
+    settings: z.infer<typeof roleSettings>,
+  ) => (live: Pick<PolicyParts, 'engine'>) => Complete;
 }
 
 /** What a job of your own gives in place of what settings choose. */
@@ -289,9 +291,9 @@ async function enginesOf(
 }
 
 /** Roles are asked without the system prompt of rollouts: the request says what to do. */
-async function rolesOf(
-  { folder }: PolicyPlace,
-  context: JobContext<ReadySettings>,
+export async function rolesOf(
+  { folder }: Pick<PolicyPlace, 'folder'>,
+  context: Parameters<typeof textRoles>[0],
 ): Promise<ReadyParts['role']> {
   const plain = await loadChatPrompt(folder, '');
   const onServer = textRoles(context);

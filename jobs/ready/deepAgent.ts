@@ -11,6 +11,7 @@
 import { z } from 'zod';
 import {
   deepAgent,
+  deepAgentPresets,
   deepAgentSettings,
   deepParts,
   defineJob,
@@ -37,6 +38,7 @@ export const deepAgentJob = defineJob({
       auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
       simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),
     }),
+  presets: deepAgentPresets,
 
   async build(context) {
     const { questions: train, heldOutFile } = context.settings;

@@ -12,7 +12,7 @@ import type { Question, Reward } from '../../topics/index.ts';
 import { firstCall } from '../dialect/calls.ts';
 import { isEquivalent } from '../text/latex.ts';
 import { isConcise, redundancyVote, saysCorrect } from './judge.ts';
-import { judgePrompt, redundancyPrompt } from './juryPrompts.ts';
+import { judgePrompt, redundancyPrompt, solvedPrompt } from './juryPrompts.ts';
 import { type EvaluatedSample, predictionOf } from './sample.ts';
 
 /** What a model is asked; how it samples is the caller's. */
@@ -77,12 +77,20 @@ async function judged(
   });
   if (prediction === '') return settled(false);
   const { references, equal = false } = sample;
+  if (references.length === 0 && !isSolved(question)) return {};
   if (equal || references.some((one) => isEquivalent(prediction, one, 'rollout')))
     return settled(true);
-  const prompt = judgePrompt({ question: question.question, references, prediction });
+  const about = { question: question.question, prediction };
+  const prompt =
+    references.length === 0 ? solvedPrompt(about) : judgePrompt({ ...about, references });
   const key = [options.seed, question.id, 'judge'];
   const reply = await asked(options.judge, { key, prompt, stop: [] }, options, signal);
   return reply === null ? settled(false, true) : settled(saysCorrect(reply));
+}
+
+/** A question without an answer whose task a judge sees solved or not (ToolBench). */
+function isSolved({ task }: Question): boolean {
+  return task?.gold?.kind === 'tools';
 }
 
 async function votedConcise(

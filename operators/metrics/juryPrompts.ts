@@ -33,6 +33,25 @@ contradict it.
 Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and nothing else.`;
 }
 
+/** Whether an answer solves a task that has no reference (ToolBench, DeepAgent §4.3). */
+export function solvedPrompt(given: {
+  readonly question: string;
+  readonly prediction: string;
+}): string {
+  return `You decide whether an assistant that could call web services solved a task.
+
+Task:
+${judgeFence(given.question)}
+
+Its final answer:
+${judgeFence(given.prediction)}
+
+The task is solved when the answer has everything that the task asks for and says nothing that shows otherwise. An answer that \
+gives up, reports errors, or leaves a part of the task open does not solve it.
+
+Reply with <judgment>Correct</judgment> if it is solved, or <judgment>Incorrect</judgment>, and nothing else.`;
+}
+
 /**
  * Whether a trajectory has tool calls that it could have done without. The reply is yes or no, between tags.
  */

@@ -55,6 +55,8 @@ export interface BenchmarkRow extends TableNumbers {
   readonly toolLightEfficiency: number | null;
   /** Share of the responses that keep the grammar. */
   readonly formatValid: number;
+  /** Mean share of the gold calls that were made (`task`); null without gold. */
+  readonly path: number | null;
   /** Every other aggregate of the reference. */
   readonly metrics: BenchmarkMetrics;
   /** Verdicts that the judge did not give; LaTeX equality stood in. */
@@ -151,6 +153,7 @@ function rowOf(
         toolCalls: calls,
       })),
     ),
+    path: pathOf(responses),
     formatValid: mean(({ parts }) => (hasValidFormat(parts) ? 1 : 0)),
     metrics: aggregate(samples, ability, parts.judged !== undefined),
     judgeFailures: responses.filter((response) => (response.parts.judgeFailed ?? 0) > 0).length,
@@ -167,6 +170,11 @@ function behaviourOf(
     reasoningLength: 1000 * meanOf(responses.map((r) => perToken(r.correct, executionIn(r.parts)))),
     conciseness: voted.length === 0 ? null : meanOf(voted.map(({ parts }) => parts.concise!)),
   };
+}
+
+function pathOf(responses: readonly Response[]): number | null {
+  const known = responses.flatMap(({ parts: { path } }) => (path === undefined ? [] : [path]));
+  return known.length === 0 ? null : meanOf(known);
 }
 
 function executionIn(parts: Reward['parts']) {

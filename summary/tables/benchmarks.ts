@@ -21,6 +21,7 @@ const measureNames: Readonly<Record<BenchmarkRow['measure'], string>> = {
   equality: 'equal',
   f1: 'F1',
   reward: 'reward',
+  task: 'task',
 };
 
 function of(label: string, about: string, value: (numbers: TableNumbers) => string): Column {
@@ -35,7 +36,8 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     { label: 'questions', about: '', show: (row) => String(row.questions), mean: none },
     {
       label: 'by',
-      about: 'LJ = judge’s verdict, equal = LaTeX equality, F1 = shared words',
+      about:
+        'LJ = judge’s verdict, equal = LaTeX equality, F1 = shared words, task = what its gold calls or its environment say',
       show: (row) => measureNames[row.measure],
       mean: none,
     },
@@ -46,6 +48,16 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
       show: ({ interval: { low, high } }) => `${hundred(low)}–${hundred(high)}`,
       mean: none,
     },
+    ...(rows.some(({ path }) => path !== null)
+      ? [
+          {
+            label: 'path',
+            about: 'share of the gold calls that were made, out of 100',
+            show: ({ path }: BenchmarkRow) => orDash(path, hundred),
+            mean: none,
+          },
+        ]
+      : []),
     of('effi', 'correctness per tool call, out of 100', ({ efficiency }) => hundred(efficiency)),
     of('calls', 'tool calls per response', ({ toolCalls }) => two(toolCalls)),
     ...(rows.some(({ conciseness }) => conciseness !== null)

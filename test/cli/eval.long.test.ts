@@ -138,9 +138,9 @@ describe('millrace eval', () => {
     const other = await given({ dialect: 'tags', system: 'mine.txt' });
     expect(other).toMatchObject({ dialect: 'tags', system: join(cwd, 'mine.txt') });
     expect(await given({ system: 'none' })).toMatchObject({ system: 'none' });
-    record.job.name = 'deep-agent';
+    record.job.name = 'mine';
     delete record.settings.dialect;
-    await expect(given()).rejects.toThrow(/first is a run of deep-agent.*millrace report first/);
+    await expect(given()).rejects.toThrow(/first is a run of mine.*millrace report first/);
     await writeFile(path, before);
     const { settings } = JSON.parse(await readFile(join(cwd, 'runs/limits/run.json'), 'utf8'));
     expect(settings.python).toMatchObject({ timeoutMs: 1234, spares: 0, characters: 1000 });

@@ -90,6 +90,28 @@ test('a DeepAgent run finds functions by the index, trains, and is repeated bit 
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
 });
 
+test('a DeepAgent run is evaluated in its episodes, with success and path by the gold calls', async () => {
+  const asked = ['--questions', 'questions.jsonl', '--limit', '3', '--json', '--run', 'table'];
+  const { code, out, err } = await millrace('eval', '--policy', 'deep', ...asked);
+  expect([code, err]).toEqual([0, expect.stringContaining('dialect deep')]);
+  const { rows } = JSON.parse(out) as { rows: readonly Record<string, unknown>[] };
+  expect(rows).toMatchObject([{ source: 'world', measure: 'task', questions: 3 }]);
+  expect(rows[0]!.path).toBeGreaterThanOrEqual(rows[0]!.correctness as number);
+  const calls = await millrace('tap', 'table.tool-calls', '-o', 'ndjson');
+  expect(calls.out).toContain('tool_search');
+  const verified = await millrace('replay', 'table', '--verify');
+  expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
+  const wrong = await millrace(
+    'eval',
+    '--policy',
+    'deep',
+    ...asked.slice(0, 2),
+    '--tools',
+    'python',
+  );
+  expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('leave --tools out')]);
+});
+
 test('a DeepAgent run with the index of another library is refused before the first rollout', async () => {
   write('functions.jsonl', functions.slice(1));
   const other = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'other');

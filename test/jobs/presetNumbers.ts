@@ -1,6 +1,6 @@
 /**
  * Every number of the presets, each with where it is from: E = ET-Agent's notes, A = those of ARPO, AEPO,
- * Tool-Star and Tool-Light, by section; `ours` = said by neither paper nor scripts. Written from the notes,
+ * Tool-Star and Tool-Light, by section; D = DeepAgent's; `ours` = said by neither paper nor scripts. Written from the notes,
  * not from jobs/presets.ts, so that one holds the other.
  */
 export type Numbers = Readonly<
@@ -154,6 +154,46 @@ const sft = (size: number, tokensMax: number, lr: number, source: string): Numbe
   ...llamaFactoryOptimiser,
 });
 
+const deepAgent: Numbers = {
+  temperature: [0.7, 'D §1.1'],
+  topP: [0.8, 'D §1.1'],
+  topK: [20, 'D §1.1'],
+  repetitionPenalty: [1.05, 'D §1.1'],
+  concurrency: [32, 'D §1.1'],
+  promptMax: [4096, 'ours'],
+  responseMax: [28672, 'D §3.6'],
+  lagMax: [0, 'ours'],
+  evaluationRollouts: [1, 'D §4.4'],
+  rounds: [2, 'ours'],
+  explore: [3200, 'D §3.6'],
+  rollouts: [8, 'D §3.6'],
+  batchGroups: [64, 'D §3.6'],
+  miniBatches: [1, 'ours'],
+  lr: [1e-6, 'ours'],
+  clipLow: [0.2, 'ours'],
+  clipHigh: [0.2, 'ours'],
+  'kl.coefficient': [0, 'D §3.5'],
+  entropyCoefficient: [0, 'D §3.5'],
+  callWeight: [1, 'D §3.3'],
+  foldWeight: [1, 'D §3.3'],
+  'episode.actions': [50, 'D §1.1'],
+  'episode.folds': [3, 'D §1.1'],
+  'episode.context': [24000, 'ours'],
+  'episode.top': [10, 'D §1.1'],
+  'episode.searchCharacters': [15000, 'D §1.5'],
+  'episode.callCharacters': [5000, 'D §1.6'],
+  'episode.auxiliaryAtOnce': [32, 'D §1.1'],
+  'auxiliary.temperature': [0.7, 'D §1.1'],
+  'auxiliary.topP': [0.8, 'D §1.1'],
+  'auxiliary.topK': [20, 'D §1.1'],
+  'auxiliary.repetitionPenalty': [1.05, 'D §1.1'],
+  'simulator.temperature': [0.2, 'D §3.2'],
+  'simulator.topP': [1, 'D §3.2'],
+  'simulator.maxTokens': [2048, 'D §3.2'],
+  'trainer.weightDecay': [0.01, 'ours'],
+  'trainer.gradNormMax': [1, 'ours'],
+};
+
 export const presetNumbers: Readonly<Record<string, Numbers>> = {
   'et-agent-3b': etAgent,
   'et-agent-7b': etAgent,
@@ -231,6 +271,8 @@ export const presetNumbers: Readonly<Record<string, Numbers>> = {
     'trainer.adapterRank': [8, 'A §4.6'],
     'trainer.adapterAlpha': [16, 'the default of LLaMA-Factory'],
   },
+  'deep-agent-32b': deepAgent,
+  'deep-agent-30b-a3b': deepAgent,
   'et-agent-rft': sft(32, 10_000, 5e-6, 'E §5'),
   'tool-star-sft': sft(32, 15_000, 7e-6, 'A §4.2'),
   'arpo-sft': sft(16, 15_000, 7e-6, 'A §4.2'),

@@ -70,7 +70,10 @@ export function taskSuccess(otherwise: RewardFunction): RewardFunction {
     return rewards.map((reward, i): Reward => {
       const found = scores[i] ?? null;
       if (found === null) return reward;
-      const { success, path } = found;
+      const { path } = found;
+      // Whether ToolBench's task was solved is a judge's to say, if there is one.
+      const isJudged = group.question.task?.gold?.kind === 'tools';
+      const success = (isJudged ? reward.parts.judged : undefined) ?? found.success;
       return { score: success, parts: { ...reward.parts, raw: success, success, path } };
     });
   };

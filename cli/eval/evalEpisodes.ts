@@ -1,0 +1,30 @@
+/** How an evaluation asks a policy that works in DeepAgent's episodes. */
+import { type EvaluateParts, episodesOf, type JobContext } from '../../jobs/index.ts';
+import { deepParts, rolesOf } from '../../jobs/parts/index.ts';
+import type { PolicyEngine } from '../../model/index.ts';
+import type { DeepDialect } from '../../operators/deepAgent/index.ts';
+import type { Tool } from '../../operators/tools/index.ts';
+import type { EvalSettings } from './evalSettings.ts';
+
+/** The dialect, the tools and how a group is grown. */
+export interface EpisodesAsked {
+  readonly dialect: DeepDialect;
+  readonly tools: readonly Tool[];
+  readonly grow: EvaluateParts['grow'];
+  /** The policy answers for the models that have no server. */
+  bind(engine: PolicyEngine): Promise<void>;
+}
+
+/** Fails as `deepParts` does. */
+export async function episodesAsked(context: JobContext<EvalSettings>): Promise<EpisodesAsked> {
+  const { questions, tokenizer, episode } = context.settings;
+  const files = questions.map(({ path, name }) => (name === undefined ? { path } : { path, name }));
+  const { library, listed, tools, dialectIn, bind } = await deepParts(context, files);
+  const dialect = await dialectIn(tokenizer);
+  return {
+    dialect,
+    tools,
+    grow: episodesOf(episode, { dialect, library, listed }),
+    bind: async (engine) => bind(await rolesOf({ folder: tokenizer }, context), { engine }),
+  };
+}
