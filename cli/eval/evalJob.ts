@@ -54,6 +54,7 @@ export const evalJob = defineJob({
     const dialect = episodes?.dialect ?? (await chosenDialect(settings, before, tools));
     sayPrompt(context, before, promptRecord(dialect));
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
+    if (episodes === null) checkAnswered(plan.items);
     const longest = longestPrompt(plan.items, dialect.prompt);
     const room = episodes === null ? longest : Math.max(longest, settings.promptMax);
     const contextMax = room + responseMax;
@@ -83,6 +84,20 @@ export const evalJob = defineJob({
     });
   },
 });
+
+/** Fails with code `USAGE` for a question that only its calls can score: they are known of episodes alone. */
+function checkAnswered(items: readonly SourceItem<Question>[]): void {
+  for (const item of items) {
+    if (!('value' in item)) continue;
+    const { id, answers, task } = item.value;
+    const scored = task !== undefined && task !== null && (task.gold !== null || task.world !== '');
+    if (answers.length > 0 && !scored) continue;
+    throw new MillraceError(
+      'USAGE',
+      `question ${id} is scored by its calls, which are known of DeepAgent’s episodes alone: give --episodes FORM (docs/evaluation.md)`,
+    );
+  }
+}
 
 async function chosenDialect(
   settings: EvalSettings,

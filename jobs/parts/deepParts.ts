@@ -91,6 +91,7 @@ export async function deepParts(
   const { settings, seed, folder, clock, own, replay } = context;
   const { episode } = settings;
   const tasks = await questionTasks(files);
+  checkWorlds(tasks);
   const given = settings.library === '' ? [] : await readLibrary(settings.library);
   checkFunctions(tasks, new Map(given.map((doc) => [doc.name, doc])));
   const docs = episode.form === 'open' ? withOwn(given, tasks) : given;
@@ -165,8 +166,19 @@ function withOwn(given: readonly ToolDoc[], tasks: ReadonlyMap<string, Task>): r
   return [...docs.values()];
 }
 
-function bringsNothing({ functions, world }: Task): boolean {
-  return functions.length === 0 && world === '';
+function bringsNothing({ functions }: Task): boolean {
+  return functions.length === 0;
+}
+
+/** Fails with `QUESTIONS_FILE`: without its environment such a question cannot be answered. */
+function checkWorlds(tasks: ReadonlyMap<string, Task>): void {
+  const [id] = [...tasks].find(([, { world }]) => world !== '') ?? [];
+  if (id === undefined) return;
+  throw new MillraceError(
+    'QUESTIONS_FILE',
+    `question ${id} needs an environment (ALFWorld, WebShop, or a field task.world), which no ready job and no evaluation can start: leave it out, or write a job whose library acts in it (docs/deepagent.md)`,
+    { context: { id } },
+  );
 }
 
 function noFunctions(): MillraceError {

@@ -57,6 +57,12 @@ export function checkPromptFits({ prompt, promptMax }: PromptLimit): void {
   );
 }
 
+/** Of a question that is scored by its calls, in a job that scores answers. */
+const UNANSWERED = {
+  field: 'answers',
+  reason: 'is empty, and only deep-agent and eval --episodes score calls (docs/deepagent.md)',
+};
+
 /** What is wrong with a question whose prompt is too long; null = nothing. */
 export function promptFault(
   question: string,
@@ -70,11 +76,15 @@ export function promptFault(
   };
 }
 
-/** The items of a file, in order; `origin` = the file as a dead letter names it. */
+/**
+ * The items of a file, in order; `origin` = the file as a dead letter names it. `episodes` = the job scores
+ * calls, so a question may be without an answer.
+ */
 export async function* withinPrompt(
   items: QuestionItems,
   origin: string,
   limit: PromptLimit,
+  episodes: boolean,
 ): AsyncGenerator<QuestionItem> {
   let place = 0;
   for await (const item of items) {
@@ -83,8 +93,8 @@ export async function* withinPrompt(
       yield item;
       continue;
     }
-    const { id, question } = item.value;
-    const fault = promptFault(question, limit);
+    const { id, question, answers } = item.value;
+    const fault = answers.length === 0 && !episodes ? UNANSWERED : promptFault(question, limit);
     if (fault === null) yield item;
     else yield { deadLetter: { origin, place, key: id, ...fault, payload: question } };
   }

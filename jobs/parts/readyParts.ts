@@ -224,7 +224,8 @@ export async function readyParts<D extends Dialect>(
   checkVocabulary(dialect, vocabSize);
   const made = await enginesOf(policy, dialect.tokenizer, context);
   checkEngineFits(dialect.prompt('').length, made.engine);
-  const from = (file: string) => withinPrompt(readDataset(file), file, limit);
+  const episodes = given.dialectIn !== undefined;
+  const from = (file: string) => withinPrompt(readDataset(file), file, limit, episodes);
   return {
     parts: { ...made, tools: called, dialect, base: policy.path },
     dialect,

@@ -112,6 +112,13 @@ test('a DeepAgent run is evaluated in its episodes, with success and path by the
   expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('leave --tools out')]);
 });
 
+test('a DeepAgent run with a question that needs an environment is refused', async () => {
+  write('webshop.jsonl', [{ id: 0, session_id: 'fixed_0' }]);
+  const asked = sets({ ...settings, questions: 'webshop.jsonl' });
+  const { code, err } = await millrace('run', 'deep-agent', ...asked, '--run', 'shop');
+  expect([code, err]).toEqual([1, expect.stringContaining('webshop-0 needs an environment')]);
+});
+
 test('a DeepAgent run with the index of another library is refused before the first rollout', async () => {
   write('functions.jsonl', functions.slice(1));
   const other = await millrace('run', 'deep-agent', ...sets(settings), '--run', 'other');

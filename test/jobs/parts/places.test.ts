@@ -136,7 +136,7 @@ describe('prompts', () => {
   test('that are too long turn their questions into dead letters', async () => {
     const items: QuestionItem[] = [];
     const limit = { prompt, promptMax: 16 };
-    for await (const item of withinPrompt(rows, 'q.csv', limit)) items.push(item);
+    for await (const item of withinPrompt(rows, 'q.csv', limit, false)) items.push(item);
     expect(items).toMatchObject([
       { value: { id: '0' } },
       {
@@ -148,6 +148,19 @@ describe('prompts', () => {
         },
       },
     ]);
+  });
+
+  test('of questions without an answer are for jobs that score calls alone', async () => {
+    const [row] = rows as readonly [{ readonly value: object }];
+    const unanswered = [{ value: { ...row.value, answers: [] } }] as readonly QuestionItem[];
+    const limit = { prompt, promptMax: 16 };
+    const of = async (episodes: boolean): Promise<readonly QuestionItem[]> => {
+      const items: QuestionItem[] = [];
+      for await (const item of withinPrompt(unanswered, 'q.csv', limit, episodes)) items.push(item);
+      return items;
+    };
+    expect(await of(true)).toEqual(unanswered);
+    expect(await of(false)).toMatchObject([{ deadLetter: { key: '0', field: 'answers' } }]);
   });
 
   test('that leave no room for any question are an error', () => {
