@@ -98,7 +98,7 @@ test('a DeepAgent run is evaluated in its episodes, with success and path by the
   expect(rows).toMatchObject([{ source: 'world', measure: 'task', questions: 3 }]);
   expect(rows[0]!.path).toBeGreaterThanOrEqual(rows[0]!.correctness as number);
   const calls = await millrace('tap', 'table.tool-calls', '-o', 'ndjson');
-  expect(calls.out).toContain('tool_search');
+  expect(calls.out).toContain('tool_call');
   const verified = await millrace('replay', 'table', '--verify');
   expect([verified.code, verified.out]).toEqual([0, expect.stringContaining('bit for bit')]);
   const wrong = await millrace(

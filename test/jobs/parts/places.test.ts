@@ -151,8 +151,8 @@ describe('prompts', () => {
   });
 
   test('of questions without an answer are for jobs that score calls alone', async () => {
-    const [row] = rows as readonly [{ readonly value: object }];
-    const unanswered = [{ value: { ...row.value, answers: [] } }] as readonly QuestionItem[];
+    const row = { id: '0', question: 'short', answers: [], source: 's', ability: 'qa' } as const;
+    const unanswered: readonly QuestionItem[] = [{ value: row }];
     const limit = { prompt, promptMax: 16 };
     const of = async (episodes: boolean): Promise<readonly QuestionItem[]> => {
       const items: QuestionItem[] = [];
