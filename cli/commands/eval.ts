@@ -9,7 +9,7 @@ export const command: Subcommand = {
 };
 
 async function declareEval(it: Command, { io, done }: Place): Promise<void> {
-  const { dialectNames } = await import('../../jobs/dialects/index.ts');
+  const { dialectNames, namedPrompts } = await import('../../jobs/dialects/index.ts');
   const { toolNames } = await import('../../jobs/tools/index.ts');
   const { promptForms } = await import('../../operators/deepAgent/index.ts');
   const { serverNames, textServers, usualServer } = await import(
@@ -131,6 +131,12 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
     .option(
       '--system <FILE|default|none>',
       'system prompt (default: the run’s, or one that explains the tools)',
+    )
+    .addOption(
+      new Option(
+        '--prompt <NAME>',
+        'system prompt of the papers’ releases by its name, in our words (code-search-cn for xbench)',
+      ).choices(namedPrompts),
     )
     .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
     .option('--threads <N>', 'engine threads (default: 2)', positive)

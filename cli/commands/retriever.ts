@@ -20,6 +20,7 @@ export const command: Subcommand = {
 async function declareRetriever(retriever: Command, place: Place): Promise<void> {
   const { fusionMethods } = await import('../../operators/tools/retrieval/index.ts');
   addBuild(retriever, place);
+  addImport(retriever, place);
   addServe(retriever, place, fusionMethods);
 }
 
@@ -79,6 +80,39 @@ function addBuild(retriever: Command, { io, done }: Place): void {
     .action(async (corpus: string, options) => {
       const { buildCommand } = await import('../retriever/build.ts');
       done(await buildCommand({ ...options, corpus }, io));
+    });
+}
+
+function addImport(retriever: Command, { io, done }: Place): void {
+  retriever
+    .command('import')
+    .description(
+      'Make an index folder of a flat index of FAISS and its corpus, without encoding it again. The corpus must have a passage for each vector, in the same order.',
+    )
+    .requiredOption('--faiss <FILE>', 'flat index: IndexFlatIP, or IndexFlatL2 of unit vectors')
+    .requiredOption('--corpus <FILE>', 'its corpus, in any form that build reads')
+    .requiredOption(
+      '--encoder <FOLDER>',
+      'Hugging Face encoder that made the vectors; it encodes the queries',
+    )
+    .option('--to <FOLDER>', 'folder for the index (default: the corpus’ name with .index)')
+    .option('--threads <N>', 'threads (default: half of the processor’s)', atLeastOne)
+    .option(
+      '--exact <N>',
+      'compare queries with every passage if the corpus has at most this many',
+      whole,
+      EXACT_MAX,
+    )
+    .option('--graph <N>', 'maximum passages per graph', atLeastOne, GRAPH_MAX)
+    .addHelpText(
+      'after',
+      examplesText([
+        'millrace retriever import --faiss e5_Flat.index --corpus wiki_dump.jsonl --encoder e5-base-v2',
+      ]),
+    )
+    .action(async (options) => {
+      const { buildCommand } = await import('../retriever/build.ts');
+      done(await buildCommand({ ...options, normalise: true }, io));
     });
 }
 

@@ -4,6 +4,7 @@ import { episodeSettings, evaluateSettings } from '../../jobs/index.ts';
 import {
   dialectSetting,
   librarySettings,
+  promptSetting,
   roleSettings,
   systemSetting,
 } from '../../jobs/parts/index.ts';
@@ -49,6 +50,7 @@ export const evalSettings = evaluateSettings.extend({
     .default('answered')
     .describe('with dialect=native: whether an invalid call is answered or ends the rollout'),
   system: systemSetting,
+  prompt: promptSetting,
   explained: z
     .boolean()
     .default(true)

@@ -24,6 +24,7 @@ export interface EvalFlags {
   readonly keyEnv?: string;
   readonly tokenizer?: string;
   readonly system?: string;
+  readonly prompt?: string;
   readonly dialect?: string;
   readonly questions?: readonly string[];
   /** Folder in which datasets are found by their names. */
@@ -152,7 +153,8 @@ function setting(key: string, value: unknown): Setting {
 
 /** Flags that are settings of the same name. */
 function plain(flags: EvalFlags): Settings {
-  const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality } = flags;
+  const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality, prompt } =
+    flags;
   const { threads, provider, dialect } = flags;
   const all = {
     limit,
@@ -162,6 +164,7 @@ function plain(flags: EvalFlags): Settings {
     callLimit,
     conciseness,
     equality,
+    prompt,
     threads,
     provider,
     dialect,

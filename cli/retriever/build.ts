@@ -17,6 +17,7 @@ import { exitCodes } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { spinner } from '../progress/spinner.ts';
+import { type FaissVectors, faissVectors } from './faissVectors.ts';
 import { fillCollection } from './fill.ts';
 
 export interface BuildCommandOptions {
@@ -32,6 +33,8 @@ export interface BuildCommandOptions {
   readonly threads?: number;
   readonly exact: number;
   readonly graph: number;
+  /** File of a flat index of FAISS with the corpus' vectors. */
+  readonly faiss?: string;
 }
 
 /** Skipped rows that are named; further ones are only counted. */
@@ -55,9 +58,12 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
   );
   const status = spinner(io);
   let encoder: TextEncoder | null = null;
+  let given: FaissVectors | null = null;
   try {
     status.start(`opening ${options.encoder}`);
     encoder = await openEncoder(encoderFolder, { ...settingsOf(options), threads });
+    if (options.faiss !== undefined)
+      given = await faissVectors(resolve(io.cwd, options.faiss), encoder);
     status.stop();
     io.err(about(options.encoder, encoder));
     status.start();
@@ -85,6 +91,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
       ...{ encoder, encoderFolder, to, threads, signal },
       ...{ exactMax: options.exact, graphMax: options.graph },
       ...{ onProgress, onRefused },
+      ...(given === null ? {} : { vectors: given }),
     });
     status.stop();
     if (built.refused > 0)
@@ -99,6 +106,7 @@ export async function buildCommand(options: BuildCommandOptions, io: Io): Promis
     return exitCodes.interrupted;
   } finally {
     status.stop();
+    await given?.close();
     await encoder?.close();
     release();
   }

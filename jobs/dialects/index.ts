@@ -6,3 +6,4 @@ export {
   dialectNames,
   dialectOf,
 } from './dialectOf.ts';
+export { namedPrompts } from './namedPrompts.ts';

@@ -17,6 +17,7 @@ import {
   systemPrompt,
   usualDialect,
 } from '../dialects/dialectOf.ts';
+import { isNamedPrompt, namedPrompts, releasedPrompt } from '../dialects/namedPrompts.ts';
 import { type KnownPrompt, type PromptRecord, promptIn, recordedPrompt } from './promptRecord.ts';
 
 /** The setting `dialect`. */
@@ -35,10 +36,20 @@ export const systemSetting = z
     'file with the system prompt; default = one that says how to answer and, for dialect tags, explains tags and tools; none = no system prompt; empty = that of the run that the policy comes from, or default',
   );
 
+/** The setting `prompt`. */
+export const promptSetting = z
+  .enum(['', ...namedPrompts])
+  .default('')
+  .describe(
+    'system prompt of the papers’ releases by its name, in our words, for dialect tags; empty = as `system` says',
+  );
+
 /** What settings say about the prompt. */
 export interface PromptSettings {
   readonly dialect: 'auto' | DialectName;
   readonly system: string;
+  /** A name of `namedPrompts`; anything else is not for here. */
+  readonly prompt?: string | undefined;
 }
 
 /** The file that `system` names; '' = none. */
@@ -78,7 +89,7 @@ export interface ChosenPrompt {
  * `POLICY`.
  */
 export async function chosenPrompt(
-  { dialect, system }: PromptSettings,
+  { dialect, system, prompt }: PromptSettings,
   before: AskedBefore | null,
   {
     tools,
@@ -89,6 +100,8 @@ export async function chosenPrompt(
   const own = isDialectName(known?.dialect) ? known.dialect : usualDialect;
   const name = dialect === 'auto' ? own : dialect;
   const usual = (): string => systemPrompt(name, tools);
+  if (isNamedPrompt(prompt))
+    return { name, system: releasedPrompt(prompt, { name, system, tools }) };
   switch (system) {
     case 'none':
       return { name, system: '' };

@@ -4,6 +4,7 @@ export {
   askedBefore,
   chosenPrompt,
   dialectSetting,
+  promptSetting,
   sayPrompt,
   systemFile,
   systemSetting,

@@ -55,6 +55,7 @@ function ofFile(path: string, name: string): PolicyPlace {
 
 async function ofFolder(path: string, name: string, env: Env): Promise<PolicyPlace> {
   const files = new Set(await readdir(path));
+  mustBeWhole(path, files);
   if (files.has('run.json')) return ofRun(path, name, { version: null, env });
   const own = { folder: path, name, promptIn: path };
   if (files.has('config.json')) return { path, ...own };
@@ -64,6 +65,22 @@ async function ofFolder(path: string, name: string, env: Env): Promise<PolicyPla
   throw new MillraceError(
     'POLICY',
     `${path} has no config.json: is it the folder of a Hugging Face checkpoint?`,
+  );
+}
+
+/** A checkpoint of a sharded trainer is no policy yet, though it may have a config.json. */
+function mustBeWhole(path: string, files: ReadonlySet<string>): void {
+  const names = [...files];
+  if (names.some((name) => name.endsWith('.safetensors'))) return;
+  const merge = names.some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name))
+    ? `python -m verl.model_merger merge --backend fsdp --local_dir ${path} --target_dir ${path}/merged`
+    : names.some((name) => name.endsWith('.distcp'))
+      ? `accelerate merge-weights ${path} ${path}/merged`
+      : null;
+  if (merge === null) return;
+  throw new MillraceError(
+    'POLICY',
+    `${path} holds the shards of an FSDP checkpoint: merge them with \`${merge}\`, then give ${path}/merged`,
   );
 }
 

@@ -39,6 +39,7 @@ import {
   chosenPrompt,
   dialectSetting,
   type PromptSettings,
+  promptSetting,
   sayPrompt,
   systemFile,
   systemSetting,
@@ -86,6 +87,7 @@ export const readySettings = {
       'with dialect=native: whether an invalid call is answered with an error or ends the rollout',
     ),
   system: systemSetting,
+  prompt: promptSetting,
   tools: toolSettings,
   corpus: z
     .string()
@@ -130,7 +132,7 @@ export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSett
 
 /** What nothing reads in a job that has a dialect and tools of its own. */
 const chosen = [
-  ...(['dialect', 'callFaults', 'system'] as const),
+  ...(['dialect', 'callFaults', 'system', 'prompt'] as const),
   ...(['tools', 'corpus', 'searchTop', 'searchCharacters'] as const),
 ] as const;
 type Chosen = (typeof chosen)[number];

@@ -22,7 +22,7 @@ import type { SftSettings } from './settings.ts';
 import type { SftParts } from './sft.ts';
 
 /** The settings of the job, with all defaults filled in. */
-export interface SftJobSettings extends SftSettings, PromptSettings {
+export interface SftJobSettings extends SftSettings, Omit<PromptSettings, 'prompt'> {
   readonly policy: string;
   readonly trainer: TrainerSettings;
   readonly threads: number;

@@ -43,6 +43,8 @@ export interface BuildOptions {
   readonly encoder: TextEncoder;
   readonly encoderFolder: string;
   readonly to: string;
+  /** The vectors of the passages, made elsewhere by the same encoder: nothing is encoded then. */
+  readonly vectors?: GivenVectors;
   /** A corpus of at most this many passages has no graph: all of them are compared with every query. */
   readonly exactMax: number;
   /** Most passages in one graph. */
@@ -52,6 +54,12 @@ export interface BuildOptions {
   readonly onProgress: (progress: BuildProgress) => void;
   /** Called for each row that is left out. */
   readonly onRefused: (place: number, reason: string) => void;
+}
+
+/** Vectors of a corpus in its order. */
+export interface GivenVectors {
+  readonly passages: number;
+  read(from: number, count: number): Promise<Float32Array>;
 }
 
 export interface BuiltIndex {
@@ -83,6 +91,12 @@ export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   await makeFolder(to);
   const state = await startOf(options);
   const { passages, refused } = state.read ?? (await readCorpus(options, state));
+  const { vectors } = options;
+  if (vectors !== undefined && vectors.passages !== passages)
+    throw retrieverError(
+      `the index has ${vectors.passages} vectors, but the corpus ${passages} usable passages (${refused} were skipped): give the corpus that the index was made of, whole and in its order`,
+      to,
+    );
   const read = { ...state, read: { passages, refused } };
   await encodePassages(options, read, passages);
   const { dimensions, settings } = encoder;
@@ -194,7 +208,10 @@ async function encodePassages(
       onProgress({ stage: 'encoding', done, before, total: passages });
       const window = await nextPassages(reader, done, passages);
       const texts = window.map(({ contents }) => contents);
-      const vectors = await encoder.encode(texts, 'passage', signal);
+      const vectors =
+        options.vectors === undefined
+          ? await encoder.encode(texts, 'passage', signal)
+          : await options.vectors.read(done, window.length);
       const bytes = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
       await file.write(bytes, 0, bytes.length, done * rowBytes(encoder.dimensions));
       await file.datasync();

@@ -3,6 +3,7 @@ export { Batches } from './batches.ts';
 export { bm25Retriever } from './bm25Retriever.ts';
 export { type BuildOptions, type BuildProgress, buildIndex, type CorpusRow } from './buildIndex.ts';
 export { passageOf } from './corpusRow.ts';
+export { type FaissFile, openFaiss } from './faissFile.ts';
 export { type FusionMethod, fusedRetriever, fusionMethods } from './fusedRetriever.ts';
 export { MANIFEST, PASSAGES } from './manifest.ts';
 export { openRetriever } from './openRetriever.ts';
