@@ -1,6 +1,7 @@
 /** What a user gives a job: a preset, a settings file, single settings. */
 import type { Job } from '../jobs/index.ts';
 import { usageError } from './failure.ts';
+import { foreignSettings, isForeign } from './foreignSettings/index.ts';
 import type { Io } from './io.ts';
 import { didYouMean, nearestNames } from './nearest.ts';
 import { parseSetting, type Setting, settingsOf } from './settings.ts';
@@ -21,9 +22,15 @@ export async function givenSettings(
 ): Promise<readonly Setting[]> {
   return [
     ...(preset === undefined ? [] : presetSettings(job, preset)),
-    ...(settings === undefined ? [] : await readSettingsFile(settings, job.settings, io.cwd)),
+    ...(settings === undefined ? [] : await fileSettings(settings, job, io)),
     ...set.map(parseSetting),
   ];
+}
+
+function fileSettings(file: string, { settings: schema }: Job, io: Io): Promise<Setting[]> {
+  return isForeign(file)
+    ? foreignSettings(file, schema, io)
+    : readSettingsFile(file, schema, io.cwd);
 }
 
 function presetSettings(job: Job, name: string): Setting[] {

@@ -49,6 +49,20 @@ export async function readSettingsFile(
   return parseSettings(text, file, schema);
 }
 
+/** A YAML text as its top-level keys, whatever they are; fails as `readSettingsFile` does. */
+export function settingsTree(text: string, file: string): Settings {
+  let tree: Settings = {};
+  const keep = (whole: Settings): Setting[] => {
+    tree = whole;
+    return [];
+  };
+  withinDeadline(
+    () => settingsIn(text, file, keep),
+    () => tooMuch(file, 'takes too long to read'),
+  );
+  return tree;
+}
+
 /** As `readSettingsFile`, of a text; `file` is what it is called. */
 export function parseSettings(text: string, file: string, schema: z.ZodType): Setting[] {
   if (text.length > charactersMax) throw tooMuch(file, 'is too long');
@@ -87,7 +101,11 @@ function nestsDeep(text: string): boolean {
   return false;
 }
 
-function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
+function settingsIn(
+  text: string,
+  file: string,
+  schema: z.ZodType | ((tree: Settings) => Setting[]),
+): Setting[] {
   if (nestsDeep(text)) throw tooMuch(file, 'nests too deep');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -112,6 +130,7 @@ function settingsIn(text: string, file: string, schema: z.ZodType): Setting[] {
   if (tree.some(([name]) => name.split('.').length > nestingMax)) {
     throw tooMuch(file, 'nests too deep');
   }
+  if (typeof schema === 'function') return schema(Object.fromEntries(tree));
   return settingsOf(schema, dotted(tree), (path) => `${file}:${lineOf(path)}`);
 }
 

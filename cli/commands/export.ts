@@ -16,11 +16,18 @@ async function declareExport(it: Command, { io, done }: Place): Promise<void> {
     'millrace export first.rollouts',
     "millrace export 'first.*' --to parquet --out tables",
     'millrace export first.metrics --partition-by step --out tables',
+    'millrace export first.questions first.rollouts --schema verl --out rl_datasets',
     'millrace export first.scored --to jsonl --from 2h --question train-7',
   ])
     .option('--run <NAME>', 'the run')
     .addOption(new Option('--to <format>', 'file format').choices(exportFormats).default('parquet'))
     .option('--out <FOLDER>', 'folder for the files <run>.<topic>.<format>', '.')
+    .addOption(
+      new Option(
+        '--schema <NAME>',
+        'verl: questions as train_processed_stage<N>.parquet, one per round, rollouts as <step>.jsonl',
+      ).choices(['verl']),
+    )
     .option(
       '--partition-by <field>',
       'write a folder with one file per value of a field (step, version, question.id …)',

@@ -26,7 +26,10 @@ async function declareRun(it: Command, { io, done, args }: Place): Promise<void>
       '--preset <NAME>',
       'use settings that come with the job, such as the numbers of a paper',
     )
-    .option('--settings <FILE>', 'YAML or JSON file of settings; they override the preset')
+    .option(
+      '--settings <FILE>',
+      'YAML or JSON file of settings; they override the preset. llamafactory:FILE reads a YAML file of LLaMA-Factory, verl:FILE (or verl:-) the overrides of a script for verl',
+    )
     .option(
       '--set <key=value>',
       'set one setting; overrides preset and file (repeatable)',

@@ -27,6 +27,7 @@ import { inScratch, type Scratch } from '../scratch.ts';
 import { pickFields } from '../tap/fields.ts';
 import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
+import { exportVerl } from './verl.ts';
 
 export interface ExportOptions extends RangeOptions {
   /** As of `millrace tap`. */
@@ -37,6 +38,8 @@ export interface ExportOptions extends RangeOptions {
   /** Folder that the files go to. */
   readonly out: string;
   readonly partitionBy?: string;
+  /** Another form than that of the topics. */
+  readonly schema?: 'verl';
 }
 
 /** What of a topic goes where. */
@@ -59,6 +62,10 @@ export async function exportCommand(options: ExportOptions, io: Io): Promise<num
   await stoppable(io, async (scratch) => {
     const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
     try {
+      if (options.schema === 'verl') {
+        const names = topicsLike(patterns, []).map((topic) => topic.name);
+        return await exportVerl(names, { run, log, out, scratch, io });
+      }
       const there = (await log.stats()).map(({ topic }) => topic);
       for (const topic of topicsLike(patterns, there)) {
         if (!there.includes(topic.name) && patterns.every(isPattern)) continue;

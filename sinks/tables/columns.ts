@@ -70,15 +70,17 @@ const envelope: readonly Column[] = [
 
 /** Of a topic whose Avro contract this is. */
 export function columnsOf(schema: unknown): readonly Column[] {
+  return [...envelope, ...rowColumns(schema)];
+}
+
+/** Of values with this contract, which are no records of a topic: nothing says where they were. */
+export function rowColumns(schema: unknown): readonly Column[] {
   const named = new Map<string, Kind>();
   const { fields } = schema as { readonly fields: readonly Field[] };
-  return [
-    ...envelope,
-    ...fields.map(({ name, type }) => {
-      const { kind, optional } = meant(type, named);
-      return column(name, kind, ({ value }) => (value as Values)[name], optional);
-    }),
-  ];
+  return fields.map(({ name, type }) => {
+    const { kind, optional } = meant(type, named);
+    return column(name, kind, ({ value }) => (value as Values)[name], optional);
+  });
 }
 
 interface Field {

@@ -1,0 +1,2 @@
+/** Settings files of other trainers. */
+export { foreignSettings, isForeign } from './foreignSettings.ts';
