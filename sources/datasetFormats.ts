@@ -111,6 +111,7 @@ export const datasetFormats = {
   gaia: {
     ...knowledge,
     question: ['Question', 'question', 'query'],
+    answer: ['answer', 'Final answer'],
     attached: attachment('file_name'),
   },
   csbench: { ability: 'qa', question: ['Question'], answer: ['Answer'], choices: csbenchChoices },
@@ -118,11 +119,11 @@ export const datasetFormats = {
   '2wiki': knowledge,
   hotpotqa: knowledge,
   musique: knowledge,
-  bamboogle: knowledge,
-  gpqa: knowledge,
-  simpleqa: knowledge,
+  bamboogle: { ...knowledge, question: ['question', 'Question'], answer: ['answer', 'Answer'] },
+  gpqa: { ...knowledge, question: ['question', 'Question'], answer: ['answer', 'Correct Answer'] },
+  simpleqa: { ...knowledge, question: ['question', 'problem'] },
   webwalker: knowledge,
-  xbench: knowledge,
+  xbench: { ...knowledge, question: ['question', 'prompt'] },
   hle: {
     ...knowledge,
     question: ['question', 'Question', 'query'],

@@ -51,6 +51,38 @@ async function only(name: string, row: unknown, options?: DatasetOptions): Promi
 
 describe('rows of public benchmarks', () => {
   it.each([
+    ['gaia.jsonl', { task_id: 't', Question: 'Who?', Level: 1, 'Final answer': 'Ada' }],
+    [
+      'hle.jsonl',
+      { id: 'h', question: 'Who?', answer: 'Ada', answer_type: 'exactMatch', image: '' },
+    ],
+    ['simpleqa.jsonl', { metadata: '{}', problem: 'Who?', answer: 'Ada' }],
+    ['webwalkerqa.jsonl', { question: 'Who?', answer: 'Ada', root_url: 'https://a.test' }],
+    ['xbench-deepsearch.jsonl', { id: 1, prompt: 'Who?', answer: 'Ada', reference_steps: '' }],
+    ['bamboogle.jsonl', { Question: 'Who?', Answer: 'Ada' }],
+    ['gpqa.jsonl', { Question: 'Who?', 'Correct Answer': 'Ada', 'Incorrect Answer 1': 'Bob' }],
+    ['musique.jsonl', { id: '2hop__1', question: 'Who?', answer: 'Ada', answerable: true }],
+    ['2wikimultihopqa.json', { _id: 'w', type: 'inference', question: 'Who?', answer: 'Ada' }],
+    ['hotpotqa.json', { _id: 'h', question: 'Who?', answer: 'Ada', level: 'hard' }],
+  ])('%s is read as its authors publish it', async (name, row) => {
+    expect(await only(`published/${name}`, row)).toMatchObject({
+      ...{ question: 'Who?', answers: ['Ada'], ability: 'qa' },
+    });
+  });
+
+  it.each([
+    ['aime25.jsonl', { id: '0', problem: 'How many?', answer: 70 }],
+    ['aime24.jsonl', { id: 60, problem: 'How many?', solution: '70', answer: '70', url: '' }],
+    ['gsm8k.jsonl', { question: 'How many?', answer: '7 * 10 = 70\n#### 70' }],
+    ['math500.jsonl', { problem: 'How many?', solution: '$70$', answer: '70', level: 1 }],
+    ['amc23.jsonl', { id: 0, question: 'How many?', answer: 70.0, url: '' }],
+  ])('%s of mathematics too', async (name, row) => {
+    expect(await only(`published/${name}`, row)).toMatchObject({
+      ...{ question: 'How many?', answers: ['70'], ability: 'math' },
+    });
+  });
+
+  it.each([
     ['2wiki.jsonl', 'qa', '2wiki-0'],
     ['hotpotqa.jsonl', 'qa', 'hotpotqa-0'],
     ['musique.jsonl', 'qa', 'musique-0'],

@@ -47,6 +47,24 @@ describe('a policy by its name', () => {
     expect(at.path).toBe(folder);
   });
 
+  test.each([
+    ['model_world_size_4_rank_0.pt', 'python -m verl.model_merger merge --backend fsdp'],
+    ['__0_0.distcp', 'accelerate merge-weights'],
+  ])(
+    'that is a checkpoint in shards (%s) is refused with the command that merges it',
+    async (file, command) => {
+      const folder = fresh();
+      await writeFile(join(folder, file), '');
+      await writeFile(join(folder, 'config.json'), '{}');
+      await expect(findPolicy(folder)).rejects.toMatchObject({
+        code: 'POLICY',
+        message: expect.stringContaining(command),
+      });
+      await writeFile(join(folder, 'model.safetensors'), '');
+      expect((await findPolicy(folder)).path).toBe(folder);
+    },
+  );
+
   test('that is not in the cache is refused with the command that downloads it', async () => {
     const env = { HF_HOME: fresh() };
     await expect(findPolicy('Qwen/Qwen3-8B@v2', env)).rejects.toMatchObject({
