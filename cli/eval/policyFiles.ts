@@ -146,7 +146,9 @@ function episodesIn(
   settings: Readonly<Record<string, unknown>>,
   io: Io,
 ): Readonly<Record<string, unknown>> | null {
-  const { episode, library, retriever, auxiliary, simulator, promptMax } = settings;
+  const { episodes, episode, library, retriever, auxiliary, simulator, promptMax } = settings;
+  // An evaluation says itself whether it was of episodes.
+  if (episodes === false) return null;
   if (typeof episode !== 'object' || typeof library !== 'string') return null;
   const place = (path: unknown): string =>
     typeof path === 'string' && path !== '' ? resolve(io.cwd, path) : '';
