@@ -56,7 +56,7 @@ export const evalJob = defineJob({
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     if (episodes === null) checkAnswered(plan.items);
     const longest = longestPrompt(plan.items, dialect.prompt);
-    const room = episodes === null ? longest : Math.max(longest, settings.promptMax);
+    const room = episodes === null ? longest : Math.max(longest, settings.episodePrompt);
     const contextMax = room + responseMax;
     const vocabSize = await checkPolicy(
       { path: base, name: settings.policyName || base },

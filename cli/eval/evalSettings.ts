@@ -78,7 +78,9 @@ export const evalSettings = evaluateSettings.extend({
   episode: episodeSettings.prefault({}),
   library: librarySettings.library,
   retriever: librarySettings.retriever,
-  promptMax: count.default(4096).describe('with episodes: room for prompt and memories, in tokens'),
+  episodePrompt: count
+    .default(4096)
+    .describe('with episodes: room for prompt and memories, in tokens'),
   auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
   simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),
   conciseness: z.boolean().default(false).describe('have the judge also vote on redundant calls'),

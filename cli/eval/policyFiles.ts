@@ -146,14 +146,15 @@ function episodesIn(
   settings: Readonly<Record<string, unknown>>,
   io: Io,
 ): Readonly<Record<string, unknown>> | null {
-  const { episodes, episode, library, retriever, auxiliary, simulator, promptMax } = settings;
+  const { episodes, episode, library, retriever, auxiliary, simulator } = settings;
+  const { promptMax, episodePrompt = promptMax } = settings;
   // An evaluation says itself whether it was of episodes.
   if (episodes === false) return null;
   if (typeof episode !== 'object' || typeof library !== 'string') return null;
   const place = (path: unknown): string =>
     typeof path === 'string' && path !== '' ? resolve(io.cwd, path) : '';
   const files = { library: place(library), retriever: place(retriever) };
-  return { episodes: true, episode, ...files, auxiliary, simulator, promptMax };
+  return { episodes: true, episode, ...files, auxiliary, simulator, episodePrompt };
 }
 
 function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {

@@ -119,7 +119,7 @@ describe('millrace eval', () => {
     expect(out).toContain(
       'first@0 · 3 questions · 2 rollouts each · temperature 1, top-p 0.95, repetition penalty 1.1',
     );
-    expect(out).toMatch(/pass@1 +pass@2\n/);
+    expect(out).toMatch(/pass@1 +pass@2 +best@2 +maj@2\n/);
     const path = join(cwd, 'runs/first/run.json');
     const before = await readFile(path, 'utf8');
     const { digest: _, ...record } = JSON.parse(before);
