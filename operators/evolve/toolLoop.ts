@@ -54,11 +54,22 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
     if (piece === '') break;
     const tool = calledTool(piece, tools);
     if (tool !== null && calls[tool]! < quotas[tool]!) {
-      logs.push(await options.result(tool, piece, text()));
+      // A call that `start` has opened ends in the first piece.
+      const whole = pieces === 0 && !reference ? openedCall(start, tools) + piece : piece;
+      logs.push(await options.result(tool, whole, text()));
       calls[tool]!++;
     } else if (stripEnd(piece).endsWith('</answer>')) break;
     else if (!reference && tool !== null) break;
     else if (reference && (await next()) === '') break;
   }
   return { text: text(), logs, calls };
+}
+
+/** What the text has of a call that it opens and does not close; '' = nothing. */
+function openedCall(text: string, tools: readonly string[]): string {
+  const opened = tools
+    .map((tool) => ({ at: text.lastIndexOf(`<${tool}>`), closed: text.lastIndexOf(`</${tool}>`) }))
+    .filter(({ at, closed }) => at > closed)
+    .map(({ at }) => at);
+  return opened.length === 0 ? '' : text.slice(Math.max(...opened));
 }

@@ -182,12 +182,15 @@ describe('a cold start', () => {
   });
 
   test('opens calls for the policy, and keeps only what calls', async () => {
-    const { evolved, demonstrations } = await ran(own);
+    const { evolved, demonstrations, toolCalls } = await ran(own);
     const opened = evolved.filter(({ text }) =>
       text.startsWith('<think>I look it up.</think><search>'),
     );
     expect(opened.map(({ index }) => index % 4 < 2)).not.toContain(false);
     expect(opened).toHaveLength(12 * 2);
+    // What the policy adds to the opened call is its input.
+    expect(toolCalls.map(({ input }) => input)).toContain('one');
+    expect(toolCalls.filter(({ input }) => input === '')).toEqual([]);
     const kept = demonstrations.flatMap((one) => one.kept);
     expect(kept.length).toBeGreaterThan(3);
     for (const { toolCalls } of kept) expect(toolCalls).toBe(1);
