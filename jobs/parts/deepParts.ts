@@ -3,7 +3,7 @@
  * their calls, and the dialect of the policy's folder. Everything that can be wrong with a setting fails
  * here, before the first rollout.
  */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import type { ToolDoc } from '../../base/functions/index.ts';
 import { MillraceError, sleepClock } from '../../base/index.ts';
@@ -33,9 +33,10 @@ import {
 import type { Question, Task } from '../../topics/index.ts';
 import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
+import { sameInputs } from '../inputs.ts';
 import type { PolicyParts } from '../policyLoop.ts';
 import { type PythonSettings, pythonOf, pythonSettings } from '../tools/pythonOf.ts';
-import { retrieverAt } from '../tools/retrieverAt.ts';
+import { indexFile, retrieverAt } from '../tools/retrieverAt.ts';
 import { checkFunctions, type QuestionFile, questionTasks } from './questionTasks.ts';
 
 /** Where functions come from, and how they are found. */
@@ -90,6 +91,10 @@ export async function deepParts(
 ): Promise<DeepParts> {
   const { settings, seed, folder, clock, own, replay } = context;
   const { episode } = settings;
+  if (replay === undefined) {
+    const { library, retriever: index } = settings;
+    await sameInputs(folder, [library === '' ? '' : resolve(library), indexFile(index)]);
+  }
   const tasks = await questionTasks(files);
   checkWorlds(tasks);
   const given = settings.library === '' ? [] : await readLibrary(settings.library);

@@ -3,7 +3,7 @@
  * an index of it by a real encoder. The policy is the small one of the example, and answers for its auxiliary
  * model and the simulator too.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { functions } from '../../examples/deepAgent/world/functions.ts';
@@ -125,5 +125,14 @@ test('a DeepAgent run with the index of another library is refused before the fi
   expect([other.code, other.err]).toEqual([
     2,
     expect.stringMatching(/300 passages.*299 functions/),
+  ]);
+  // Nor does a run go on with it that began with the library as it was.
+  const file = join(home, 'runs/deep/run.json');
+  const record = JSON.parse(readFileSync(file, 'utf8')) as object;
+  writeFileSync(file, JSON.stringify({ ...record, status: 'stopped' }));
+  const resumed = await millrace('run', '--run', 'deep');
+  expect([resumed.code, resumed.err]).toEqual([
+    1,
+    expect.stringMatching(/functions\.jsonl, an input of this run, has changed since it started/),
   ]);
 });
