@@ -1,6 +1,6 @@
 /** `millrace eval` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ofRuns, type Place, type Subcommand, whole } from '../command.ts';
+import { ofRuns, type Place, positive, type Subcommand, whole } from '../command.ts';
 
 export const command: Subcommand = {
   about:
@@ -152,12 +152,6 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       const { evalCommand } = await import('../eval/eval.ts');
       done(await evalCommand(options, io));
     });
-}
-
-function positive(text: string): number {
-  const value = whole(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError('It must be 1 or more.');
 }
 
 function temperature(text: string): number {

@@ -1,6 +1,6 @@
 /** `millrace model …` on the command line. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { examplesText, type Place, type Subcommand, whole } from '../command.ts';
+import { type Command, Option } from 'commander';
+import { examplesText, type Place, positive, type Subcommand, whole } from '../command.ts';
 import { ARCHITECTURES, SIZES } from '../model/sizes.ts';
 
 export const command: Subcommand = {
@@ -198,10 +198,4 @@ function dtype(otherwise: string, choices: readonly string[]): Option {
   return new Option('--dtype <format>', 'number format of the weights')
     .choices(choices)
     .default(otherwise);
-}
-
-function positive(text: string): number {
-  const value = whole(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
 }

@@ -1,6 +1,6 @@
 /** `millrace retriever …` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { examplesText, type Place, port, type Subcommand, whole } from '../command.ts';
+import { examplesText, type Place, port, positive, type Subcommand, whole } from '../command.ts';
 
 /**
  * So few passages take 5 ms to compare with a query (384 dimensions); a graph takes a tenth of that but may
@@ -60,16 +60,16 @@ function addBuild(retriever: Command, { io, done }: Place): void {
     .option(
       '--tokens <N>',
       'cut texts to this many tokens (default: the encoder’s maximum)',
-      atLeastOne,
+      positive,
     )
-    .option('--threads <N>', 'threads (default: half of the processor’s)', atLeastOne)
+    .option('--threads <N>', 'threads (default: half of the processor’s)', positive)
     .option(
       '--exact <N>',
       'compare queries with every passage if the corpus has at most this many',
       whole,
       EXACT_MAX,
     )
-    .option('--graph <N>', 'maximum passages per graph', atLeastOne, GRAPH_MAX)
+    .option('--graph <N>', 'maximum passages per graph', positive, GRAPH_MAX)
     .addHelpText(
       'after',
       examplesText([
@@ -96,14 +96,14 @@ function addImport(retriever: Command, { io, done }: Place): void {
       'Hugging Face encoder that made the vectors; it encodes the queries',
     )
     .option('--to <FOLDER>', 'folder for the index (default: the corpus’ name with .index)')
-    .option('--threads <N>', 'threads (default: half of the processor’s)', atLeastOne)
+    .option('--threads <N>', 'threads (default: half of the processor’s)', positive)
     .option(
       '--exact <N>',
       'compare queries with every passage if the corpus has at most this many',
       whole,
       EXACT_MAX,
     )
-    .option('--graph <N>', 'maximum passages per graph', atLeastOne, GRAPH_MAX)
+    .option('--graph <N>', 'maximum passages per graph', positive, GRAPH_MAX)
     .addHelpText(
       'after',
       examplesText([
@@ -155,11 +155,11 @@ function addServe(retriever: Command, { io, done }: Place, fusionMethods: readon
       '--no-token',
       'answer anyone; otherwise clients need MILLRACE_RETRIEVER_TOKEN, if it is set',
     )
-    .option('--top <N>', 'passages per query if the request does not say', atLeastOne, 10)
-    .option('--timeout <SECONDS>', 'time limit per request, waiting included', atLeastOne, 30)
-    .option('--batch <N>', 'maximum queries per batch', atLeastOne, 64)
-    .option('--concurrency <N>', 'concurrent batches', atLeastOne, 2)
-    .option('--queue <N>', 'queries that may wait; further ones get status 429', atLeastOne, 1024)
+    .option('--top <N>', 'passages per query if the request does not say', positive, 10)
+    .option('--timeout <SECONDS>', 'time limit per request, waiting included', positive, 30)
+    .option('--batch <N>', 'maximum queries per batch', positive, 64)
+    .option('--concurrency <N>', 'concurrent batches', positive, 2)
+    .option('--queue <N>', 'queries that may wait; further ones get status 429', positive, 1024)
     .addHelpText(
       'after',
       examplesText([
@@ -171,12 +171,6 @@ function addServe(retriever: Command, { io, done }: Place, fusionMethods: readon
       const { serveCommand } = await import('../retriever/serve.ts');
       done(await serveCommand({ ...options, index }, io));
     });
-}
-
-function atLeastOne(text: string): number {
-  const value = whole(text);
-  if (value >= 1) return value;
-  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
 }
 
 function share(text: string): number {

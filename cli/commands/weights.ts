@@ -1,6 +1,6 @@
 /** `millrace weights …` on the command line. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { examplesText, type Place, port, type Subcommand, whole } from '../command.ts';
+import { type Command, Option } from 'commander';
+import { examplesText, type Place, port, positive, type Subcommand } from '../command.ts';
 
 export const command: Subcommand = {
   about: 'Receive the weights that a run publishes, on the machine of a model server.',
@@ -13,8 +13,8 @@ function declareWeights(weights: Command, { io, done }: Place): void {
   weights
     .command('receive')
     .description(
-      'Take new weights over HTTP beside a model server that shares no disk with the run,\n' +
-        'which sends them to engine.receivers and asks the server to load the folder.',
+      'Take new weights over HTTP beside a model server that shares no disk with the run. ' +
+        'The run sends them to engine.receivers, then asks the server to load the folder.',
     )
     .requiredOption('--folder <FOLDER>', 'where versions are kept; the model server must read it')
     .option('--seen-as <PATH>', 'path of that folder as the model server sees it, if it differs')
@@ -29,7 +29,7 @@ function declareWeights(weights: Command, { io, done }: Place): void {
       'environment variable with the token that senders need',
       'MILLRACE_WEIGHTS_TOKEN',
     )
-    .option('--keep <N>', 'newest versions to keep', atLeastOne, 3)
+    .option('--keep <N>', 'newest versions to keep', positive, 3)
     .addHelpText(
       'after',
       examplesText([
@@ -41,10 +41,4 @@ function declareWeights(weights: Command, { io, done }: Place): void {
       const { receiveCommand } = await import('../weights/receive.ts');
       done(await receiveCommand(options, io));
     });
-}
-
-function atLeastOne(text: string): number {
-  const value = whole(text);
-  if (value >= 1) return value;
-  throw new InvalidArgumentError('It must be a whole number, 1 or more.');
 }
