@@ -4,6 +4,7 @@ export { copies } from './copies.ts';
 export { crc32, crc32c } from './crc32.ts';
 export { withinDeadline } from './deadline.ts';
 export { type DrawKey, type Draws, draws, shuffled } from './draws.ts';
+export { eitherSignal } from './eitherSignal.ts';
 export { hasCode, MillraceError, messageOf } from './errors.ts';
 export { freshName } from './freshName.ts';
 export {

@@ -12,7 +12,7 @@
  *   replays read that alone; a rollout that is repeated after a crash asks again.
  */
 import type { OperatorFunction, Subscription } from 'rxjs';
-import { hasCode, MillraceError, type SleepClock } from '../../base/index.ts';
+import { eitherSignal, hasCode, MillraceError, type SleepClock } from '../../base/index.ts';
 import {
   defineTopic,
   flag,
@@ -172,10 +172,10 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
       const answered = new AbortController();
       follow();
       // even when the request cannot be written: then no one waits
-      const over = AbortSignal.any([answered.signal, signal, closing.signal]);
-      const replied = reply(request, over);
+      const over = eitherSignal([answered.signal, signal, closing.signal]);
+      const replied = reply(request, over.signal);
       replied.catch(() => undefined);
-      void noteLongWait(over);
+      void noteLongWait(over.signal);
       try {
         await log.commit((tx) => tx.append(toolTopics.requests, request));
         const { output, ok, attempts, cached, failure } = await replied;
@@ -183,6 +183,7 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
         return { output, ok, attempts, cached, ms: clock.now() - from };
       } finally {
         answered.abort();
+        over.release();
       }
     },
     async close() {

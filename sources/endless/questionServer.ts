@@ -21,6 +21,7 @@ import {
   sendJson,
 } from '../../base/http/index.ts';
 import {
+  eitherSignal,
   freshName,
   keepSecret,
   MillraceError,
@@ -189,11 +190,14 @@ class QuestionServer {
     const { clock, patienceMs = PATIENCE_MS } = this.#options;
     const { signal } = this.#opening;
     const done = new AbortController();
-    const late = clock
-      .sleep(patienceMs, AbortSignal.any([signal, done.signal]))
-      .catch(() => undefined);
-    const inTime = await Promise.race([written.then(() => true), late.then(() => false)]);
-    done.abort();
+    const either = eitherSignal([signal, done.signal]);
+    const late = clock.sleep(patienceMs, either.signal).catch(() => undefined);
+    const inTime = await Promise.race([written.then(() => true), late.then(() => false)]).finally(
+      () => {
+        done.abort();
+        either.release();
+      },
+    );
     if (inTime) return;
     for (const one of posted) this.#channel.withdraw(one);
     throw new Refusal(

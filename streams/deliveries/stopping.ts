@@ -5,7 +5,7 @@
  * turn throws code `NOT_NOW`, and its record stays unsettled for the next start.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError } from '../../base/index.ts';
+import { eitherSignal, MillraceError } from '../../base/index.ts';
 
 /** How a function in a stage learns of the end. Each signal aborts once. */
 export interface StopSignals {
@@ -45,11 +45,13 @@ export async function unlessStopping<T>(
   before: string,
   wait: (until: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const until = AbortSignal.any([signal, stopping]);
+  const until = eitherSignal([signal, stopping]);
   try {
-    return await wait(until);
+    return await wait(until.signal);
   } catch (cause) {
-    if (until.aborted) throw notNow(before, cause);
+    if (until.signal.aborted) throw notNow(before, cause);
     throw cause;
+  } finally {
+    until.release();
   }
 }

@@ -13,7 +13,7 @@ import {
   syncGroupV5,
   Writer,
 } from '@platformatic/kafka';
-import { MillraceError } from '../../base/index.ts';
+import { eitherSignal, MillraceError } from '../../base/index.ts';
 import { assign, type Claim } from './assign.ts';
 import { type Link, pause, type Target } from './link.ts';
 import { isGroupMoved, kindOf } from './problems.ts';
@@ -229,7 +229,9 @@ export class Membership {
   async #rest(): Promise<void> {
     const waking = new AbortController();
     this.#wake = () => waking.abort();
-    await pause(this.#options.heartbeatMs, AbortSignal.any([waking.signal, this.#ending.signal]));
+    const either = eitherSignal([waking.signal, this.#ending.signal]);
+    await pause(this.#options.heartbeatMs, either.signal);
+    either.release();
     this.#wake = () => undefined;
   }
 
