@@ -139,7 +139,11 @@ describe('a ready job on a Hugging Face folder', () => {
       ['--set', 'responseMax=4000'],
       /has a context of 2048 tokens/,
     ],
-    ['no policy', ['--set', 'policy=Qwen/Qwen2.5-3B-Instruct'], /millrace model pull Qwen/],
+    [
+      'no policy',
+      ['--set', 'policy=Qwen/Qwen2.5-3B-Instruct'],
+      /model pull Qwen\/Qwen2\.5-3B-Instruct/,
+    ],
     ['no such version', ['--set', 'policy=runs/first@99'], /has no weights of version 99/],
     ['no such questions', ['--set', 'questions=none.csv'], /none\.csv/],
     ['no preset', ['--preset', 'et-agent-8b'], /its presets: et-agent-3b, et-agent-7b/],
