@@ -59,7 +59,7 @@ describe('completion', () => {
 
   test('names ready jobs, their presets and settings with their values', async () => {
     expect(await following('run', 'et')).toEqual(['et-agent']);
-    expect(await following('run', 'et-agent', '--preset', 'et-agent-7')).toEqual(['et-agent-7b']);
+    expect(await following('run', 'et-agent', '--preset', 'et-agent-3')).toEqual(['et-agent-3b']);
     expect(await following('run', 'et-agent', '--set', 'sampl')).toEqual(['sampler=']);
     expect(await following('run', 'et-agent', '--set', 'sampler=p')).toEqual(['sampler=pareto']);
   });
