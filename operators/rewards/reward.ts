@@ -117,11 +117,18 @@ export function perRolloutAsync(
 function rolloutsOf(group: GroupForReward): RolloutForReward[] {
   const { question, tools, texts, lengths, policyLengths = lengths } = group;
   const own = ownTexts(group);
-  return texts.map((text, i) => ({
-    ...{ question, tools, text, own: own[i]! },
-    calls: callsIn(text, tools),
-    ...{ length: lengths[i]!, policyLength: policyLengths[i]! },
-  }));
+  return texts.map((text, i) => {
+    let calls: readonly CallForReward[] | undefined;
+    return {
+      ...{ question, tools, text, own: own[i]! },
+      // Most rewards never look at them, and finding them takes as long as reading an answer.
+      get calls() {
+        calls ??= callsIn(text, tools);
+        return calls;
+      },
+      ...{ length: lengths[i]!, policyLength: policyLengths[i]! },
+    };
+  });
 }
 
 function named(name: string, value: number): Reward {

@@ -27,6 +27,7 @@ export function latexNormalForm(
   variant: Variant,
   options: NormalFormOptions = {},
 ): string {
+  if (!TOUCHED.test(text)) return text;
   let form = variant === 'selection' ? insideBox(strip(text)) : text;
   form = withoutSpacing(form);
   form = options.unwrapText ? unwrapTexts(form) : withoutUnit(form, variant);
@@ -37,6 +38,9 @@ export function latexNormalForm(
   form = bracedFractions(form.replaceAll(' ', ''));
   return fractionOfIntegers(form === '0.5' ? '\\frac{1}{2}' : form);
 }
+
+/** What a step may change. A text without it, a number or a word as most answers are, is a normal form. */
+const TOUCHED = /[^\w,+-]|[td]frac/;
 
 /** Whether two answers have the same normal form. Two missing answers are equal, one is not. */
 export function isEquivalent(a: string | null, b: string | null, variant: Variant): boolean {

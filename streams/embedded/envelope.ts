@@ -56,9 +56,11 @@ export function unseal(bytes: Buffer, place: string): Envelope {
 /** Whether the checksum is that of these bytes with this number; a record without one fits none. */
 function fits(bytes: Buffer, number: number): boolean {
   if (bytes.length < HEADER_BYTES) return false;
-  const head = Buffer.from(bytes.subarray(0, PLAIN_HEADER_BYTES));
-  head.writeUInt32LE(number, 8);
-  return bytes.readUInt32LE(12) === crc32(bytes.subarray(HEADER_BYTES), crc32(head, 0));
+  const found = bytes.readUInt32LE(PLAIN_HEADER_BYTES);
+  if (number === bytes.readUInt32LE(8)) return found === checksum(bytes);
+  const renumbered = Buffer.from(bytes);
+  renumbered.writeUInt32LE(number, 8);
+  return found === checksum(renumbered);
 }
 
 function checksum(bytes: Buffer): number {
