@@ -67,18 +67,26 @@ function batch({ sequences, tokens }: Options): TrainSequence[] {
 }
 
 async function measured(loss: Loss, passes: 'once' | 'twice'): Promise<Measured> {
-  const { serviceMs, sequences, tokens, steps } = options;
+  const { serviceMs, sequences, tokens } = options;
   const size = [serviceMs, sequences * tokens].map(String);
   const path = new URL('./trainer/service.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, ['--import', 'tsx', path, ...size, passes], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const [line] = await once(child.stdout, 'data');
-  const url = String(line).trim();
+  try {
+    const [line] = await once(child.stdout, 'data');
+    return await stepsOn(String(line).trim(), loss);
+  } finally {
+    child.kill();
+  }
+}
+
+async function stepsOn(url: string, loss: Loss): Promise<Measured> {
+  const { steps } = options;
   const busy = async () => Number(await (await fetch(`${url}/busy`)).text());
   const clock = sleepClock(systemClock);
   const trainer = await TinkerTrainer.create({
-    ...{ url, policy: 'bench', clock, reduction: 'sum' },
+    ...{ url, policy: 'simulated', clock, reduction: 'sum' },
   });
   try {
     const items = batch(options);
@@ -106,7 +114,6 @@ async function measured(loss: Loss, passes: 'once' | 'twice'): Promise<Measured>
     return { addedMs, stepMs, peakMb: (peak - before) / 2 ** 20, processorMs };
   } finally {
     await trainer.close();
-    child.kill();
   }
 }
 

@@ -70,7 +70,7 @@ const server = createServer(async (request, response) => {
     case '/busy':
       return send(String(busyMs));
     case 'get_server_capabilities':
-      return send('{"supported_models":[{"model_name":"bench"}]}');
+      return send('{"supported_models":[{"model_name":"simulated"}]}');
     case 'create_session':
       return send('{"session_id":"one"}');
     case 'create_model':

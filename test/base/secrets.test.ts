@@ -118,7 +118,7 @@ describe('text from outside', () => {
   });
 
   test('is cut where it is long', () => {
-    expect(outsideText('abc'.repeat(10_000_000), 5)).toBe('abcab…');
+    expect(outsideText('abc'.repeat(1_000_000), 5)).toBe('abcab…');
     expect(outsideText('abcde', 5)).toBe('abcde');
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Templates render as Jinja renders them in the environment of transformers: expectations made by `oracle.py`
- * (jinja2), as digests where they are long. `yardstick.test.ts` makes them again.
+ * (jinja2), as digests where they are long. `yardstick.long.test.ts` makes them again.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
