@@ -71,6 +71,7 @@ export {
   batch,
   type CallOrigin,
   type CallTool,
+  type CallToolsOptions,
   type CurriculumOptions,
   callTools,
   curriculum,
@@ -100,6 +101,9 @@ export {
   type Evaluation,
   evaluation,
   execution,
+  type Grader,
+  type GraderName,
+  graderOf,
   type Interval,
   type Jury,
   type JuryOptions,
@@ -153,7 +157,7 @@ export {
   type ToolPoOptions,
   toolPo,
 } from '../operators/rewards/toolPo/index.ts';
-export type { RolloutOptions } from '../operators/rollout/index.ts';
+export type { Helping, RolloutOptions } from '../operators/rollout/index.ts';
 export {
   type AepoOptions,
   type ArpoOptions,

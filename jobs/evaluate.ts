@@ -63,6 +63,8 @@ export interface EvaluateParts {
   readonly base: string;
   /** How a group is grown, in place of segments and calls: episodes of one continued thought. */
   readonly grow?: RolloutOptions['grow'];
+  /** Who helps rollouts on; no one when left out. */
+  readonly helping?: RolloutOptions['helping'];
   /** Judges answers and calls; null = LaTeX equality and F1 alone. */
   readonly jury: Jury | null;
 }
@@ -102,6 +104,7 @@ export async function evaluate(
     clock,
     report: print,
     grow: parts.grow,
+    helping: parts.helping,
     samples: () => settings.rollouts,
     branching: () => null,
   });

@@ -87,6 +87,8 @@ export interface PolicyParts {
    * where it is.
    */
   readonly base: string;
+  /** Who helps rollouts on; no one when left out. */
+  readonly helping?: RolloutOptions['helping'];
 }
 
 /** What the loop itself gives the trainer. */
@@ -202,7 +204,8 @@ export async function policyLoop(
   const gated = { batchGroups, window, lagMax, ...known, engine, paused$, places };
   const gate = own(policyGate({ ...gated, unlimited }));
 
-  const policy = { engine, tools, dialect, gate, seed, clock, report: context.print };
+  const { helping } = parts;
+  const policy = { engine, tools, dialect, gate, seed, clock, report: context.print, helping };
   const rolls = { ...settings, ...options, ...policy, live };
   const rolling = rollout(rolls);
   const openMax = concurrency * 2;

@@ -25,9 +25,14 @@ export interface CallTool {
   close(): Promise<void>;
 }
 
+/** Attempts, retries and cache, and tools that rollouts call and the policy cannot. */
+export interface CallToolsOptions extends ToolboxOptions {
+  readonly helpers?: readonly Tool[];
+}
+
 /** The tools of a run: attempts, retries and cache as `toolbox` has them. */
-export function callTools(tools: readonly Tool[], options: ToolboxOptions): CallTool {
-  const box = toolbox(tools, options);
+export function callTools(tools: readonly Tool[], options: CallToolsOptions): CallTool {
+  const box = toolbox([...tools, ...(options.helpers ?? [])], options);
   return {
     tags: tools.map(({ name }) => name),
     call: (tool, input, signal, origin) => box.call(tool, input, signal, origin),

@@ -1,7 +1,12 @@
 /** Pipeable operators: rollout, score, Pareto sampling, batching, the gate. */
 export { type BatchOptions, batch, batchSelected } from './batch.ts';
 export { type BatchExamplesOptions, batchDemonstrations, batchPairs } from './batchExamples.ts';
-export { type CallOrigin, type CallTool, callTools } from './callTools.ts';
+export {
+  type CallOrigin,
+  type CallTool,
+  type CallToolsOptions,
+  callTools,
+} from './callTools.ts';
 export { type CurriculumOptions, curriculum } from './curriculum.ts';
 export {
   type DemonstrationOrder,

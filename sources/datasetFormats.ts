@@ -33,6 +33,8 @@ export interface DatasetFormat {
   readonly choices?: (fields: Fields) => readonly unknown[] | null;
   /** What a row has besides: a line below the question, and its task; null = nothing. */
   readonly attached?: (fields: Fields) => { readonly note: string; readonly task: Task } | null;
+  /** The fields of a row as they are to be read, where its file hides them. */
+  readonly open?: (fields: Fields) => Fields;
   /** Reads the whole row, if a question and its answer are not all that it says. */
   readonly read?: ReadBenchmark;
   /** It may be a folder of conversations, one a file. */
@@ -78,6 +80,30 @@ function first(answer: unknown): unknown {
   return Array.isArray(answer) ? answer[0] : answer;
 }
 
+/**
+ * xbench's file keeps its text from crawlers: base64 of the UTF-8 bytes, each XORed with the row's `canary`,
+ * over and over. Rows that someone has opened already are read as they are.
+ */
+function withoutCanary(fields: Fields): Fields {
+  const { canary, prompt, answer } = fields;
+  if (typeof canary !== 'string' || canary === '') return fields;
+  const question = opened(prompt, canary);
+  return question === null
+    ? fields
+    : { ...fields, prompt: question, answer: opened(answer, canary) };
+}
+
+function opened(text: unknown, canary: string): string | null {
+  if (typeof text !== 'string' || !/^[A-Za-z\d+/]+={0,2}$/.test(text)) return null;
+  const key = Buffer.from(canary);
+  const bytes = Buffer.from(text, 'base64').map((byte, i) => byte ^ key[i % key.length]!);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 const math = { ability: 'math', question: ['question'], answer: ['answer'] } as const;
 const knowledge = { ability: 'qa', question: ['question'], answer: ['answer'] } as const;
 const either = { ...math, question: ['question', 'problem'] } as const;
@@ -106,7 +132,12 @@ export const datasetFormats = {
     take: boxedOrWhole,
   },
   olympiadbench: { ...math, answer: ['final_answer'], take: first },
-  math: { ...math, question: ['problem', 'question'] },
+  math: {
+    ...math,
+    question: ['problem', 'question'],
+    answer: ['answer', 'solution'],
+    take: boxedOrWhole,
+  },
   math500: either,
   gaia: {
     ...knowledge,
@@ -123,7 +154,7 @@ export const datasetFormats = {
   gpqa: { ...knowledge, question: ['question', 'Question'], answer: ['answer', 'Correct Answer'] },
   simpleqa: { ...knowledge, question: ['question', 'problem'] },
   webwalker: knowledge,
-  xbench: { ...knowledge, question: ['question', 'prompt'] },
+  xbench: { ...knowledge, question: ['question', 'prompt'], open: withoutCanary },
   hle: {
     ...knowledge,
     question: ['question', 'Question', 'query'],
@@ -149,6 +180,7 @@ const aliases: Readonly<Record<string, DatasetName>> = {
   musiqueans: 'musique',
   webwalkerqa: 'webwalker',
   xbenchdeepsearch: 'xbench',
+  deepsearch: 'xbench',
   olympiad: 'olympiadbench',
   minerva: 'minerva_math',
   mathtest: 'math',

@@ -25,10 +25,11 @@ class Wrong extends Error {
  * `text` = every cell is text, so a list is written as JSON.
  */
 export function datasetRow(
-  fields: Fields,
+  given: Fields,
   { name, format }: NamedFormat,
   { place, text }: { readonly place: number; readonly text: boolean },
 ): Checked {
+  const fields = format.open?.(given) ?? given;
   const idName = idNames.find((one) => isThere(fields[one]));
   const id = `${name}-${idName === undefined ? place - 1 : String(fields[idName])}`;
   try {

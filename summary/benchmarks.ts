@@ -1,6 +1,10 @@
 /** What an evaluation of a policy has found: the paper's table, and what was asked. */
 import type { Sampling } from '../model/index.ts';
-import { type BenchmarkTable, benchmarkTable } from '../operators/metrics/index.ts';
+import {
+  type BenchmarkTable,
+  benchmarkTable,
+  type GraderName,
+} from '../operators/metrics/index.ts';
 import type { Log } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
 import { type BenchmarkSample, benchmarkSamples } from './benchmarkSamples.ts';
@@ -12,6 +16,8 @@ export interface Evaluated extends Required<Sampling> {
   readonly policy: string;
   /** Name of the model that judges; null if there is none. */
   readonly judge: string | null;
+  /** How answers were graded. */
+  readonly grader: GraderName;
   /** Of each question. */
   readonly rollouts: number;
   readonly tools: readonly string[];
@@ -58,7 +64,7 @@ export async function readBenchmarks(
     failedRollouts,
     deadLetters,
     seconds,
-    ...benchmarkTable(groups, { seed, order: sources }),
+    ...benchmarkTable(groups, { seed, order: sources, grader: evaluated.grader }),
   };
   return { benchmarks, samples: await benchmarkSamples(log, groups) };
 }

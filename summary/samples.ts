@@ -116,5 +116,5 @@ function trajectory(point: SamplePoint, rollout: Rollout): Trajectory {
 
 /** Tags of the tools that a rollout called. */
 export function toolsIn({ segments }: Pick<Rollout, 'segments'>): string[] {
-  return [...new Set(segments.flatMap(({ tool }) => (tool === null ? [] : [tool])))];
+  return [...new Set(segments.flatMap(({ tool }) => tool?.split(',') ?? []))];
 }

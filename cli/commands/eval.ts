@@ -1,6 +1,6 @@
 /** `millrace eval` on the command line. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ofRuns, type Place, positive, type Subcommand, whole } from '../command.ts';
+import { collect, ofRuns, type Place, positive, type Subcommand, whole } from '../command.ts';
 
 export const command: Subcommand = {
   about:
@@ -12,6 +12,7 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
   const { dialectNames, namedPrompts } = await import('../../jobs/dialects/index.ts');
   const { toolNames } = await import('../../jobs/tools/index.ts');
   const { promptForms } = await import('../../operators/deepAgent/index.ts');
+  const { graderNames } = await import('../../operators/metrics/index.ts');
   const { serverNames, textServers, usualServer } = await import(
     '../../model/remote/wires/index.ts'
   );
@@ -93,6 +94,12 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
     )
     .addOption(
       new Option(
+        '--grader <whose>',
+        'how the judge is asked and read: as the papers do, as DeepAgent does, or as each benchmark’s authors do (default: papers; in episodes: deep-agent)',
+      ).choices(graderNames),
+    )
+    .addOption(
+      new Option(
         '--equality <how>',
         'how mathematical answers are compared: by normal forms, or also symbolically by math-verify (default: forms)',
       ).choices(['forms', 'math-verify']),
@@ -139,6 +146,11 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       ).choices(namedPrompts),
     )
     .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
+    .option(
+      '--set <key=value>',
+      'set one setting that has no option, such as roles.debugger.url (repeatable; docs/evaluation.md)',
+      collect,
+    )
     .option('--threads <N>', 'engine threads (default: 2)', positive)
     .addOption(
       new Option('--provider <NAME>', 'device the engine computes on (default: cpu)').choices(

@@ -127,10 +127,11 @@ async function printed(run: Run, options: EvalOptions, io: Io): Promise<number> 
 }
 
 function evaluatedBy(settings: EvalSettings): Evaluated {
-  const { policy, policyName, judge, rollouts, tools } = settings;
+  const { policy, policyName, judge, grader, rollouts, tools } = settings;
   return {
     policy: policyName || policy,
     judge: judge.url === '' ? null : judge.model,
+    grader,
     rollouts,
     tools,
     ...samplingIn(settings),

@@ -7,14 +7,22 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, sleepClock } from '../../base/index.ts';
 import { callsFunctions, dialectOf } from '../../jobs/dialects/index.ts';
-import { defineJob, evaluate, type JobContext, planEvaluation } from '../../jobs/index.ts';
+import {
+  defineJob,
+  type EvaluationPlan,
+  evaluate,
+  type JobContext,
+  planEvaluation,
+} from '../../jobs/index.ts';
 import {
   askedBefore,
   checkEngineFits,
   checkPolicy,
   checkVocabulary,
   chosenPrompt,
+  helpersOf,
   promptRecord,
+  rolesOf,
   sayPrompt,
 } from '../../jobs/parts/index.ts';
 import { toolSettings, toolsOf } from '../../jobs/tools/index.ts';
@@ -30,13 +38,20 @@ import {
 } from '../../model/text/index.ts';
 import type { Dialect } from '../../operators/dialect/index.ts';
 import { callTools } from '../../operators/index.ts';
-import { type AskModel, type Jury, jury } from '../../operators/metrics/index.ts';
+import {
+  type AskModel,
+  graderOf,
+  gradingLines,
+  type Jury,
+  jury,
+} from '../../operators/metrics/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import type { SourceItem } from '../../streams/index.ts';
 import type { Question } from '../../topics/index.ts';
 import { EVALUATION } from '../runs.ts';
 import { episodesAsked } from './evalEpisodes.ts';
 import { type EvalSettings, evalSettings } from './evalSettings.ts';
+import { askedBySet, setPromptLines, setPrompts } from './setPrompts.ts';
 
 export const evalJob = defineJob({
   name: EVALUATION,
@@ -51,10 +66,13 @@ export const evalJob = defineJob({
     const tools = episodes?.tools ?? (await toolsFor(context));
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
-    const dialect = episodes?.dialect ?? (await chosenDialect(settings, before, tools));
-    sayPrompt(context, before, promptRecord(dialect));
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
+    const dialect = episodes?.dialect ?? (await chosenDialect(context, before, tools, plan));
+    sayPrompt(context, before, promptRecord(dialect));
     if (episodes === null) checkAnswered(plan.items);
+    sayGrading(context, plan.items);
+    const helpers = helpersOf(settings.roles, { seed, dialect: dialect.name });
+    if (helpers.helping !== undefined && episodes !== null) throw noHelp();
     const longest = longestPrompt(plan.items, dialect.prompt);
     const room = episodes === null ? longest : Math.max(longest, settings.episodePrompt);
     const contextMax = room + responseMax;
@@ -73,14 +91,16 @@ export const evalJob = defineJob({
     const engine = own(await engineOf(context, dialect, contextMax));
     checkEngineFits(longest, engine);
     await episodes?.bind(engine);
+    helpers.bind(await rolesOf({ folder: settings.tokenizer }, context), { engine });
     return evaluate(context, {
       dialect,
       plan,
       engine,
       base,
       grow: episodes?.grow,
+      helping: helpers.helping,
       jury: juryOf(context, seed),
-      tools: own(callTools(tools, { clock })),
+      tools: own(callTools(tools, { clock, helpers: helpers.tools })),
     });
   },
 });
@@ -99,20 +119,54 @@ function checkAnswered(items: readonly SourceItem<Question>[]): void {
   }
 }
 
+/** How answers are graded; a replay says nothing of it. */
+function sayGrading(
+  { settings, print, replay }: JobContext<EvalSettings>,
+  items: readonly SourceItem<Question>[],
+): void {
+  if (replay !== undefined) return;
+  const { grader, judge } = settings;
+  const named = { grader, judge: judge.url === '' ? null : judge.model };
+  for (const line of gradingLines(questionsIn(items), named)) print(line);
+}
+
+function questionsIn(items: readonly SourceItem<Question>[]): readonly Question[] {
+  return items.flatMap((item) => ('value' in item ? [item.value] : []));
+}
+
+function noHelp(): MillraceError<'USAGE'> {
+  return new MillraceError(
+    'USAGE',
+    'roles.debugger, roles.backTracer and roles.refiner help rollouts of Python programs, not DeepAgent’s episodes: leave them out',
+  );
+}
+
 async function chosenDialect(
-  settings: EvalSettings,
+  { settings, print, replay }: JobContext<EvalSettings>,
   before: Awaited<ReturnType<typeof askedBefore>>,
   tools: readonly Tool[],
+  { sources, items }: EvaluationPlan,
 ): Promise<Dialect> {
   const chosen = await chosenPrompt(settings, before, {
     tools,
     unset: settings.explained ? 'default' : 'none',
   });
   const faults = before?.prompt.callFaults ?? settings.callFaults;
-  return dialectOf({
-    ...{ ...chosen, folder: settings.tokenizer, tools },
-    ...(callsFunctions(chosen.name) ? { faults } : {}),
+  const made = { ...chosen, folder: settings.tokenizer, tools };
+  const dialectWith = (system: string): Promise<Dialect> =>
+    dialectOf({ ...made, system, ...(callsFunctions(chosen.name) ? { faults } : {}) });
+  const { name } = chosen;
+  const own = Object.entries(setPrompts(sources, { settings, before, name, tools }));
+  if (own.length === 0) return dialectWith(chosen.system);
+  if (replay === undefined) for (const line of setPromptLines(own.map(([set]) => set))) print(line);
+  // Where no other set is asked, its prompt is that of the evaluation.
+  const [[, alone] = ['', '']] = own;
+  if (sources.length === 1) return dialectWith(alone);
+  const dialects = own.map(async ([set, system]) => {
+    return [set, { system, dialect: await dialectWith(system) }] as const;
   });
+  const bySet = new Map(await Promise.all(dialects));
+  return askedBySet(await dialectWith(chosen.system), bySet, questionsIn(items));
 }
 
 /** Weights are not copied, and a training run deletes old ones. */
@@ -185,9 +239,16 @@ const VOTE_SAMPLING: TextSampling = { maxTokens: 128, temperature: 0.6, topP: 0.
 /** The judge and, if requested, the critic: one model, whose replies are kept in the run folder. */
 function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
   const { settings, folder, clock, own, print } = context;
-  if (settings.judge.url === '') return null;
-  const replies = own(openReplies(join(folder, 'judge.mdb')));
   const timer = sleepClock(clock);
+  const sitting = {
+    seed,
+    grader: ({ source }: Question) => graderOf(settings.grader, source),
+    sleep: (ms: number, signal?: AbortSignal) => timer.sleep(ms, signal),
+  };
+  if (settings.judge.url === '') {
+    return settings.grader === 'authors' ? jury({ ...sitting, judge: null }) : null;
+  }
+  const replies = own(openReplies(join(folder, 'judge.mdb')));
   const model = own(
     configuredTextModel(settings.judge, {
       own: () => scripted(() => null),
@@ -201,10 +262,9 @@ function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
     (request, signal) =>
       model.complete({ ...sampling, ...request, continuation: '' }, signal);
   return jury({
-    seed,
+    ...sitting,
     judge: ask(samplingOf(settings.judge)),
     ...(settings.conciseness ? { critic: ask(VOTE_SAMPLING) } : {}),
-    sleep: (ms, signal) => timer.sleep(ms, signal),
   });
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { episodeSettings, evaluateSettings } from '../../jobs/index.ts';
 import {
   dialectSetting,
+  helperSettings,
   librarySettings,
   promptSetting,
   roleSettings,
@@ -14,6 +15,7 @@ import { serverNames } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
 import { textModelSettings } from '../../model/text/index.ts';
 import { callFaults } from '../../operators/dialect/index.ts';
+import { graderNames } from '../../operators/metrics/index.ts';
 
 const count = z.number().int().positive();
 
@@ -71,6 +73,13 @@ export const evalSettings = evaluateSettings.extend({
     .default('cpu')
     .describe('device the engine computes on (docs/gpu.md)'),
   judge: textModelSettings.prefault({}).describe('model that judges answers; no url = no judge'),
+  grader: z
+    .enum(graderNames)
+    .default('papers')
+    .describe(
+      'how the judge is asked and read: as the papers’ evaluations do (papers), as DeepAgent’s does (deep-agent), or as each benchmark’s authors do (authors: GAIA, HLE, SimpleQA, WebWalkerQA, xbench; else as the papers)',
+    ),
+  roles: helperSettings.prefault({}),
   episodes: z
     .boolean()
     .default(false)

@@ -12,7 +12,7 @@ import { findDataset } from '../../sources/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import type { Settings } from '../settingFields.ts';
-import type { Setting } from '../settings.ts';
+import { parseSetting, type Setting } from '../settings.ts';
 import { type PolicyFiles, policyFiles } from './policyFiles.ts';
 
 export interface EvalFlags {
@@ -57,6 +57,9 @@ export interface EvalFlags {
   readonly auxiliary?: string;
   readonly auxiliaryModel?: string;
   readonly equality?: string;
+  readonly grader?: string;
+  /** `key=value`, over what the other flags say. */
+  readonly set?: readonly string[];
 }
 
 /** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
@@ -87,7 +90,8 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...judgeOf(flags),
     ...plain(flags),
   };
-  return Object.entries(values).map(([key, value]) => setting(key, value));
+  const given = Object.entries(values).map(([key, value]) => setting(key, value));
+  return [...given, ...(flags.set ?? []).map(parseSetting)];
 }
 
 /** The limits of the policy's training. */
@@ -155,7 +159,7 @@ function setting(key: string, value: unknown): Setting {
 function plain(flags: EvalFlags): Settings {
   const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality, prompt } =
     flags;
-  const { threads, provider, dialect } = flags;
+  const { threads, provider, dialect, grader } = flags;
   const all = {
     limit,
     rollouts,
@@ -168,6 +172,7 @@ function plain(flags: EvalFlags): Settings {
     threads,
     provider,
     dialect,
+    grader,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
@@ -252,6 +257,7 @@ function episodesOf(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Setti
   }
   const server = { url: auxiliary, model };
   return {
+    ...(isAsked ? { grader: 'deep-agent' } : {}),
     ...(episodes === undefined ? {} : { episodes: true, 'episode.form': episodes, tools: [] }),
     ...(library === undefined ? {} : { library: resolve(io.cwd, library) }),
     ...(retriever === undefined ? {} : { retriever: resolve(io.cwd, retriever) }),

@@ -6,4 +6,4 @@ export {
   dialectNames,
   dialectOf,
 } from './dialectOf.ts';
-export { namedPrompts } from './namedPrompts.ts';
+export { type NamedPrompt, namedPrompts, releasedPrompt } from './namedPrompts.ts';

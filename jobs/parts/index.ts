@@ -1,6 +1,7 @@
 /** Parts of a job that settings choose: engines, trainers, tools, prompts. */
 export { checkPolicy } from './checkPolicy.ts';
 export {
+  type AskedBefore,
   askedBefore,
   chosenPrompt,
   dialectSetting,
@@ -11,6 +12,7 @@ export {
 } from './chosenPrompt.ts';
 export { type DeepParts, deepParts, type LibrarySettings, librarySettings } from './deepParts.ts';
 export type { EngineSettings } from './engines.ts';
+export { helperSettings, helpersOf } from './helpers.ts';
 export { besideWeights, findPolicy, type PolicyPlace } from './policyPlace.ts';
 export { checkEngineFits, checkVocabulary } from './promptLimit.ts';
 export {

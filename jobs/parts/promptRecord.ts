@@ -31,6 +31,7 @@ const schema = z.object({
   system: z.string().nullable(),
   tools: z.array(declared).nullable(),
   prompt: z.string().nullable(),
+  sources: z.record(z.string(), z.string()).optional(),
 });
 
 /** How a policy is asked. */

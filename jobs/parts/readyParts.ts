@@ -45,6 +45,7 @@ import {
   systemSetting,
 } from './chosenPrompt.ts';
 import { type EngineSettings, engineSettings, openEngine } from './engines.ts';
+import { type HelperSettings, helperSettings, helpersOf } from './helpers.ts';
 import { findPolicy, type PolicyPlace } from './policyPlace.ts';
 import {
   checkEngineFits,
@@ -89,6 +90,7 @@ export const readySettings = {
   system: systemSetting,
   prompt: promptSetting,
   tools: toolSettings,
+  roles: helperSettings.prefault({}),
   corpus: z
     .string()
     .default('')
@@ -123,6 +125,7 @@ export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSett
   readonly repeats: (typeof repeatsAre)[number];
   readonly heldOutFile: string;
   readonly callFaults: CallFaults;
+  readonly roles: HelperSettings;
   readonly promptMax: number;
   readonly engine: EngineSettings;
   readonly trainer: TrainerSettings;
@@ -133,7 +136,7 @@ export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSett
 /** What nothing reads in a job that has a dialect and tools of its own. */
 const chosen = [
   ...(['dialect', 'callFaults', 'system', 'prompt'] as const),
-  ...(['tools', 'corpus', 'searchTop', 'searchCharacters'] as const),
+  ...(['tools', 'roles', 'corpus', 'searchTop', 'searchCharacters'] as const),
 ] as const;
 type Chosen = (typeof chosen)[number];
 
@@ -211,7 +214,6 @@ export async function readyParts<D extends Dialect>(
       ...tokenizerFiles(policy.folder),
     ]);
   const tools = given.tools ?? (await toolsOf(context));
-  const called = own(callTools(tools, { clock }));
   const before = await askedBefore(context, policy);
   const chosen = async (): Promise<Dialect> =>
     dialectOf({
@@ -221,21 +223,29 @@ export async function readyParts<D extends Dialect>(
   // Without a dialect of the caller's, any will do.
   const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
   sayPrompt(context, before, promptRecord(dialect));
+  const { seed } = context;
+  const { lagMax } = settings;
+  const roles = asked.settings.roles ?? helperSettings.parse({});
+  const helpers = helpersOf(roles, { seed, lagMax, dialect: dialect.name });
+  const called = own(callTools(tools, { clock, helpers: helpers.tools }));
   const limit = { prompt: dialect.prompt, promptMax };
   checkPromptFits(limit);
   checkVocabulary(dialect, vocabSize);
   const made = await enginesOf(policy, dialect.tokenizer, context);
   checkEngineFits(dialect.prompt('').length, made.engine);
+  const role = await rolesOf(policy, context);
+  helpers.bind(role, made);
+  const { helping } = helpers;
   const episodes = given.dialectIn !== undefined;
   const from = (file: string) => withinPrompt(readDataset(file), file, limit, episodes);
   return {
-    parts: { ...made, tools: called, dialect, base: policy.path },
+    parts: { ...made, tools: called, dialect, base: policy.path, helping },
     dialect,
     questions: {
       train: namesEndless(questions) ? arriving(context, limit) : from(questions),
       ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
     },
-    role: await rolesOf(policy, context),
+    role,
   };
 }
 

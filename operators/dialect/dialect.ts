@@ -62,6 +62,8 @@ export interface AskedBy {
   readonly tools: readonly Declared[] | null;
   /** What becomes of a call that cannot be made, if the dialect lets one choose. */
   readonly callFaults?: CallFaults;
+  /** System prompts of sets of questions that have one of their own, by the questions' `source`. */
+  readonly sources?: Readonly<Record<string, string>>;
 }
 
 /** How a policy writes. Pure: the same arguments give the same values. */

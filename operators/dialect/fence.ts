@@ -64,8 +64,10 @@ export function fence(text: string, marks: FenceMarks): string {
 /** Breaks chat markers alone: for prompts that show a trajectory with its tags to a model on a server. */
 export const chatFence: Fence = breaking(CHAT);
 
-/** Breaks chat markers, and the tag that a judge gives its verdict in: for what a judge is shown. */
-export const judgeFence: Fence = breaking(['</?judgment>', ...CHAT], 'i');
+/**
+ * Breaks chat markers, and the tags in which a judge thinks and gives its verdict: for what a judge is shown.
+ */
+export const judgeFence: Fence = breaking(['</?(?:judgment|think)>', ...CHAT], 'i');
 
 /**
  * The policy's own words in a trajectory: only a tool's result opens with `<result>`, so the policy's is

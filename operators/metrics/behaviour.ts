@@ -14,7 +14,7 @@ export type NamedNumbers = Readonly<Record<string, number>>;
 /** Only what is known: a number without its parts is left out. Reasoning length is per 1000 tokens. */
 export function behaviour(groups: readonly Scored[]): NamedNumbers {
   const responses = groups.flatMap(({ question, rewards }) =>
-    rewards.map(({ parts }) => ({ parts, correct: headline(parts, question.ability) })),
+    rewards.map(({ parts }) => ({ parts, correct: headline(parts, question) })),
   );
   const executed = responses.flatMap(({ parts, correct }) => {
     const { resultBlocks, failedResults, thinkingLength } = parts;

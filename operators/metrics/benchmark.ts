@@ -4,8 +4,9 @@
  *
  * Parts: those of `evaluateSample` (`exact`, `contains`, `f1`, `mathEqual`, `valid`, `toolCalls`,
  * `outputLength`, and `<tag>Calls` for each tool of the job: `searchCalls`), those of `execution`, and `raw`
- * and `format` as in training. With a jury also `judged`, `judgeFailed`, and `concise` if it votes on
- * that. Where a question has several responses, `vote` is the place of the first that answers the same.
+ * and `format` as in training. With a jury also `judged`, `judgeFailed`, `judgeUnread` if a reply could not
+ * be read, what its grader says besides (`confidence`, `notAttempted`), and `concise` if it votes on that.
+ * Where a question has several responses, `vote` is the place of the first that answers the same.
  */
 import type { Question, Reward } from '../../topics/index.ts';
 import { extractAnswer } from '../dialect/answer.ts';
@@ -103,8 +104,8 @@ function votesOf(samples: readonly EvaluatedSample[]): readonly Reward['parts'][
     : answers.map((answer) => ({ vote: answers.indexOf(answer) }));
 }
 
-function worth({ ability }: Question, parts: Reward['parts']): Reward {
-  return { score: headline(parts, ability), parts };
+function worth(question: Question, parts: Reward['parts']): Reward {
+  return { score: headline(parts, question), parts };
 }
 
 function numbersOf(group: GroupForReward, sample: EvaluatedSample): Reward['parts'] {

@@ -1,27 +1,38 @@
 /**
  * What counts as right, read from the parts of a reward.
  *
- * A benchmark's headline number (ET-Agent §9.5) is the judge's verdict for mathematics (LaTeX equality where
- * there was no judge) and word F1 for knowledge. A question with a task (gold calls, an environment) has the
- * success that its task says. A reward that was not made for a benchmark has only `raw`.
+ * A benchmark's headline number in the papers' tables (ET-Agent §9.5, ARPO §6.4 and §6.6) is the judge's
+ * verdict for mathematics (LaTeX equality where there was no judge) and for deep search, and word F1 for
+ * other knowledge, and for all of it without a judge. A question with a task (gold calls, an environment) has
+ * the success that its task says. A reward that was not made for a benchmark has only `raw`.
  */
-import type { Ability, Reward } from '../../topics/index.ts';
+import type { Ability, Question, Reward } from '../../topics/index.ts';
 
 type Parts = Reward['parts'];
+/** What of a question decides by which number it counts. */
+type Asked = Pick<Question, 'ability' | 'source'>;
+
+/** Sets of knowledge that the papers report by a judge's verdict. */
+const judgedSets = ['gaia', 'hle', 'webwalker', 'xbench', 'simpleqa'];
+
+/** Whether the papers' tables have a judge's verdict for this set of knowledge. */
+export function isJudgedSet(source: string): boolean {
+  return judgedSets.includes(source);
+}
 
 /** Which number the headline is. */
 export type Measure = 'judge' | 'equality' | 'f1' | 'reward' | 'task';
 
-export function measureOf(parts: Parts, ability: Ability): Measure {
+export function measureOf(parts: Parts, { ability, source }: Asked): Measure {
   if (parts.success !== undefined) return 'task';
   if (parts.mathEqual === undefined) return 'reward';
-  if (ability === 'qa') return 'f1';
+  if (ability === 'qa') return parts.judged !== undefined && isJudgedSet(source) ? 'judge' : 'f1';
   return parts.judged === undefined ? 'equality' : 'judge';
 }
 
 /** 0 to 1. */
-export function headline(parts: Parts, ability: Ability): number {
-  switch (measureOf(parts, ability)) {
+export function headline(parts: Parts, asked: Asked): number {
+  switch (measureOf(parts, asked)) {
     case 'judge':
       return parts.judged!;
     case 'equality':

@@ -12,6 +12,8 @@ export {
   meanFigures,
 } from './evaluation.ts';
 export { execution } from './execution.ts';
+export { type Grader, type GraderName, graderNames, graderOf } from './graders/index.ts';
+export { gradingLines } from './gradingLines.ts';
 export {
   type Interval,
   meanInterval,

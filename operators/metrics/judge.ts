@@ -6,13 +6,22 @@ import { isSpace } from '../text/characters.ts';
 
 /** Whether a judge called an answer correct: inside its judgment tags when it has both, else anywhere. */
 export function saysCorrect(reply: string): boolean {
+  const verdict = verdictIn(reply);
+  const denies = ['incorrect', 'wrong', 'not correct'].some((word) => verdict.includes(word));
+  return verdict.includes('correct') && !denies;
+}
+
+/** Whether a judge called an answer correct or wrong at all. */
+export function saysVerdict(reply: string): boolean {
+  const verdict = verdictIn(reply);
+  return verdict.includes('correct') || verdict.includes('wrong');
+}
+
+function verdictIn(reply: string): string {
   const lower = reply.toLowerCase();
   const open = lower.indexOf('<judgment>');
   const close = lower.indexOf('</judgment>');
-  const tagged = open >= 0 && close >= 0;
-  const verdict = tagged ? lower.slice(open + '<judgment>'.length, close) : lower;
-  const denies = ['incorrect', 'wrong', 'not correct'].some((word) => verdict.includes(word));
-  return verdict.includes('correct') && !denies;
+  return open >= 0 && close >= 0 ? lower.slice(open + '<judgment>'.length, close) : lower;
 }
 
 /** A vote on whether a trajectory has redundant tool calls; null when the reply says neither. */

@@ -1,18 +1,20 @@
 /**
  * Models as judges of responses (ET-Agent §9.4, §10): is the answer right, and were its tool calls needed?
  *
- * Any model can be a judge: the jury only needs text. A verdict is that of LaTeX equality with any
- * reference, or the judge's; what equality has settled is not asked. A response without a tool call is
+ * Any model can be a judge: the jury only needs text. How it is asked and read is the grader's, and where that
+ * puts LaTeX equality first, what equality has settled is not asked. A response without a tool call is
  * concise unasked. A model that gives nothing is asked again, twice, after waits; what it then still leaves
- * open counts as not right, and as a failure. Draws are keyed by question and request, so a resumed run asks
- * the same and a cache can answer.
+ * open counts as not right, and as a failure; so does a reply that says no verdict, as one that was not read.
+ * Draws are keyed by question and request, so a resumed run asks the same and a cache can answer.
  */
 import type { DrawKey } from '../../base/index.ts';
 import type { Question, Reward } from '../../topics/index.ts';
 import { firstCall } from '../dialect/calls.ts';
+import { afterLastResult } from '../dialect/steps.ts';
 import { isEquivalent } from '../text/latex.ts';
-import { isConcise, redundancyVote, saysCorrect } from './judge.ts';
-import { judgePrompt, redundancyPrompt, solvedPrompt } from './juryPrompts.ts';
+import { type GradedAnswer, type Grader, papers, spokenIn, type Verdict } from './graders/index.ts';
+import { isConcise, redundancyVote } from './judge.ts';
+import { redundancyPrompt, solvedPrompt } from './juryPrompts.ts';
 import { type EvaluatedSample, predictionOf } from './sample.ts';
 
 /** What a model is asked; how it samples is the caller's. */
@@ -29,8 +31,10 @@ export type AskModel = (request: JuryRequest, signal?: AbortSignal) => Promise<s
 /** Who judges answers and calls, and how often. */
 export interface JuryOptions {
   readonly seed: number;
-  /** Says whether an answer is right. */
-  readonly judge: AskModel;
+  /** Says whether an answer is right; null = no model does, so only rules grade. */
+  readonly judge: AskModel | null;
+  /** What grades a question's answers; left out = the papers' judge. */
+  readonly grader?: (question: Question) => Grader;
   /** Votes on redundant calls; left out = no vote. */
   readonly critic?: AskModel;
   /** Votes a response (default 10, the reference's). */
@@ -39,7 +43,10 @@ export interface JuryOptions {
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `concise` (0 or 1) if it voted. */
+/**
+ * The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `judgeUnread` (1) if the judge's reply says
+ * no verdict, what the grader says besides, `concise` (0 or 1) if it voted.
+ */
 export type Jury = (
   question: Question,
   sample: EvaluatedSample,
@@ -71,21 +78,48 @@ async function judged(
   signal?: AbortSignal,
 ): Promise<Reward['parts']> {
   const prediction = predictionOf(sample);
-  const settled = (right: boolean, failed = false): Reward['parts'] => ({
-    judged: right ? 1 : 0,
-    judgeFailed: failed ? 1 : 0,
-  });
+  const { references, equal = false, own = sample.output } = sample;
+  const { judge, grader: graderOf = () => papers } = options;
+  const grader = graderOf(question);
+  const response = lastOf(own);
+  const about: GradedAnswer = { question: question.question, references, prediction, response };
+  if ('decide' in grader) return prediction === '' ? settled(false) : partsOf(grader.decide(about));
+  if (judge === null) return {};
   if (prediction === '') return settled(false);
-  const { references, equal = false } = sample;
   if (references.length === 0 && !isSolved(question)) return {};
-  if (equal || references.some((one) => isEquivalent(prediction, one, 'rollout')))
-    return settled(true);
-  const about = { question: question.question, prediction };
-  const prompt =
-    references.length === 0 ? solvedPrompt(about) : judgePrompt({ ...about, references });
+  const isEqual = () => equal || references.some((one) => isEquivalent(prediction, one, 'rollout'));
+  if (grader.equalityFirst && isEqual()) return settled(true);
+  const asking = references.length === 0 ? solving : grader;
   const key = [options.seed, question.id, 'judge'];
-  const reply = await asked(options.judge, { key, prompt, stop: [] }, options, signal);
-  return reply === null ? settled(false, true) : settled(saysCorrect(reply));
+  const reply = await asked(
+    judge,
+    { key, prompt: asking.prompt(about), stop: [] },
+    options,
+    signal,
+  );
+  if (reply === null) return settled(false, { judgeFailed: 1 });
+  const spoken = spokenIn(reply);
+  const verdict = spoken === null ? null : asking.read(spoken);
+  return verdict === null ? settled(false, { judgeUnread: 1 }) : partsOf(verdict);
+}
+
+function settled(right: boolean, parts: Reward['parts'] = {}): Reward['parts'] {
+  return { judged: right ? 1 : 0, judgeFailed: 0, ...parts };
+}
+
+function partsOf({ right, parts }: Verdict): Reward['parts'] {
+  return settled(right, parts);
+}
+
+/** Of ToolBench's tasks, which have no answer: the papers' form of verdict. */
+const solving = { prompt: solvedPrompt, read: papers.read };
+
+/** Most code points of a response that a judge is shown. */
+const RESPONSE_MAX = 10_000;
+
+/** The end of what the policy wrote, after the last result. */
+function lastOf(own: string): string {
+  return [...afterLastResult(own)].slice(-RESPONSE_MAX).join('');
 }
 
 /** A question without an answer whose task a judge sees solved or not (ToolBench). */

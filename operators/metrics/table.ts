@@ -7,6 +7,7 @@ import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate
 import { callsIn } from './callParts.ts';
 import { hasValidFormat } from './evaluation.ts';
 import { perFailure, perToken } from './execution.ts';
+import { type GraderName, graderOf } from './graders/index.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, shareInterval } from './interval.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';
@@ -59,8 +60,12 @@ export interface BenchmarkRow extends TableNumbers {
   readonly path: number | null;
   /** Every other aggregate of the reference. */
   readonly metrics: BenchmarkMetrics;
-  /** Verdicts that the judge did not give; LaTeX equality stood in. */
+  /** What graded the answers, if a judge or its rule did (`graderOf`); null = it did not. */
+  readonly grader: string | null;
+  /** Verdicts that the judge did not give; these answers count as wrong. */
   readonly judgeFailures: number;
+  /** Replies of the judge that say no verdict; these answers count as wrong. */
+  readonly judgeUnread: number;
 }
 
 /** The table: a row a benchmark, and the means over rows. */
@@ -80,6 +85,8 @@ export interface TableOptions {
   readonly seed: number;
   /** Order of the rows by source; others come after, in the order of the groups. */
   readonly order?: readonly string[];
+  /** What graded the answers (default `papers`). */
+  readonly grader?: GraderName;
 }
 
 /** The table of scored groups of phase `evaluate` that one policy answered. */
@@ -92,7 +99,7 @@ export function benchmarkTable(groups: readonly Scored[], options: TableOptions)
   }
   const rows = [...bySource]
     .filter(([, members]) => members.length > 0)
-    .map(([source, members]) => rowOf(source, members, options.seed, resample));
+    .map(([source, members]) => rowOf(source, members, options, resample));
   const of = (ability: Ability): readonly BenchmarkRow[] =>
     rows.filter((row) => row.ability === ability);
   return { rows, averages: { math: means(of('math')), qa: means(of('qa')), all: means(rows) } };
@@ -107,7 +114,7 @@ interface Response {
 
 function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
   return rewards.map(({ parts }, i) => ({
-    correct: headline(parts, question.ability),
+    correct: headline(parts, question),
     calls: sumOf(callsIn(parts)) ?? toolCalls[i]!,
     parts,
   }));
@@ -116,7 +123,7 @@ function responsesOf({ question, rewards, toolCalls }: Scored): Response[] {
 function rowOf(
   source: string,
   groups: readonly Scored[],
-  seed: number,
+  { seed, grader = 'papers' }: TableOptions,
   resample: Resample,
 ): BenchmarkRow {
   const { ability } = groups[0]!.question;
@@ -128,7 +135,7 @@ function rowOf(
   return {
     source,
     ability,
-    measure: measureOf(parts, ability),
+    measure: measureOf(parts, { ability, source }),
     questions: new Set(groups.map(({ question }) => question.id)).size,
     responses: responses.length,
     correctness: mean(({ correct }) => correct),
@@ -156,7 +163,9 @@ function rowOf(
     path: pathOf(responses),
     formatValid: mean(({ parts }) => (hasValidFormat(parts) ? 1 : 0)),
     metrics: aggregate(samples, ability, parts.judged !== undefined),
-    judgeFailures: responses.filter((response) => (response.parts.judgeFailed ?? 0) > 0).length,
+    grader: parts.judged === undefined ? null : graderOf(grader, source).name,
+    judgeFailures: responses.filter(({ parts }) => (parts.judgeFailed ?? 0) > 0).length,
+    judgeUnread: responses.filter(({ parts }) => (parts.judgeUnread ?? 0) > 0).length,
   };
 }
 

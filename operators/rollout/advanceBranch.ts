@@ -10,6 +10,7 @@ import { type GenerateRequest, samplingIn } from '../../model/index.ts';
 import type { Finish, Question, ToolCall } from '../../topics/index.ts';
 import type { Dialect, DialectCall } from '../dialect/dialect.ts';
 import type { Branching } from '../sampling/branching.ts';
+import type { Called } from '../tools/callTool.ts';
 import {
   appendGeneration,
   appendResult,
@@ -18,6 +19,7 @@ import {
   partsOf,
   turnStart,
 } from './branch.ts';
+import { type Calls, helped, refined } from './helping.ts';
 import type { RolloutOptions } from './options.ts';
 import { precedence } from './precedence.ts';
 
@@ -82,7 +84,8 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       maxTokens: room,
       ...samplingIn(options),
       ...stopsOf(dialect, prompt, branch),
-      draws: [...key, branch.index],
+      // What was taken back would only be written again by the same draws.
+      draws: [...key, branch.index, ...(branch.takenBack ? ['again'] : [])],
       topLogProbs: growth.watch === undefined ? (branching?.entropyTokens ?? 0) : room,
       priority: precedence(growth.question),
     },
@@ -139,23 +142,59 @@ async function callTools(
   const outputs: string[] = [];
   for (const call of calls) {
     if (branch.calls >= options.callLimit) return 'callLimit';
-    const turn = branch.calls++;
-    if (call.fault === undefined && call.input === '') return 'stop';
-    outputs.push(call.fault ?? (await callTool(growth, branch, call, turn)));
+    branch.calls++;
+    const output = await answerTo(growth, branch, call);
+    if (output === 'empty') return 'stop';
+    if (output === 'taken back') return null;
+    outputs.push(output.text);
   }
-  appendResult(branch, options.dialect.results(outputs), namesOf(calls), options.responseMax);
+  const names = branch.made.splice(0).join(',');
+  appendResult(branch, options.dialect.results(outputs), names, options.responseMax);
+  await refined(growth, branch, callsOf(growth, branch));
   return branch.tokens.length >= options.responseMax ? 'length' : null;
 }
 
-async function callTool(
-  { options, question, owner, signal, toolCalls }: Growth,
+/** What the policy reads of its call. */
+async function answerTo(
+  growth: Growth,
   branch: Branch,
-  { tool, input }: DialectCall,
-  turn: number,
-): Promise<string> {
-  const origin = { rolloutId: `${owner}/${branch.index}`, turn };
-  const trajectory = () => options.dialect.read(partsOf(branch, options.dialect));
-  const called = await options.tools.call(tool, input, signal, { ...origin, trajectory });
-  toolCalls.push({ ...origin, questionId: question.id, tool, input, ...called });
-  return called.output;
+  { tool, input, fault }: DialectCall,
+): Promise<{ readonly text: string } | 'empty' | 'taken back'> {
+  if (fault !== undefined || input === '') {
+    branch.turns++;
+    branch.made.push(tool || '?');
+    return fault === undefined ? 'empty' : { text: fault };
+  }
+  const calls = callsOf(growth, branch);
+  const { output, ok } = await calls.make(tool, input);
+  const text = ok ? output : await helped(growth, branch, { tool, input, output }, calls);
+  return text === null ? 'taken back' : { text };
 }
+
+/** The calls of a branch, each a record of its own. */
+function callsOf({ options, question, owner, signal, toolCalls }: Growth, branch: Branch): Calls {
+  const rolloutId = `${owner}/${branch.index}`;
+  const place = (tool: string) => {
+    branch.made.push(tool);
+    return { rolloutId, turn: branch.turns++ };
+  };
+  const record = (call: Pick<ToolCall, 'rolloutId' | 'turn' | 'tool' | 'input'>, how: Called) =>
+    toolCalls.push({ ...call, questionId: question.id, ...how });
+  return {
+    get id() {
+      return `${rolloutId}#${branch.turns}`;
+    },
+    async make(tool, input) {
+      const origin = place(tool);
+      const trajectory = () => options.dialect.read(partsOf(branch, options.dialect));
+      const called = await options.tools.call(tool, input, signal, { ...origin, trajectory });
+      record({ ...origin, tool, input }, called);
+      return called;
+    },
+    note(tool, input) {
+      record({ ...place(tool), tool, input }, NOTED);
+    },
+  };
+}
+
+const NOTED: Called = { output: '', ok: true, attempts: 0, cached: false, ms: 0 };

@@ -7,6 +7,9 @@ import type { Generation } from '../../model/index.ts';
 import type { Finish, Segment } from '../../topics/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
 
+/** The helper that rewrites a response: the last name of the segment that it wrote. */
+export const REFINER = 'refiner';
+
 export interface Branch {
   readonly index: number;
   readonly parent: { readonly index: number; readonly offset: number } | null;
@@ -14,6 +17,14 @@ export interface Branch {
   readonly logProbs: number[];
   readonly segments: Segment[];
   calls: number;
+  /** Number of the next call's record: calls, and what helpers did. */
+  turns: number;
+  /** Names of these since the last result. */
+  readonly made: string[];
+  /** Helpers that it has had (helping.ts). */
+  debugged: boolean;
+  takenBack: boolean;
+  refined: boolean;
   /** Step entropy of the first segment made by this branch itself: ARPO's baseline. */
   entropyFirst: number | null;
   entropyLast: number;
@@ -32,6 +43,11 @@ export function root(index: number): Branch {
     logProbs: [],
     segments: [],
     calls: 0,
+    turns: 0,
+    made: [],
+    debugged: false,
+    takenBack: false,
+    refined: false,
     entropyFirst: null,
     entropyLast: 0,
     consecutive: 0,
@@ -48,6 +64,7 @@ export function copy(branch: Branch): Branch {
     tokens: [...branch.tokens],
     logProbs: [...branch.logProbs],
     segments: [...branch.segments],
+    made: [...branch.made],
   };
 }
 
@@ -60,6 +77,9 @@ export function clone(source: Branch, index: number): Branch {
     logProbs: [...source.logProbs],
     segments: [...source.segments],
     calls: source.calls,
+    turns: source.turns,
+    made: [...source.made],
+    debugged: source.debugged,
   };
 }
 
@@ -111,6 +131,30 @@ export function appendResult(
   });
 }
 
+/** Takes back all tokens from `end` on. */
+export function cutBack({ tokens, logProbs, segments }: Branch, end: number): void {
+  tokens.length = end;
+  logProbs.length = end;
+  const kept = segments.filter((segment) => segment.start < end);
+  const last = kept.pop();
+  segments.splice(0, segments.length, ...kept);
+  if (last === undefined) return;
+  const isWhole = last.end <= end;
+  segments.push(isWhole ? last : { ...last, end, tool: null });
+}
+
+/** The whole response becomes these tokens, which the refiner wrote; the calls in it are theirs. */
+export function replaceBy(branch: Branch, text: Int32Array): void {
+  const { tokens, logProbs, segments, made } = branch;
+  const version = segments.at(-1)?.version ?? 0;
+  const before = segments.flatMap((one) => (one.kind === 'tool' && one.tool ? [one.tool] : []));
+  const tool = [...before, ...made.splice(0)].join(',');
+  tokens.splice(0, tokens.length, ...text);
+  logProbs.splice(0, logProbs.length, ...Array.from(text, () => 0));
+  const written = { kind: 'tool', start: 0, end: text.length, version, entropy: null } as const;
+  segments.splice(0, segments.length, { ...written, tool });
+}
+
 /**
  * What the policy wrote between one result and the next is one part, its end tokens left out; a result is
  * another.
@@ -129,6 +173,11 @@ export function partsOf(
   });
 }
 
+/** What a refiner wrote stands for what the policy had written. */
+function authorOf({ kind, tool }: Segment): Segment['kind'] {
+  return kind === 'tool' && tool?.split(',').at(-1) === REFINER ? 'policy' : kind;
+}
+
 /** Where the policy's last turn begins: after the last result, or at the response's beginning. */
 export function turnStart({ segments }: Pick<Branch, 'segments'>): number {
   return segments.findLast(({ kind }) => kind === 'tool')?.end ?? 0;
@@ -136,7 +185,9 @@ export function turnStart({ segments }: Pick<Branch, 'segments'>): number {
 
 function spansOf(segments: readonly Segment[]) {
   const spans: { readonly kind: Segment['kind']; readonly start: number; end: number }[] = [];
-  for (const { kind, start, end } of segments) {
+  for (const segment of segments) {
+    const { start, end } = segment;
+    const kind = authorOf(segment);
     const last = spans.at(-1);
     if (kind === 'policy' && last?.kind === 'policy') last.end = end;
     else spans.push({ kind, start, end });

@@ -16,6 +16,7 @@ import { isGuided } from '../sampling/branching.ts';
 import { advanceBranch, type Growth, stopsOf } from './advanceBranch.ts';
 import { type Branch, clone, copy, partsOf, root } from './branch.ts';
 import { growGuided } from './growGuided.ts';
+import { checkHelping } from './helping.ts';
 import { monitor } from './monitor.ts';
 import type { Group, RolloutOptions } from './options.ts';
 
@@ -27,7 +28,10 @@ interface GroupGrowth extends Growth {
   readonly branches: Branch[];
 }
 
-/** Rejects only when `signal` aborts; a rollout that fails is a failed rollout. */
+/**
+ * Rejects only when `signal` aborts, and for help that branches cannot have; a rollout that fails is a failed
+ * rollout.
+ */
 export async function growGroup(
   question: Question,
   options: RolloutOptions,
@@ -37,6 +41,13 @@ export async function growGroup(
   const { id, phase, round } = question;
   const strategy = options.branching(question);
   const branching = isGuided(strategy) ? null : strategy;
+  if (options.helping !== undefined) {
+    const shared = branching === null ? 'none' : 'rounds';
+    checkHelping(options.helping, {
+      branching: isGuided(strategy) ? 'guided' : shared,
+      lagMax: 0,
+    });
+  }
   const growth: GroupGrowth = {
     question,
     options,

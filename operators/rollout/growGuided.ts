@@ -69,16 +69,18 @@ function branchAt(main: Branch, position: number, index: number): Branch {
     .map((segment) =>
       segment.end <= position ? segment : { ...segment, end: position, tool: null, entropy: null },
     );
+  // A tool segment names the tool of each call that it answers.
+  const calls = segments.reduce(
+    (sum, { kind, tool }) => sum + (kind === 'tool' ? (tool ?? '').split(',').length : 0),
+    0,
+  );
   return {
     ...root(index),
     parent: { index: 0, offset: position },
     tokens: main.tokens.slice(0, position),
     logProbs: main.logProbs.slice(0, position),
     segments,
-    // A tool segment names the tool of each call that it answers.
-    calls: segments.reduce(
-      (sum, { kind, tool }) => sum + (kind === 'tool' ? (tool ?? '').split(',').length : 0),
-      0,
-    ),
+    calls,
+    turns: calls,
   };
 }

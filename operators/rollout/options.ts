@@ -7,6 +7,7 @@ import type { CallTool } from '../callTools.ts';
 import type { Dialect } from '../dialect/dialect.ts';
 import type { PolicyGate } from '../gate.ts';
 import type { Branching, EntropyGuided } from '../sampling/branching.ts';
+import type { Helping } from './helping.ts';
 
 /** What rolls out, how often, and where a rollout has to end. */
 export interface RolloutOptions extends Sampling {
@@ -31,6 +32,8 @@ export interface RolloutOptions extends Sampling {
     ready(question: Question, signal: AbortSignal): Promise<void>;
     of(question: Question): Readonly<Record<string, unknown>>;
   };
+  /** Who helps a rollout on; no one when left out. */
+  readonly helping?: Helping | undefined;
   readonly clock: Clock;
   /** Called when rollouts fail. */
   readonly report?: ((line: string) => void) | undefined;

@@ -1,5 +1,6 @@
 /** Tools: their interface, and how a call is made. */
 export type { Called, ToolboxOptions } from './callTool.ts';
+export { type AskHelper, helperTools } from './helperTools.ts';
 export { notEmpty } from './notEmpty.ts';
 export { answerCalls, throughTopics, toolTopics } from './throughTopics.ts';
 export {

@@ -6,7 +6,7 @@ import type { Benchmarks } from '../benchmarks.ts';
 
 /** What was evaluated, in one line. */
 export function headOf(benchmarks: Benchmarks): string {
-  const { policy, questions, rollouts, judge, tools } = benchmarks;
+  const { policy, questions, rollouts, judge, grader, tools } = benchmarks;
   return [
     policy.name,
     counted(questions, 'question'),
@@ -14,6 +14,7 @@ export function headOf(benchmarks: Benchmarks): string {
     describeSampling(benchmarks),
     tools.length === 0 ? 'no tools' : `tools ${tools.join(', ')}`,
     judge === null ? 'no judge' : `judged by ${judge}`,
+    ...(grader === 'papers' ? [] : [`graded as ${grader}`]),
   ].join(' · ');
 }
 
@@ -29,6 +30,13 @@ export function cautionsOf(benchmarks: Benchmarks): string[] {
     ...(unjudged === 0
       ? []
       : [`${counted(unjudged, 'answer')} got no verdict and counted as wrong`]),
+    ...rows.flatMap(({ source, judgeUnread, grader }) =>
+      judgeUnread === 0
+        ? []
+        : [
+            `${counted(judgeUnread, 'answer')} of ${source} counted as wrong because the judge's reply says no verdict of the form ${grader}`,
+          ],
+    ),
     ...(deadLetters === 0
       ? []
       : [`${counted(deadLetters, 'row')} could not be read (millrace dlq ls ${run})`]),

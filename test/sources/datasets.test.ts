@@ -102,6 +102,31 @@ describe('rows of public benchmarks', () => {
     }
   });
 
+  it.each([
+    ['gaia.jsonl', 'gaia', 'qa', '7'],
+    ['hle.jsonl', 'hle', 'qa', 'The Alexander polynomial'],
+    ['webwalkerqa.jsonl', 'webwalker', 'qa', '14 March 2025'],
+    ['simple_qa_test_set.csv', 'simpleqa', 'qa', 'Ada Vell'],
+    ['aime2025.jsonl', 'aime2025', 'math', '70'],
+    ['math.jsonl', 'math', 'math', '\\frac{3}{2}'],
+  ] as const)('%s is read under the name that it has', async (name, source, ability, answer) => {
+    const { values, dead } = await all(fixture(`published/${name}`));
+    expect(dead).toEqual([]);
+    expect(values[0]).toMatchObject({ source, ability, answers: [answer] });
+  });
+
+  it('of xbench are opened with the canary of their row, or were opened before', async () => {
+    const { values, dead } = await all(fixture('published/DeepSearch-2505.csv'));
+    expect(dead).toEqual([]);
+    expect(values).toMatchObject([
+      { id: 'xbench-1', question: '乔勒姆市的河流全长多少公里?', answers: ['42公里'] },
+      { id: 'xbench-2', question: '已经解开的一行问题是什么?', answers: ['四'] },
+    ]);
+    const half = { id: 3, prompt: 'EAwGBAY=', answer: '四', canary: 'xbench' };
+    const damaged = await all(await written('published/xbench-half.jsonl', half));
+    expect(damaged.dead).toMatchObject([{ field: 'answer', reason: 'is missing' }]);
+  });
+
   it('keep every alias of an answer, and LaTeX as it is', async () => {
     const [born] = (await all(fixture('2wiki.jsonl'))).values;
     expect(born!.answers).toHaveLength(8);

@@ -1,0 +1,15 @@
+/**
+ * The judge of ARPO, AEPO, Tool-Star, Tool-Light and ET-Agent (ET-Agent §9.4), for all their sets: LaTeX
+ * equality, else a model that says Correct or Incorrect.
+ */
+import { saysCorrect, saysVerdict } from '../judge.ts';
+import { judgePrompt } from '../juryPrompts.ts';
+import type { AskingGrader } from './grader.ts';
+
+export const papers: AskingGrader = {
+  name: 'papers',
+  way: 'as the papers’ evaluations ask it',
+  equalityFirst: true,
+  prompt: judgePrompt,
+  read: (reply) => (saysVerdict(reply) ? { right: saysCorrect(reply) } : null),
+};
