@@ -1,6 +1,6 @@
 /** How an evaluation grades each of its sets, for people, before it begins. */
 import type { Question } from '../../topics/index.ts';
-import { type GraderName, graderOf } from './graders/index.ts';
+import { type GraderName, graderOf } from './graders/graderOf.ts';
 import { isJudgedSet } from './headline.ts';
 
 /** A line for each way of grading, with the sets that are graded so. */

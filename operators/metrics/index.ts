@@ -12,7 +12,8 @@ export {
   meanFigures,
 } from './evaluation.ts';
 export { execution } from './execution.ts';
-export { type Grader, type GraderName, graderNames, graderOf } from './graders/index.ts';
+export type { Grader } from './graders/grader.ts';
+export { type GraderName, graderNames, graderOf } from './graders/graderOf.ts';
 export { gradingLines } from './gradingLines.ts';
 export {
   type Interval,

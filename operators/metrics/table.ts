@@ -7,7 +7,7 @@ import { aggregate, type BenchmarkMetrics, type ScoredSample } from './aggregate
 import { callsIn } from './callParts.ts';
 import { hasValidFormat } from './evaluation.ts';
 import { perFailure, perToken } from './execution.ts';
-import { type GraderName, graderOf } from './graders/index.ts';
+import { type GraderName, graderOf } from './graders/graderOf.ts';
 import { headline, isRight, type Measure, measureOf } from './headline.ts';
 import { type Interval, shareInterval } from './interval.ts';
 import { meanPassAtK, passSizes } from './passAtK.ts';

@@ -11,10 +11,11 @@
  * Whatever they do is a record of `tool-calls` under their names, so a replay asks none of them.
  */
 import { MillraceError } from '../../base/index.ts';
+import type { Question } from '../../topics/index.ts';
+import type { Dialect } from '../dialect/dialect.ts';
 import { fenceFor } from '../dialect/fence.ts';
 import { strip } from '../text/characters.ts';
 import type { Called } from '../tools/callTool.ts';
-import type { Growth } from './advanceBranch.ts';
 import { beforeCall } from './backTrace.ts';
 import { type Branch, cutBack, partsOf, REFINER, replaceBy, turnStart } from './branch.ts';
 
@@ -25,6 +26,13 @@ export interface Helping {
   readonly backTracer: 'off' | 'sentence' | 'line';
   /** Tokens of prompt and response from which on a response is refined; null = never. */
   readonly refineFrom: number | null;
+}
+
+/** What of a question's rollouts a helper sees. */
+interface Helped {
+  readonly question: Question;
+  readonly options: { readonly helping?: Helping | undefined; readonly dialect: Dialect };
+  readonly prompt: Int32Array | Error;
 }
 
 /** The tool whose programs are mended and taken back. */
@@ -88,7 +96,7 @@ export function checkHelping(helping: Helping, { branching, lagMax }: HelpingPla
  * back.
  */
 export async function helped(
-  { options }: Growth,
+  { options }: Helped,
   branch: Branch,
   failed: { readonly tool: string; readonly input: string; readonly output: string },
   calls: Calls,
@@ -131,7 +139,7 @@ function tokensWithin(
 
 /** Refines a response that has become long. One that would not become shorter stays. */
 export async function refined(
-  { options, question, prompt }: Growth,
+  { options, question, prompt }: Helped,
   branch: Branch,
   calls: Calls,
 ): Promise<void> {

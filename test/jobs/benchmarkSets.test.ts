@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { planEvaluation } from '../../jobs/evaluate.ts';
 import { judgedBenchmark } from '../../operators/metrics/benchmark.ts';
-import { type GraderName, graderOf } from '../../operators/metrics/graders/index.ts';
+import { type GraderName, graderOf } from '../../operators/metrics/graders/graderOf.ts';
 import { jury } from '../../operators/metrics/jury.ts';
 import { type BenchmarkRow, benchmarkTable } from '../../operators/metrics/table.ts';
 import { paperTools } from '../support/paperTools.ts';

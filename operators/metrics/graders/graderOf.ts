@@ -11,10 +11,6 @@ import { simpleQa } from './simpleQa.ts';
 import { webWalker } from './webWalker.ts';
 import { xbench } from './xbench.ts';
 
-export type { AskingGrader, GradedAnswer, Grader, RuleGrader, Verdict } from './grader.ts';
-export { spokenIn } from './grader.ts';
-export { papers };
-
 /** What the setting `grader` takes. */
 export const graderNames = ['papers', 'deep-agent', 'authors'] as const;
 /** One of `graderNames`. */
