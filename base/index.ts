@@ -15,6 +15,7 @@ export {
   scratchName,
   unfinished,
 } from './leftovers.ts';
+export { LruCache } from './lruCache.ts';
 export { canWrite, makeFolder } from './makeFolder.ts';
 export { areNamed, HOSTS_VARIABLE, nameHosts } from './namedHosts.ts';
 export { orAborted } from './orAborted.ts';

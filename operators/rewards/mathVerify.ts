@@ -5,7 +5,7 @@
  * Both answers are parsed and compared as the published rewards do it. A comparison that takes too long, or
  * too much memory, is a `false` there and here; an error of math-verify leaves the question open (null).
  */
-import { LruCache } from '../tools/lruCache.ts';
+import { LruCache } from '../../base/index.ts';
 import { type NamedPackage, pythonTool } from '../tools/python/index.ts';
 import type { VerifyAnswer } from './toolStar.ts';
 

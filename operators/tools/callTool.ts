@@ -9,8 +9,7 @@
  * Two equal calls that run at the same time both run; `cached` is true only for a result that was there.
  */
 
-import { hasCode, messageOf, Semaphore, withoutSecrets } from '../../base/index.ts';
-import { LruCache } from './lruCache.ts';
+import { hasCode, LruCache, messageOf, Semaphore, withoutSecrets } from '../../base/index.ts';
 import type { CallSituation, Tool, ToolResult } from './tool.ts';
 
 /** Time as an argument: `base/clock.ts` has the system's. */

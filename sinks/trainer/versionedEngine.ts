@@ -1,12 +1,16 @@
 /**
  * An engine and the version that it holds, so that weights are read only when another version is wanted.
  */
+import { LruCache } from '../../base/index.ts';
 import type { Checkpoint, Scorer, TrainerEngine } from '../../model/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { WeightsStore } from '../weights.ts';
 
 /** What can hold a frozen version: another `EmbeddedTrainer`, say. */
 export type FrozenEngine = Pick<TrainerEngine, 'score' | 'restore'>;
+
+/** More than the files that one step goes back to: a run without an end would remember all its versions. */
+const CHECKED_MAX = 64;
 
 export interface VersionedEngine {
   /** Weights alone, for scoring. */
@@ -24,19 +28,19 @@ export interface VersionedEngine {
 export function versionedEngine(engine: FrozenEngine, store: WeightsStore): VersionedEngine {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
   /**
-   * Uris of what this process has written or read through: switching back and forth does not compute their
-   * digests twice.
+   * Uris of what this process has lately written or read through: switching back and forth does not compute
+   * their digests twice.
    */
-  const checked = new Set<string>();
+  const checked = new LruCache<true>(CHECKED_MAX);
   const once = (checkpoint: Checkpoint): Checkpoint =>
-    checked.has(checkpoint.uri) ? { ...checkpoint, digest: null } : checkpoint;
+    checked.get(checkpoint.uri) ? { ...checkpoint, digest: null } : checkpoint;
   const restore = async (manifest: Weights, trainable: boolean): Promise<void> => {
     const { weights, state } = store.saved(manifest);
     held = null;
     const saved = { weights: once(weights), state: state === null ? null : once(state) };
     await engine.restore(saved, trainable ? 'train' : 'score');
-    checked.add(weights.uri);
-    if (trainable && state !== null) checked.add(state.uri);
+    checked.set(weights.uri, true);
+    if (trainable && state !== null) checked.set(state.uri, true);
     held = { version: manifest.version, trainable };
   };
   const trains = ({ version }: Weights): boolean => held?.version === version && held.trainable;
@@ -54,8 +58,8 @@ export function versionedEngine(engine: FrozenEngine, store: WeightsStore): Vers
     },
     holds: (manifest) => {
       const { weights, state } = store.saved(manifest);
-      checked.add(weights.uri);
-      if (state !== null) checked.add(state.uri);
+      checked.set(weights.uri, true);
+      if (state !== null) checked.set(state.uri, true);
       held = { version: manifest.version, trainable: true };
     },
   };

@@ -13,8 +13,7 @@ import {
   NoReply,
   publicLookup,
 } from '../../../base/http/index.ts';
-import { messageOf, RateLimit, type SleepClock } from '../../../base/index.ts';
-import { LruCache } from '../lruCache.ts';
+import { LruCache, messageOf, RateLimit, type SleepClock } from '../../../base/index.ts';
 import { type Extract, type PageParserOptions, pageParser } from './pageParser.ts';
 import { failedPage, type Page, type PageSource, pageUrl } from './pageReader.ts';
 import { closedRobots, noRobots, parseRobots, type Robots, robotsAllow } from './robots.ts';

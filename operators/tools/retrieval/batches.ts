@@ -9,8 +9,7 @@
  * answered; no query waits for others to join it.
  */
 import { setMaxListeners } from 'node:events';
-import { MillraceError } from '../../../base/index.ts';
-import { LruCache } from '../lruCache.ts';
+import { LruCache, MillraceError } from '../../../base/index.ts';
 import type { Hit, Retriever } from './retriever.ts';
 
 export interface BatchesOptions {
