@@ -1,4 +1,7 @@
-/** Exports in verl's form are held against what our reader, and pandas where it is, read of them. */
+/**
+ * Exports in verl's form are held against what our reader reads of them, and pandas and verl's own reader where
+ * Python has them (MILLRACE_PYTHON).
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -85,6 +88,26 @@ const python = process.env.MILLRACE_PYTHON ?? 'python3';
 const hasPandas =
   spawnSync(python, ['-c', 'import pandas, pyarrow'], { stdio: 'ignore' }).status === 0;
 
+const VERL = `
+import sys, json
+from omegaconf import OmegaConf
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
+letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+bpe = Tokenizer(models.BPE(vocab={one: i for i, one in enumerate(letters)}, merges=[]))
+bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe)
+tokenizer.chat_template = '{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}'
+config = OmegaConf.create({'max_prompt_length': 64, 'filter_overlong_prompts_workers': 1, 'cache_dir': sys.argv[1]})
+data = RLHFDataset(data_files=sys.argv[2:], tokenizer=tokenizer, config=config)
+batch = collate_fn([data[i] for i in range(len(data))])
+rows = zip(batch['raw_prompt'], batch['reward_model'], batch['index'])
+print(json.dumps([[p, r['ground_truth'], i] for p, r, i in rows]))
+`;
+const hasVerl =
+  hasPandas && spawnSync(python, ['-c', 'import verl, datasets'], { stdio: 'ignore' }).status === 0;
+
 describe('millrace export --schema verl', () => {
   test('writes what Pareto sampling kept, one file a round', async () => {
     const { code, out } = await millrace('first.questions', '--schema', 'verl', '--out', 'data');
@@ -130,6 +153,30 @@ describe('millrace export --schema verl', () => {
         },
       ]);
     },
+  );
+
+  (hasVerl ? test : test.skip)(
+    `is read by verl${hasVerl ? '' : ` (skipped: ${python} lacks verl or datasets)`}`,
+    () => {
+      const files = [1, 2].map((n) => join(folder.path, `data/train_processed_stage${n}.parquet`));
+      const args = ['-c', VERL, join(folder.path, 'cache'), ...files];
+      const env = { ...process.env, HF_HUB_OFFLINE: '1', HF_HOME: join(folder.path, 'hf') };
+      const out = execFileSync(python, args, { encoding: 'utf8', env, stdio: 'pipe' });
+      const rows = JSON.parse(out.trim().split('\n').at(-1)!) as readonly unknown[];
+      const asks = (question: string) => [
+        { content: 'Think.', role: 'system' },
+        { content: question, role: 'user' },
+      ];
+      expect(rows).toHaveLength(3);
+      expect(rows).toEqual(
+        expect.arrayContaining([
+          [asks('What is 1 + 1?'), ['2'], 0],
+          [asks('What is 3 + 3?'), ['six', '6'], 1],
+          [asks('What is 2 + 2?'), ['4'], 0],
+        ]),
+      );
+    },
+    300_000,
   );
 
   test('dumps the rollouts of each step', async () => {
