@@ -120,6 +120,7 @@ export {
   type Criterion,
   type CriterionResult,
   type GuidedOptions,
+  preAlignedBoth,
   preAlignedGuided,
   preAlignedVanilla,
   type SelfCriticOptions,

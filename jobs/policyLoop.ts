@@ -115,6 +115,7 @@ type LoopOwned =
 export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
+  readonly toolLimit?: RolloutOptions['toolLimit'];
   /** How a group is grown; segments, calls and branches unless given. */
   readonly grow?: RolloutOptions['grow'];
   /**

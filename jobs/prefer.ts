@@ -44,6 +44,8 @@ export type PreferSettings = z.infer<typeof preferSettings>;
  */
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
+  /** Most pairs of a question; left out = `pairsMax`. */
+  readonly perQuestionMax?: number;
   /** Most questions of a round. */
   readonly most: number;
 }
@@ -51,7 +53,8 @@ export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'm
 /** Trains on the pairs of the questions that are asked to `prefer`; the method around it has the rounds. */
 export function prefer(settings: PreferSettings, parts: PreferParts): Method {
   return ({ seed }) => {
-    const { pairsMax: perQuestionMax, beta } = settings;
+    const { pairsMax, beta } = settings;
+    const { perQuestionMax = pairsMax } = parts;
     const dpo = { name: 'dpo', settings: { beta } } satisfies NamedLoss;
     const batching = batchPairs({ ...settings, ...parts, perQuestionMax, seed, openMax: 1 });
     return {

@@ -325,10 +325,11 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
       repetitionPenalty: 1.1, // §4.6 (S)
       responseMax: 8000, // §4.6 (S)
       callLimit: 8, // §4.6: 4 of Python and 4 of search (S)
+      toolCallLimit: 4, // the same (S)
       candidates: 54_000, // §4.6: the questions of the fine-tuning set, 53,971 rows (P)
       sourceMax: 4000, // §4.6 (P)
       loops: 2, // §4.6: two self-evolution loops are best (P)
-      guidedShare: 0.35, // §4.6: 13 vanilla to 7 guided (P)
+      ways: 'both', // §4.6: every question is sampled both ways (S)
       guided: {
         steps: 3, // §4.6: up to 3 steps (S)
         perStep: 3, // §4.6: 3 branches each (S)

@@ -6,7 +6,7 @@
  *     weights ◄── trainer (DPO) ◄── batch (13:7, 2:1) ◄── pairs ◄── score ◄── rollout ◄──────┘
  *
  * The source set are the questions that the policy answers wrongly without tools. Round 1, pre-aligned: they
- * are sampled, some freely and some guided by entropy, and the pairs of both are mixed. Rounds 2 and on,
+ * are sampled, freely and guided by entropy, and the pairs of both are mixed. Rounds 2 and on,
  * self-evolved: the policy of each loop samples them again. Held-out questions are measured before the first
  * round and after each.
  */
@@ -25,6 +25,7 @@ import type { Complete } from '../operators/evolve/index.ts';
 import { curriculum, demonstrations, evolve } from '../operators/index.ts';
 import {
   type GuidedOptions,
+  preAlignedBoth,
   preAlignedGuided,
   preAlignedVanilla,
   selfEvolved,
@@ -74,12 +75,26 @@ export const toolLightSettings = policySettings.extend({
   sourceMax: positiveInt.default(4000).describe('maximum questions in the source set'),
   loops: z.number().int().nonnegative().default(2).describe('self-evolution loops'),
   evaluationRollouts: positiveInt.default(2).describe('rollouts per held-out question'),
+  toolCallLimit: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'maximum calls of each tool per rollout: with one more the policy writes once more, without a result, and the rollout ends; 0 = only callLimit',
+    ),
+  ways: z
+    .enum(['both', 'one'])
+    .default('both')
+    .describe(
+      'how the pre-aligned round samples: each question freely and guided by entropy, or each in one of these ways',
+    ),
   guidedShare: z
     .number()
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('fraction of the source set that the pre-aligned round samples guided by entropy'),
+    .describe('with ways=one: fraction of the source set that is sampled guided by entropy'),
   guided: z
     .object({
       steps: positiveInt.default(3).describe('steps of a main chain at which to branch'),
@@ -114,6 +129,7 @@ export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): M
     const rounds = roundsOf(settings, questions);
     const preferring = prefer(settings.prefer, {
       criterion: (question) => criterionOf(question, place.seed, settings, parts),
+      perQuestionMax: settings.prefer.pairsMax * (settings.ways === 'both' ? 2 : 1),
       mix: mixOf(settings),
       most: questions,
       questions: ({ schedule }) => schedule?.of ?? questions,
@@ -186,13 +202,21 @@ function roundsOf({ loops }: ToolLightSettings, questions: number): RoundPlan[] 
 }
 
 function loopOf(settings: ToolLightSettings, seed: number): LoopShare {
-  const { evaluationRollouts, guided, candidates } = settings;
+  const { evaluationRollouts, guided, candidates, toolCallLimit } = settings;
+  const { samples } = settings.prefer;
+  const isBoth = ({ phase, round }: Question): boolean =>
+    settings.ways === 'both' && phase === 'prefer' && round === 1;
   return {
-    samples: ({ phase }) => (phase === 'evaluate' ? evaluationRollouts : settings.prefer.samples),
+    samples: (question) => {
+      if (question.phase === 'evaluate') return evaluationRollouts;
+      return isBoth(question) ? samples + 1 + guided.steps * guided.perStep : samples;
+    },
     branching: (question) => {
       if (question.phase === 'evaluate') return null;
+      if (isBoth(question)) return { ...guided, free: samples };
       return question.round === 1 && isGuided(question, seed, settings) ? guided : entropyOnly;
     },
+    ...(toolCallLimit === 0 ? {} : { toolLimit: () => toolCallLimit }),
     // Nothing is rewarded here: accuracy and format, as evaluations count them.
     reward: efficiency({ sigmaTool: 0, sigmaLength: 0 }),
     advantage: grpo(),
@@ -209,15 +233,16 @@ function criterionOf(
   settings: ToolLightSettings,
   parts: ToolLightParts,
 ) {
-  const { tokensMax, prefer: preferring } = settings;
+  const { tokensMax, prefer: preferring, ways } = settings;
   const limits = { pairsMax: preferring.pairsMax, tokensMax };
   if (question.round > 1) return selfEvolved(limits);
-  if (!isGuided(question, seed, settings)) return preAlignedVanilla(limits);
   const demonstration = parts.demonstration?.(question);
-  return preAlignedGuided({ ...limits, ...(demonstration ? { demonstration } : {}) });
+  const guided = { ...limits, ...(demonstration ? { demonstration } : {}) };
+  if (ways === 'both') return preAlignedBoth(preferring.samples, guided);
+  return isGuided(question, seed, settings) ? preAlignedGuided(guided) : preAlignedVanilla(limits);
 }
 
-/** Whether the pre-aligned round samples a question guided by entropy: each is sampled one way. */
+/** With `ways=one`: whether the pre-aligned round samples a question guided by entropy. */
 function isGuided({ id }: Question, seed: number, settings: ToolLightSettings): boolean {
   return draws(seed, 'guided', id).uniform(0) < settings.guidedShare;
 }

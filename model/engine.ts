@@ -18,8 +18,10 @@ export interface GenerateRequest extends Sampling {
   readonly stopTokens: readonly number[];
   /** Names the stream of draws; token t of the context takes draw t, so a draw is tied to its place. */
   readonly draws: readonly DrawKey[];
-  /** Return the top-10 log-probs (and the sampled one) of this many first tokens; 0 = none. */
+  /** Return the top log-probs (and the sampled one) of this many first tokens; 0 = none. */
   readonly topLogProbs: number;
+  /** How many of each of these tokens (default 10). An engine that gives no more gives what it has. */
+  readonly logProbsPerToken?: number;
   /**
    * Generation ends with the token that completes one of these texts in what was generated; the token is kept
    * whole, even if it goes on beyond the text. For tags of several tokens.
@@ -53,7 +55,7 @@ export interface Generation {
   readonly logProbs: Float32Array;
   /** `stop` = a stop token was made (it is the last of `tokens`), or a stop text completed. */
   readonly finish: 'stop' | 'length';
-  /** Per requested token: the returned log-probs (10, or 11 with a sampled one outside the top 10). */
+  /** Per requested token: the returned log-probs (one more with a sampled one outside the top). */
   readonly topLogProbs: readonly (readonly number[])[];
   /** Policy version that made the tokens: the first one if there were several. */
   readonly version: number;

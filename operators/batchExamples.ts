@@ -72,7 +72,7 @@ export function batchDemonstrations(
   return batchExamples('sft', options, ({ kept }) => kept.map(({ action }) => action));
 }
 
-/** pairs → batches of kind `dpo`. Classes of a mix: `<why>/<difficulty>`. */
+/** pairs → batches of kind `dpo`. Classes of a mix: `<why>/<difficulty>`, or `<why>` without a difficulty. */
 export function batchPairs(
   options: BatchExamplesOptions,
 ): OperatorFunction<Delivery<Pairs>, Delivery<Batch>> {
@@ -113,7 +113,7 @@ function batchExamples<In extends FromQuestion>(
         const { id: questionId, phase, round } = question;
         const sorts = sortsOf(record);
         const indices = choose(sorts, [questionId, phase, round], options);
-        const classes = indices.map((index) => `${sorts[index]}/${difficulty}`);
+        const classes = indices.map((index) => classOf(sorts[index]!, difficulty));
         const of =
           typeof options.questions === 'number' ? options.questions : options.questions(question);
         return { questionId, phase, round, version, position, indices, classes, of };
@@ -133,6 +133,11 @@ function batchExamples<In extends FromQuestion>(
       { concurrency: 1, onError: 'fail' },
     ),
   );
+}
+
+/** A record without a difficulty has examples that say theirs themselves, or none. */
+function classOf(sort: string, difficulty: string): string {
+  return difficulty === '' ? sort : `${sort}/${difficulty}`;
 }
 
 /** At most `perQuestionMax` places among the examples of a question, drawn by its key, ascending. */

@@ -9,6 +9,7 @@
  */
 import { defineJob, mixSettings, toolLight, toolLightSettings, trainPolicy } from 'millrace';
 import { policyRole } from 'millrace/jobs';
+import { z } from 'zod';
 import { worldParts, worldSettings } from '../quickstart/parts.ts';
 
 export default defineJob({
@@ -17,6 +18,10 @@ export default defineJob({
     'Teaches the quickstart’s policy to make fewer and better tool calls, with preference pairs.',
   settings: toolLightSettings.extend({
     ...worldSettings,
+    ways: z
+      .enum(['both', 'one'])
+      .default('one')
+      .describe('how the pre-aligned round samples: each question both ways, or one'),
     mix: mixSettings
       .prefault({ hard: 1, easy: 2 })
       .describe(toolLightSettings.shape.mix.description ?? ''),

@@ -185,7 +185,7 @@ export interface LabelWire {
   read(body: unknown): string | null;
 }
 
-/** Log-probs that are reported for a token if a step entropy needs them. */
+/** Log-probs reported of a token if a step entropy needs them, unless another number is requested. */
 export const TOP_LOG_PROBS = 10;
 
 /** Every parameter, as vLLM and SGLang call them: servers fill gaps from the model's own file. */

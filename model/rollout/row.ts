@@ -7,7 +7,7 @@
  */
 import { type Draws, draws } from '../../base/index.ts';
 import type { GenerateRequest, Generation, VersionSpan } from '../engine.ts';
-import type { Sampled, SampleOptions } from './sampler.ts';
+import { type Sampled, type SampleOptions, TOP_LOG_PROBS } from './sampler.ts';
 import { isShaped, type Shaping } from './shaping.ts';
 import { StopTexts } from './stopTexts.ts';
 import type { TokenBytes } from './tokenBytes.ts';
@@ -73,11 +73,12 @@ export class Row {
    */
   sampling(peak: number): SampleOptions {
     const drawn = this.#shaping.temperature > 0;
+    const { topLogProbs, logProbsPerToken = TOP_LOG_PROBS } = this.#request;
     return {
       shaping: this.#shaping,
       repeated: { tokens: this.#seen, peak },
       uniform: drawn ? this.#draws.uniform(this.#length) : 0,
-      top: this.#topLogProbs.length < this.#request.topLogProbs,
+      top: this.#topLogProbs.length < topLogProbs ? logProbsPerToken : 0,
       entropy: this.#request.entropies ?? false,
     };
   }

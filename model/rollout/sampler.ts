@@ -17,6 +17,7 @@ export interface Sampled {
   readonly entropy: number;
 }
 
+/** Log-probs reported of a token, unless another number is requested. */
 export const TOP_LOG_PROBS = 10;
 /**
  * The least positive float32 with full precision: what is below it counts as this, so that logs are finite.
@@ -30,8 +31,8 @@ export interface SampleOptions {
   readonly repeated: Repeated;
   /** In [0, 1); read only at a temperature above 0. */
   readonly uniform: number;
-  /** Whether to report the top log-probs. */
-  readonly top: boolean;
+  /** How many of the top log-probs to report; 0 = none. */
+  readonly top: number;
   /** Whether to report the entropy. */
   readonly entropy: boolean;
 }
@@ -42,7 +43,7 @@ export function sample(shares: Float32Array, options: SampleOptions): Sampled {
   return {
     token,
     logProb: logShare(shares, token),
-    top: options.top ? topLogProbs(shares, token) : [],
+    top: options.top > 0 ? topLogProbs(shares, token, options.top) : [],
     entropy: options.entropy ? entropyOf(shares) : 0,
   };
 }
@@ -88,16 +89,16 @@ function mostProbable(shares: Float32Array): number {
   return best;
 }
 
-/** Insertion into a list of ten; a token equal to one already in comes after it. */
-function topLogProbs(shares: Float32Array, token: number): number[] {
+/** Insertion into a list of `most`; a token equal to one already in comes after it. */
+function topLogProbs(shares: Float32Array, token: number, most: number): number[] {
   const tokens: number[] = [];
   for (let i = 0; i < shares.length; i++) {
     const share = shares[i]!;
-    if (tokens.length === TOP_LOG_PROBS && share <= shares[tokens[TOP_LOG_PROBS - 1]!]!) continue;
+    if (tokens.length === most && share <= shares[tokens[most - 1]!]!) continue;
     let at = tokens.length;
     while (at > 0 && shares[tokens[at - 1]!]! < share) at--;
     tokens.splice(at, 0, i);
-    if (tokens.length > TOP_LOG_PROBS) tokens.pop();
+    if (tokens.length > most) tokens.pop();
   }
   if (!tokens.includes(token)) tokens.push(token);
   return tokens.map((each) => logShare(shares, each));

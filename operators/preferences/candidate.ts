@@ -12,6 +12,8 @@ export interface Candidate {
   readonly length: number;
   /** Mean of its steps' entropies; 0 if none was measured. */
   readonly entropy: number;
+  /** Its number in the group (default 0). */
+  readonly index?: number;
 }
 
 /** What a criterion makes of a group. */
@@ -47,6 +49,7 @@ export function candidatesOf(scored: Scored, rollouts: readonly Rollout[]): Cand
         correct: (parts.raw ?? 0) >= RIGHT_FROM,
         length: rollout.tokens.length,
         entropy: meanEntropy(rollout),
+        index: rollout.index,
       },
     ];
   });

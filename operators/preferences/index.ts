@@ -10,6 +10,7 @@ export {
 export { type SelfCriticOptions, selfCritic } from './selfCritic.ts';
 export {
   type GuidedOptions,
+  preAlignedBoth,
   preAlignedGuided,
   preAlignedVanilla,
   selfEvolved,

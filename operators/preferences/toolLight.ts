@@ -99,6 +99,23 @@ export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
 }
 
 /**
+ * Round 1, a question that was sampled both ways: the first `free` of its group freely, the others guided. How
+ * hard it is follows from each way by itself, so the class is part of each pair's rule.
+ */
+export function preAlignedBoth(free: number, options: GuidedOptions = {}): Criterion {
+  const ways = [preAlignedVanilla(options), preAlignedGuided(options)];
+  return (candidates, tools) => {
+    const isFree = ({ index = 0 }: Candidate): boolean => index < free;
+    const groups = [candidates.filter(isFree), candidates.filter((one) => !isFree(one))];
+    const pairs = ways.flatMap((way, i) => {
+      const { difficulty, pairs: own } = way(groups[i]!, tools);
+      return own.map((pair) => ({ ...pair, why: `${pair.why}/${difficulty}` }));
+    });
+    return { difficulty: '', pairs };
+  };
+}
+
+/**
  * Round 2, on-policy. Easy: the right one with the fewest calls against the wrong one with most. Hard (fewer
  * than half as many right as wrong): the longest right one against the shortest wrong one.
  */

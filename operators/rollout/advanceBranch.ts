@@ -8,8 +8,9 @@
 import { type DrawKey, hasCode, messageOf } from '../../base/index.ts';
 import { type GenerateRequest, samplingIn } from '../../model/index.ts';
 import type { Finish, Question, ToolCall } from '../../topics/index.ts';
-import type { Dialect, DialectCall } from '../dialect/dialect.ts';
+import { type Dialect, type DialectCall, endTokens } from '../dialect/dialect.ts';
 import type { Branching } from '../sampling/branching.ts';
+import { LOG_PROBS_PER_TOKEN } from '../sampling/entropyGuided.ts';
 import type { Called } from '../tools/callTool.ts';
 import {
   appendGeneration,
@@ -83,10 +84,12 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       tokens: Int32Array.from([...prompt, ...branch.tokens]),
       maxTokens: room,
       ...samplingIn(options),
-      ...stopsOf(dialect, prompt, branch),
+      ...(branch.last
+        ? { stopTokens: endTokens(dialect.tokenizer) }
+        : stopsOf(dialect, prompt, branch)),
       // What was taken back would only be written again by the same draws.
       draws: [...key, branch.index, ...(branch.takenBack ? ['again'] : [])],
-      topLogProbs: growth.watch === undefined ? (branching?.entropyTokens ?? 0) : room,
+      ...logProbsOf(growth, room),
       priority: precedence(growth.question),
     },
     growth.signal,
@@ -103,6 +106,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
     const isShort = made.tokens.length > 0 && made.tokens.length < room;
     return isShort ? null : 'length';
   }
+  if (branch.last) return 'callLimit';
   const turns = partsOf(branch, dialect).flatMap(({ author, text }) =>
     author === 'policy' ? [text] : [],
   );
@@ -111,6 +115,16 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   if (typeof turn === 'string') return turn;
   nameTool(branch, namesOf(turn.calls));
   return callTools(growth, branch, turn.calls);
+}
+
+/** The top log-probs that entropies are made of. */
+function logProbsOf(
+  { watch, branching }: Growth,
+  room: number,
+): Pick<GenerateRequest, 'topLogProbs' | 'logProbsPerToken'> {
+  if (watch !== undefined) return { topLogProbs: room, logProbsPerToken: LOG_PROBS_PER_TOKEN };
+  const { entropyTokens: topLogProbs = 0, logProbsPerToken } = branching ?? {};
+  return { topLogProbs, ...(logProbsPerToken === undefined ? {} : { logProbsPerToken }) };
 }
 
 /** What ends a generation; a stop text may begin in what the turn has already. */
@@ -130,6 +144,11 @@ function namesOf(calls: readonly DialectCall[]): string {
   return calls.map(({ tool }) => tool || '?').join(',');
 }
 
+/** The tools of the calls that were answered so far. */
+function answeredBy({ segments }: Branch): string[] {
+  return segments.flatMap(({ kind, tool }) => (kind === 'tool' ? (tool ?? '').split(',') : []));
+}
+
 /**
  * Runs the calls of a turn, one after the other, and appends their results. The limit counts empty calls too.
  */
@@ -139,18 +158,27 @@ async function callTools(
   calls: readonly DialectCall[],
 ): Promise<Finish | null> {
   const { options } = growth;
+  const { toolLimit = () => Number.POSITIVE_INFINITY } = options;
+  const before = answeredBy(branch);
+  const made: string[] = [];
   const outputs: string[] = [];
   for (const call of calls) {
     if (branch.calls >= options.callLimit) return 'callLimit';
+    const answered = [...before, ...made].filter((tool) => tool === call.tool).length;
+    branch.last = answered >= toolLimit(call.tool);
+    if (branch.last) break;
     branch.calls++;
     const output = await answerTo(growth, branch, call);
     if (output === 'empty') return 'stop';
     if (output === 'taken back') return null;
     outputs.push(output.text);
+    made.push(call.tool);
   }
-  const names = branch.made.splice(0).join(',');
-  appendResult(branch, options.dialect.results(outputs), names, options.responseMax);
-  await refined(growth, branch, callsOf(growth, branch));
+  if (outputs.length > 0) {
+    const names = branch.made.splice(0).join(',');
+    appendResult(branch, options.dialect.results(outputs), names, options.responseMax);
+    await refined(growth, branch, callsOf(growth, branch));
+  }
   return branch.tokens.length >= options.responseMax ? 'length' : null;
 }
 

@@ -25,6 +25,8 @@ export interface Branch {
   debugged: boolean;
   takenBack: boolean;
   refined: boolean;
+  /** It writes once more and ends: it called a tool beyond that tool's limit. */
+  last: boolean;
   /** Step entropy of the first segment made by this branch itself: ARPO's baseline. */
   entropyFirst: number | null;
   entropyLast: number;
@@ -48,6 +50,7 @@ export function root(index: number): Branch {
     debugged: false,
     takenBack: false,
     refined: false,
+    last: false,
     entropyFirst: null,
     entropyLast: 0,
     consecutive: 0,
@@ -80,6 +83,7 @@ export function clone(source: Branch, index: number): Branch {
     turns: source.turns,
     made: [...source.made],
     debugged: source.debugged,
+    last: source.last,
   };
 }
 

@@ -1,10 +1,9 @@
 /**
  * Grows a group as Tool-Light's entropy-guided sampling does (§4.6): one main chain first; then branches of
  * it at the steps where the policy was least sure, each going on right after the tokens of the window with
- * the largest entropy.
+ * the largest entropy. Where a question is sampled both ways, independent rollouts come before the chains.
  *
- * - The reference uses 50 log-probs per token; here it is as many as the engine returns (10, and the
- *   sampled one), so entropies are a little smaller, and places may differ where two are close.
+ * - The reference uses 50 log-probs per token; so does this, as far as the engine gives them (vLLM: 20).
  * - If the window is the whole step there is nothing left of it to sample: the reference goes on after a
  *   call without its result, or after the answer. Here such a step is sampled again from its beginning.
  * - A branch is known by `parent`; it begins with the entropies of the main chain's steps before its own, as
@@ -21,23 +20,27 @@ import { meanEntropy } from '../sampling/entropyOnly.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { type Branch, root } from './branch.ts';
 
-/** All branches of the group, the main chain first; at most `rollouts`. */
+/** All branches of the group: the independent ones, the main chain, its branches; at most `rollouts`. */
 export async function growGuided(
   growth: Growth,
-  { steps, perStep }: EntropyGuided,
+  { steps, perStep, free = 0 }: EntropyGuided,
   rollouts: number,
 ): Promise<Branch[]> {
-  const main = root(0);
-  const points = await mainChain(growth, main);
+  const measured: Growth = { ...growth, watch: meanEntropy };
+  const independent = Array.from({ length: free }, (_, index) => root(index));
+  const main = root(free);
+  const [points] = await Promise.all([
+    mainChain(growth, main),
+    ...independent.map((branch) => toItsEnd(measured, branch)),
+  ]);
   const places = branchPoints(points, steps).flatMap(({ position }) =>
     Array.from({ length: perStep }, () => position),
   );
   const branches = places
-    .slice(0, rollouts - 1)
-    .map((position, i) => branchAt(main, position, i + 1));
-  const measured: Growth = { ...growth, watch: meanEntropy };
+    .slice(0, Math.max(0, rollouts - free - 1))
+    .map((position, i) => branchAt(main, position, free + i + 1));
   await Promise.all(branches.map((branch) => toItsEnd(measured, branch)));
-  return [main, ...branches];
+  return [...independent, main, ...branches];
 }
 
 /** Grows the main chain to its end; its steps as places to branch, `position` in response tokens. */
@@ -76,7 +79,7 @@ function branchAt(main: Branch, position: number, index: number): Branch {
   );
   return {
     ...root(index),
-    parent: { index: 0, offset: position },
+    parent: { index: main.index, offset: position },
     tokens: main.tokens.slice(0, position),
     logProbs: main.logProbs.slice(0, position),
     segments,

@@ -23,6 +23,11 @@ export interface RolloutOptions extends Sampling {
   readonly responseMax: number;
   /** Most tool calls of one rollout (K). */
   readonly callLimit: number;
+  /**
+   * Most calls of a tool in one rollout. One beyond it is not made: the policy writes once more, without a
+   * result, and the rollout ends. Left out = only `callLimit` counts.
+   */
+  readonly toolLimit?: ((tool: string) => number) | undefined;
   /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
   readonly branching: (question: Question) => Branching | EntropyGuided | null;
   /** Questions rolled out at once; those that wait for their version are not counted. */

@@ -26,6 +26,8 @@ export interface Branching {
   readonly stepEntropy: (topLogProbs: readonly (readonly number[])[], vocabSize: number) => number;
   /** First tokens of a segment whose top log-probs are requested. */
   readonly entropyTokens: number;
+  /** How many of each of these tokens (default 10). */
+  readonly logProbsPerToken?: number;
   /**
    * Where a branch's uncertainty is measured. `call` (default, as released): in the segment that ended with
    * the call, so that a tool's answer shows one call later. `result` (the papers): in the first tokens after
@@ -47,9 +49,11 @@ export interface Branching {
 
 /**
  * Tool-Light's other way (growGuided): a main chain, then `perStep` branches at each of its `steps` least
- * sure steps.
+ * sure steps; before them `free` rollouts, if the question is sampled both ways.
  */
 export interface EntropyGuided {
+  /** Independent rollouts of the group, before the main chain (default 0). */
+  readonly free?: number;
   /** Steps of the main chain to branch at (the method has 3). */
   readonly steps: number;
   /** Branches at each of them (3). */

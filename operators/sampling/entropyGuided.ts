@@ -6,6 +6,9 @@
  */
 import { entropyTerm } from './stepEntropy.ts';
 
+/** Log-probs of each token that entropies are of, as far as an engine gives so many. */
+export const LOG_PROBS_PER_TOKEN = 50;
+
 /** Window lengths in tokens; 0 = the whole step. */
 export const ENTROPY_WINDOWS = [10, 20, 30, 40, 50] as const;
 

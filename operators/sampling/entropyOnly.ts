@@ -3,7 +3,7 @@
  * its mean entropy, by which preferences are chosen afterwards (preferences/toolLight.ts).
  */
 import type { Branching } from './branching.ts';
-import { windowEntropies } from './entropyGuided.ts';
+import { LOG_PROBS_PER_TOKEN, windowEntropies } from './entropyGuided.ts';
 
 /** Mean entropy of a step's tokens (nats), of the returned log-probs of each; 0 for an empty step. */
 export function meanEntropy(topLogProbs: readonly (readonly number[])[]): number {
@@ -19,5 +19,6 @@ export const entropyOnly: Branching = {
   beamSize: 1,
   stepEntropy: meanEntropy,
   entropyTokens: ALL_TOKENS,
+  logProbsPerToken: LOG_PROBS_PER_TOKEN,
   decide: () => false,
 };

@@ -15,16 +15,16 @@ import { readVectorFile } from './vectors.ts';
 const VECTORS = fileURLToPath(new URL('../vectors/tool-light-sampling.json', import.meta.url));
 
 test.each([
-  ['growGuided', grownChains, /own limit/],
-  ['the method written out', sampledChains, /^$/],
-])('%s gives the published chains', async (_, sample, departures) => {
+  ['growGuided', grownChains],
+  ['the method written out', sampledChains],
+])('%s gives the published chains', async (_, sample) => {
   const compute = subject((args: Parameters<typeof entropySamplingBy>[1]) =>
     entropySamplingBy(sample, args),
   );
   const { mismatches } = await runVectorFile(await readVectorFile(VECTORS), {
     'tool-light-sampling': compute,
   });
-  for (const mismatch of mismatches) expect(mismatch).toMatch(departures);
+  expect(mismatches).toEqual([]);
 });
 
 interface RandomScript extends EntropyScript {
@@ -44,8 +44,8 @@ function randomScript(seed: number, recorded?: RandomScript): RandomScript {
   return {
     asked,
     replies,
-    maxPython: 6,
-    maxSearch: 6,
+    maxPython: 1 + chance.integer(3, 3),
+    maxSearch: 1 + chance.integer(4, 3),
     branchPoints: 1 + chance.integer(0, 3),
     branchesPerPoint: 1 + chance.integer(1, 3),
     batchSize: 1 + chance.integer(2, 5),

@@ -85,6 +85,32 @@ describe('toolLight', () => {
     }
   });
 
+  test('samples each question of its first round both ways, and pairs each way by itself', async () => {
+    const { rollouts, pairs, batches } = await run({ settings: { ways: 'both' } });
+    const prefers = rollouts.filter(({ question }) => question.phase === 'prefer');
+    const first = prefers.filter(({ question }) => question.round === 1);
+    for (const id of new Set(first.map(({ question }) => question.id))) {
+      const group = first.filter(({ question }) => question.id === id);
+      const main = prefer.samples;
+      const parents = group
+        .toSorted((a, b) => a.index - b.index)
+        .map(({ parent }) => parent?.index);
+      expect(parents.slice(0, main + 1)).toEqual(Array(main + 1).fill(undefined));
+      expect(new Set(parents.slice(main + 1))).toEqual(new Set([main]));
+    }
+    const later = prefers.filter(({ question }) => question.round > 1);
+    expect(new Set(later.map(({ groupSize }) => groupSize))).toEqual(new Set([prefer.samples]));
+    const whys = new Set(
+      pairs
+        .filter(({ question }) => question.round === 1)
+        .flatMap((one) => one.pairs.map(({ why }) => why)),
+    );
+    expect(whys.size).toBeGreaterThan(0);
+    for (const why of whys) expect(why).toMatch(/^(vanilla|guided)\/(hard|easy)$/);
+    const trained = batches.filter(({ round }) => round === 1).flatMap(({ examples }) => examples);
+    expect(trained.length).toBeGreaterThan(0);
+  });
+
   test('comes to the same end whatever the timing', async () => {
     const first = essence(await run({ timing: 1 }));
     expect(essence(await run({ timing: 2, settings: { concurrency: 7 } }))).toEqual(first);

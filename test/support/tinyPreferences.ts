@@ -52,7 +52,7 @@ const shared = {
 };
 
 export const tinyLightSettings: ToolLightSettings = toolLightSettings.parse({
-  ...{ ...shared, candidates: 12, sourceMin: 3, loops: 2 },
+  ...{ ...shared, candidates: 12, sourceMin: 3, loops: 2, ways: 'one' },
   prefer: { samples: 6, size: 2 },
 });
 

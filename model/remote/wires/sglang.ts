@@ -49,7 +49,15 @@ export const sglang: ServerWire = {
       ? null
       : 'SGLang reports log-probs of the penalised logits, and training needs the policy’s own: leave repetitionPenalty at 1',
   generate: (
-    { tokens, maxTokens, stopTokens, stopTexts = [], topLogProbs, ...how },
+    {
+      tokens,
+      maxTokens,
+      stopTokens,
+      stopTexts = [],
+      topLogProbs,
+      logProbsPerToken = TOP_LOG_PROBS,
+      ...how
+    },
     { adapter },
     seed,
   ) => ({
@@ -73,7 +81,7 @@ export const sglang: ServerWire = {
       },
       return_logprob: true,
       logprob_start_len: -1,
-      top_logprobs_num: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
+      top_logprobs_num: topLogProbs > 0 ? logProbsPerToken : 0,
       stream: false,
       ...(adapter === null ? {} : { lora_path: adapter }),
     },

@@ -53,12 +53,23 @@ interface ServerInfo {
   };
 }
 
+/** A server refuses more, unless it was started with a larger --max-logprobs. */
+const MOST_LOG_PROBS = 20;
+
 /** The wire of vLLM, 0.11 or newer; `replacement` needs a newer one (0.32 was run). */
 export const vllm: ServerWire = {
   name: 'vLLM',
   refused: () => null,
   generate: (
-    { tokens, maxTokens, stopTokens, stopTexts = [], topLogProbs, ...how },
+    {
+      tokens,
+      maxTokens,
+      stopTokens,
+      stopTexts = [],
+      topLogProbs,
+      logProbsPerToken = TOP_LOG_PROBS,
+      ...how
+    },
     serving,
     seed,
   ) => ({
@@ -81,7 +92,7 @@ export const vllm: ServerWire = {
             skip_special_tokens: false,
             spaces_between_special_tokens: false,
           }),
-      logprobs: topLogProbs > 0 ? TOP_LOG_PROBS : 0,
+      logprobs: topLogProbs > 0 ? Math.min(logProbsPerToken, MOST_LOG_PROBS) : 0,
       return_token_ids: true,
       return_tokens_as_token_ids: true,
       ...(serving.label === '' ? {} : { cache_salt: serving.label }),

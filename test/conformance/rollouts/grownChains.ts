@@ -4,8 +4,7 @@
  * is the method written out.
  *
  * It gives up with a `Departure` where a script reaches one of these, which `growGuided` does otherwise on
- * purpose (see there, and D-047):
- * - a tool's own limit: here one limit is that of all calls, and a rollout ends with the call beyond it;
+ * purpose (see there, and D-244):
  * - a branch after a whole step: here that step is sampled again, and one of nothing is none.
  * The script decides what a branch's search asks for: the published method asks for the whole text of the
  * step.
@@ -36,6 +35,7 @@ export async function grownChains(
     samples: 1 + script.branchPoints * script.branchesPerPoint,
     responseLength: MANY,
     callLimit: MANY,
+    toolLimit: (tool) => (tool === 'python' ? script.maxPython : script.maxSearch),
     resultOpens: '<result>\n',
     branching: () => ({ steps: script.branchPoints, perStep: script.branchesPerPoint }),
     served: (waiting) => chains.served(waiting),
@@ -83,13 +83,7 @@ class Chains {
     else if (!this.#steps.has(nameOf(one))) this.#mayBranch(one.prompt, context, mains);
     const step = this.#script.generate(context);
     this.#steps.set(nameOf(one), step);
-    const before = decode(one.context.slice(one.promptLength));
     const tag = TAGS.find((name) => step.text.includes(`</${name}>`));
-    const { maxPython, maxSearch } = this.#script;
-    const most = tag === 'python' ? maxPython : maxSearch;
-    if (tag !== undefined && countPairs(before, tag) >= most) {
-      throw new Departure("a call beyond a tool's own limit");
-    }
     const stop = tag === undefined ? null : `</${tag}>`;
     return { tokens: encode(step.text), logprobs: step.logprobs, finish: 'stop', stop };
   }
@@ -129,8 +123,12 @@ class Chains {
     if (parent === null && isEmpty && steps.length < this.#script.branchPoints) {
       throw new Departure('a branch behind a step of nothing');
     }
+    // Of what a branch shares with its main chain, calls beyond a limit count, too.
+    const shared = parent?.offset ?? 0;
     const callsOf = (tag: string) =>
-      segments.filter(({ kind, tool }) => kind === 'tool' && tool === tag).length;
+      countPairs(decode(Array.from(rollout.tokens.subarray(0, shared))), tag) +
+      segments.filter(({ kind, tool, start }) => kind === 'tool' && tool === tag && start >= shared)
+        .length;
     const entropies = segments.flatMap(({ entropy }) => (entropy === null ? [] : [entropy]));
     return {
       output: decode(Array.from(rollout.tokens)),

@@ -51,6 +51,7 @@ export interface GroupsScript {
   readonly samples: number;
   readonly responseLength: number;
   readonly callLimit: number;
+  readonly toolLimit?: RolloutOptions['toolLimit'];
   readonly branching: (prompt: number) => ReturnType<RolloutOptions['branching']>;
   /** What opens a result's block where it is not ours. */
   readonly resultOpens?: string;
@@ -118,6 +119,7 @@ function optionsOf(
     temperature: 1,
     responseMax: script.responseLength,
     callLimit: script.callLimit,
+    toolLimit: script.toolLimit,
     branching: ({ id }) => script.branching(Number(id)),
     concurrency: script.prompts.length,
     clock: { now: () => 0 },

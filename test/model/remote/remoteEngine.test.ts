@@ -140,6 +140,19 @@ describe('a remote engine', () => {
     });
   });
 
+  it('asks for as many log-probs of a token as a server gives', async () => {
+    const server = await wrapped();
+    const engine = await remote([server]);
+    const asked = [];
+    for (const logProbsPerToken of [undefined, 5, 50]) {
+      const more = logProbsPerToken === undefined ? {} : { logProbsPerToken };
+      await engine.generate({ ...ask, topLogProbs: 2, ...more });
+      asked.push(server.seen.at(-1)!.body!.logprobs);
+    }
+    // vLLM refuses more than 20 unless it was started otherwise.
+    expect(asked).toEqual([10, 5, 20]);
+  });
+
   it('sends sampling settings, and refuses those that training could not use', async () => {
     const shaped = { topP: 0.9, topK: 20, minP: 0.05 };
     const asked = { top_p: 0.9, top_k: 20, min_p: 0.05 };

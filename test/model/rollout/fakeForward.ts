@@ -133,7 +133,7 @@ export function expected(request: GenerateRequest, contextMax: number, salt = 0)
       repetitionPenalty: request.repetitionPenalty ?? 1,
     };
     const repeated = { tokens: new Set(context), peak: PEAK };
-    const options = { shaping, repeated, uniform, top: false, entropy: false };
+    const options = { shaping, repeated, uniform, top: 0, entropy: false };
     const sampled = sample(sharesOf(wholeSum(context), salt), options);
     context.push(sampled.token);
     logProbs.push(Math.fround(sampled.logProb));

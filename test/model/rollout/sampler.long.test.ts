@@ -18,7 +18,7 @@ function sample(
   return sampled(shares, {
     shaping: { ...PLAIN, temperature },
     repeated: { tokens: new Set(), peak: 0 },
-    top: false,
+    top: 0,
     entropy: false,
     ...more,
   });
@@ -34,13 +34,13 @@ const SHARES = softmax(LOGITS);
 const logProbs = [...SHARES].map(Math.log);
 
 describe('sample', () => {
-  const draw = (uniform: number, temperature = 1, top = false) =>
+  const draw = (uniform: number, temperature = 1, top = 0) =>
     sample(SHARES, { temperature, uniform, top });
 
   it('takes the most probable token at temperature 0, the first of equals', () => {
     expect(draw(0.99, 0).token).toBe(LOGITS.indexOf(Math.max(...LOGITS)));
     const flat = softmax(new Float32Array(LOGITS.length));
-    expect(sample(flat, { temperature: 0, uniform: 0.5, top: false }).token).toBe(0);
+    expect(sample(flat, { temperature: 0, uniform: 0.5, top: 0 }).token).toBe(0);
   });
 
   it.each([0.5, 1, 1.7])(
@@ -67,7 +67,7 @@ describe('sample', () => {
 
   it('covers the ends of the unit interval and skips tokens without probability', () => {
     const shares = Float32Array.from([0, 0.5, 0, 0.5, 0]);
-    const at = (uniform: number) => sample(shares, { temperature: 1, uniform, top: false }).token;
+    const at = (uniform: number) => sample(shares, { temperature: 1, uniform, top: 0 }).token;
     expect([at(0), at(0.4999), at(0.5), at(1 - 2 ** -53)]).toEqual([1, 1, 3, 3]);
   });
 
@@ -77,7 +77,7 @@ describe('sample', () => {
     const stream = draws('top');
     const lengths = new Set<number>();
     for (let i = 0; i < 300; i++) {
-      const { token, top } = draw(stream.uniform(i), 1, true);
+      const { token, top } = draw(stream.uniform(i), 1, 10);
       const outside = !order.slice(0, 10).includes(token);
       const wanted = outside ? [...ten, logProbs[token]!] : ten;
       expect(top.length).toBe(wanted.length);
@@ -89,17 +89,27 @@ describe('sample', () => {
 
   it('gives the remainder of rounding to the most probable token', () => {
     const shares = Float32Array.from([0.2, 0.5, 0.299999]);
-    expect(sample(shares, { temperature: 1, uniform: 0.9999995, top: false }).token).toBe(1);
+    expect(sample(shares, { temperature: 1, uniform: 0.9999995, top: 0 }).token).toBe(1);
+  });
+
+  it('gives as many of the top log-probs as requested, or all there are', () => {
+    const ranked = logProbs.toSorted((a, b) => b - a);
+    for (const most of [1, 5, 50]) {
+      const { top, token } = draw(0.5, 0, most);
+      expect(token).toBe(LOGITS.indexOf(Math.max(...LOGITS)));
+      expect(top).toHaveLength(Math.min(most, LOGITS.length));
+      for (const [i, one] of top.entries()) expect(one).toBeCloseTo(ranked[i]!, 5);
+    }
   });
 
   it('keeps log-probs finite if a probability has no float32', () => {
-    const { top } = sample(Float32Array.from([1, 0]), { temperature: 0, uniform: 0, top: true });
+    const { top } = sample(Float32Array.from([1, 0]), { temperature: 0, uniform: 0, top: 10 });
     expect(top.map(Number.isFinite)).toEqual([true, true]);
   });
 
   it.each([0, 0.5, 1])('refuses what is not a probability (temperature %p)', (temperature) => {
     const broken = new Float32Array(5).fill(Number.NaN);
-    expect(() => sample(broken, { temperature, uniform: 0.5, top: false })).toThrow('not finite');
+    expect(() => sample(broken, { temperature, uniform: 0.5, top: 0 })).toThrow('not finite');
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Candidate, Criterion } from '../../../operators/preferences/candidate.ts';
 import { selfCritic } from '../../../operators/preferences/selfCritic.ts';
 import {
+  preAlignedBoth,
   preAlignedGuided,
   preAlignedVanilla,
   selfEvolved,
@@ -214,4 +215,40 @@ test('a trajectory that breaks the strict format or is too long counts for the d
   }
   const free = judged(preAlignedVanilla({ tokensMax: 50 }));
   expect(names(free([...candidates, ...group(0, 4)]))).toEqual([['fits', 'v']]);
+});
+
+describe('preAlignedBoth', () => {
+  const numbered = (candidates: readonly Candidate[]): Candidate[] =>
+    candidates.map((one, index) => ({ ...one, index }));
+
+  test('judges each way by its own chains, and names way and class in each pair', () => {
+    // Free: 1 of 3 right, which is hard. Guided: 2 of 3 right, which is easy.
+    const free = [right('f'), wrong('fw', { length: 20 }), wrong('fx', { length: 30 })];
+    const guided = [right('g'), right('h', { toolCalls: 0 }), wrong('gw', { toolCalls: 3 })];
+    const { difficulty, pairs } = judged(preAlignedBoth(3))(numbered([...free, ...guided]));
+    expect(difficulty).toBe('');
+    expect(
+      pairs.map(({ chosen, rejected, why }) => [why, nameOf(chosen), nameOf(rejected)]),
+    ).toEqual([
+      ['vanilla/hard', 'f', 'fx'],
+      ['guided/easy', 'h', 'gw'],
+    ]);
+  });
+
+  test('knows a chain by its number, when others of its group have failed', () => {
+    const some = [
+      { ...wrong('fw', { length: 20 }), index: 2 },
+      { ...right('g'), index: 5 },
+    ];
+    expect(judged(preAlignedBoth(3))(some).pairs).toEqual([]);
+  });
+
+  test('falls back on a demonstration for guided chains alone', () => {
+    const demonstration = { text: text('shown'), toolCalls: 0 };
+    const all = numbered([wrong('f'), wrong('g')]);
+    const { pairs } = judged(preAlignedBoth(1, { demonstration }))(all);
+    expect(pairs.map(({ chosen, why }) => [nameOf(chosen), why])).toEqual([
+      ['shown', 'guided/hard'],
+    ]);
+  });
 });

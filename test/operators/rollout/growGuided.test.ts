@@ -183,6 +183,47 @@ describe('a guided group', () => {
     expect(short.rollouts).toHaveLength(1 + guided.perStep);
   });
 
+  test('has free rollouts before its chains if the question is sampled both ways', async () => {
+    const unsure = (step: number) => (step === 1 ? 1 : 0);
+    const options = optionsOf({ script: searcher, unsure });
+    const both = { ...options, branching: () => ({ ...guided, free: 3 }), samples: () => 7 };
+    const { signal } = new AbortController();
+    const { rollouts } = await growGroup(ask, both, signal);
+    const parents = rollouts.map(({ parent }) => parent?.index ?? null);
+    expect(parents).toEqual([null, null, null, null, 3, 3, 3]);
+    expect(rollouts.map(({ index, groupSize }) => [index, groupSize])).toEqual(
+      [0, 1, 2, 3, 4, 5, 6].map((index) => [index, 7]),
+    );
+    for (const rollout of rollouts) expectSound(rollout, options.responseMax);
+    const measured = rollouts.flatMap(({ segments }) =>
+      segments.filter(
+        ({ kind, tool, entropy }) => kind === 'policy' && tool !== null && entropy === null,
+      ),
+    );
+    expect(measured).toEqual([]);
+    // Each is drawn by its own number: the free ones are those of a group that is free.
+    const free = await growGroup(
+      ask,
+      { ...options, branching: () => entropyOnly, samples: () => 3 },
+      signal,
+    );
+    expect(rollouts.slice(0, 3).map(({ text }) => text)).toEqual(
+      free.rollouts.map(({ text }) => text),
+    );
+  });
+
+  test('asks for 50 log-probs of each token', async () => {
+    const options = optionsOf({ script: searcher });
+    const asked = new Set<number | undefined>();
+    const generate: typeof options.engine.generate = (request, signal) => {
+      asked.add(request.logProbsPerToken);
+      return options.engine.generate(request, signal);
+    };
+    const engine = { ...options.engine, generate };
+    await growGroup(ask, { ...options, engine }, new AbortController().signal);
+    expect([...asked]).toEqual([50]);
+  });
+
   test('is only the failure if its main chain fails at once', async () => {
     const { rollouts } = await grow({
       script: () => {
@@ -220,4 +261,47 @@ test('monitored rollouts do not branch, and record the mean entropy of each step
       else expect(entropy).toBeCloseTo((Math.LN2 * 5) / (end - start), 9);
     }
   }
+});
+
+describe('a limit of a tool', () => {
+  const limited = (over: Partial<RolloutOptions>, script = searcher) =>
+    growGroup(
+      ask,
+      { ...optionsOf({ script }), samples: () => 1, branching: () => null, ...over },
+      new AbortController().signal,
+    );
+
+  test('lets the policy write once more, without a result, and ends the rollout', async () => {
+    const script = ({ context }: ScriptLine) => {
+      const searched = context.split('</search>').length - 1;
+      return searched < 2 ? search(searched === 0 ? 'one' : 'two') : answer('2');
+    };
+    const { rollouts, toolCalls } = await limited({ toolLimit: () => 1 }, script);
+    const [{ segments, finish, text, toolCalls: made }] = rollouts as [(typeof rollouts)[number]];
+    expect(toolCalls.map(({ input }) => input)).toEqual(['one']);
+    expect([finish, made]).toEqual(['callLimit', 1]);
+    expect(segments.map(({ kind, tool }) => [kind, tool])).toEqual([
+      ['policy', 'search'],
+      ['tool', 'search'],
+      ['policy', 'search'],
+      ['policy', null],
+    ]);
+    expect(text.split('</search>')).toHaveLength(3);
+    expect(text).toContain('\\boxed{2}');
+    expect(text.split('</result>')).toHaveLength(2);
+  });
+
+  test('is that tool’s own', async () => {
+    const limits: Record<string, number> = { search: 2, python: 0 };
+    const { rollouts } = await limited({ toolLimit: (tool) => limits[tool]! });
+    expect(rollouts.map(({ finish, toolCalls }) => [finish, toolCalls])).toEqual([['answer', 2]]);
+  });
+
+  test('does not end what the policy writes last at a tag', async () => {
+    const script = ({ context }: ScriptLine) =>
+      context.includes('</search>') ? `${search('two')}${answer('2')}` : search('one');
+    const { rollouts } = await limited({ toolLimit: () => 0 }, script);
+    expect(rollouts[0]!.text).toContain('\\boxed{2}');
+    expect(rollouts[0]!.toolCalls).toBe(0);
+  });
 });
