@@ -130,3 +130,4 @@ export {
   sftParts,
   sftSettings,
 } from '../jobs/sft/index.ts';
+export { toolSettingsWith, toolsOf } from '../jobs/tools/index.ts';

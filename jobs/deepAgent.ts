@@ -18,7 +18,7 @@ import {
   growEpisodes,
   promptForms,
 } from '../operators/deepAgent/index.ts';
-import { specOf } from '../operators/dialect/native/index.ts';
+import { onlyText, specOf } from '../operators/dialect/native/index.ts';
 import { taskSuccess } from '../operators/metrics/index.ts';
 import { accuracy, type RewardFunction } from '../operators/rewards/index.ts';
 import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/index.ts';
@@ -149,6 +149,32 @@ export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): M
 export function docOf(tool: Tool): ToolDoc {
   const { name, about: description, parameters } = specOf(tool);
   return { name, description, parameters };
+}
+
+/** The names that DeepAgent's release has for tools of ours. */
+const RELEASED: Readonly<Record<string, string>> = {
+  python: 'execute_python_code',
+  search: 'web_search',
+  browse: 'browse_pages',
+};
+
+/** A tool of a job as a function of the library, which is given its arguments as JSON. */
+export function functionTool(tool: Tool): Tool {
+  const spec = specOf(tool);
+  const only = onlyText(spec);
+  return {
+    ...tool,
+    name: RELEASED[tool.name] ?? tool.name,
+    parameters: spec.parameters,
+    run: (input, signal, situation) =>
+      tool.run(only === null ? input : textIn(input, only), signal, situation),
+  };
+}
+
+/** One argument of a call; '' if it is not a text. */
+function textIn(input: string, argument: string): string {
+  const value = (JSON.parse(input) as Readonly<Record<string, unknown>> | null)?.[argument];
+  return typeof value === 'string' ? value : '';
 }
 
 /** The tools that a job of episodes calls: those that `rollout` asks the world through. */

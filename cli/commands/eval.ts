@@ -65,12 +65,18 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
     .option('--repetition-penalty <r>', 'make tokens already in the context less likely', penalty)
     .option(
       '--tools <names>',
-      `none, or some of ${toolNames.join(',')} (default: python, plus search if there is a corpus)`,
+      `none, or some of ${toolNames.join(',')} (default: python, plus search if there is a corpus; with episodes: none)`,
     )
     .option(
       '--corpus <FILE>',
       'documents to search, one {id, title, text} per line (default: the run’s)',
     )
+    .option(
+      '--files <FOLDER>',
+      'folder of the files that questions name (for process_file, visual_question_answering)',
+    )
+    .option('--vision <URL>', 'OpenAI-compatible server whose model answers questions about images')
+    .option('--vision-model <NAME>', 'name of that model on its server')
     .option('--search-top <N>', 'documents per search result (default: 1)', positive)
     .option('--response-max <N>', 'maximum response tokens (default: the run’s, or 320)', positive)
     .option(

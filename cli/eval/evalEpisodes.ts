@@ -15,11 +15,14 @@ export interface EpisodesAsked {
   bind(engine: PolicyEngine): Promise<void>;
 }
 
-/** Fails as `deepParts` does. */
-export async function episodesAsked(context: JobContext<EvalSettings>): Promise<EpisodesAsked> {
+/** With these tools called for real. Fails as `deepParts` does. */
+export async function episodesAsked(
+  context: JobContext<EvalSettings>,
+  real: readonly Tool[],
+): Promise<EpisodesAsked> {
   const { questions, tokenizer, episode } = context.settings;
   const files = questions.map(({ path, name }) => (name === undefined ? { path } : { path, name }));
-  const { library, listed, tools, dialectIn, bind } = await deepParts(context, files);
+  const { library, listed, tools, dialectIn, bind } = await deepParts(context, files, real);
   const dialect = await dialectIn(tokenizer);
   return {
     dialect,

@@ -62,8 +62,9 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
-    const episodes = settings.episodes ? await episodesAsked(context) : null;
-    const tools = episodes?.tools ?? (await toolsFor(context));
+    const chosen = await toolsFor(context);
+    const episodes = settings.episodes ? await episodesAsked(context, chosen) : null;
+    const tools = episodes?.tools ?? chosen;
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
@@ -224,8 +225,9 @@ function longestPrompt(
 }
 
 function toolsFor(context: JobContext<EvalSettings>): Promise<readonly Tool[]> {
-  const { tools: use, python, corpus, searchTop } = context.settings;
-  const tools = toolSettings.parse({ use, python });
+  const { episodes, episodeTools, python, files, vision, corpus, searchTop } = context.settings;
+  const use = episodes ? episodeTools : context.settings.tools;
+  const tools = toolSettings.parse({ use, python, files, vision });
   const settings = { tools, corpus, searchTop, searchCharacters: 1200 };
   return toolsOf({ ...context, settings });
 }

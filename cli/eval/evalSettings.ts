@@ -9,7 +9,12 @@ import {
   roleSettings,
   systemSetting,
 } from '../../jobs/parts/index.ts';
-import { pythonSettings, toolNames } from '../../jobs/tools/index.ts';
+import {
+  filesSettings,
+  pythonSettings,
+  toolNames,
+  visionSettings,
+} from '../../jobs/tools/index.ts';
 import { serverSettings } from '../../model/remote/index.ts';
 import { serverNames } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
@@ -64,6 +69,8 @@ export const evalSettings = evaluateSettings.extend({
   limit: count.default(500).describe('questions to use from each file'),
   tools: z.array(z.enum(toolNames)).default(['python']).describe('tools that the policy may call'),
   python: pythonSettings.prefault({}).describe('limits of Python programs, and where they run'),
+  files: filesSettings.prefault({}).describe('files that questions name'),
+  vision: visionSettings,
   corpus: z.string().default('').describe('documents for the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents per search result'),
   engine: engine.prefault({}),
@@ -85,6 +92,10 @@ export const evalSettings = evaluateSettings.extend({
     .default(false)
     .describe('whether the policy works in DeepAgent’s episodes (docs/deepagent.md)'),
   episode: episodeSettings.prefault({}),
+  episodeTools: z
+    .array(z.enum(toolNames))
+    .default([])
+    .describe('with episodes: tools that are functions of the library and called for real'),
   library: librarySettings.library,
   retriever: librarySettings.retriever,
   episodePrompt: count

@@ -38,6 +38,10 @@ export interface EvalFlags {
   readonly minP?: number;
   readonly repetitionPenalty?: number;
   readonly tools?: string;
+  /** Folder of the files that questions name, and who sees the images among them. */
+  readonly files?: string;
+  readonly vision?: string;
+  readonly visionModel?: string;
   readonly corpus?: string;
   readonly searchTop?: number;
   readonly responseMax?: number;
@@ -86,6 +90,7 @@ export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]
     ...sampling(flags),
     ...shaping(flags),
     ...(policy === null && flags.tools === undefined ? {} : toolsOf(flags, policy, questions, io)),
+    ...filesOf(flags, io),
     ...episodesOf(flags, policy, io),
     ...judgeOf(flags),
     ...plain(flags),
@@ -211,11 +216,12 @@ function shaping({ topP, topK, minP, repetitionPenalty }: EvalFlags): Settings {
 }
 
 function toolsOf(
-  { tools, corpus }: EvalFlags,
+  flags: EvalFlags,
   policy: PolicyFiles | null,
   questions: readonly { path: string }[],
   io: Io,
 ): Settings {
+  const { tools, corpus } = flags;
   const beside = questions.map(({ path }) => join(dirname(path), 'corpus.jsonl'));
   const found =
     corpus === undefined ? (policy?.corpus ?? beside.find(existsSync)) : resolve(io.cwd, corpus);
@@ -231,11 +237,26 @@ function toolsOf(
       `unknown tool ${unknown}; --tools takes none, or one or more of ${toolNames.join(',')}`,
     );
   }
-  if (!wanted.includes('search')) return { tools: wanted };
-  if (found !== undefined) return { tools: wanted, corpus: found };
+  const episodes = flags.episodes !== undefined || policy?.asked.episodes !== undefined;
+  const use = episodes && tools !== undefined ? { episodeTools: wanted } : { tools: wanted };
+  if (!wanted.includes('search')) return use;
+  if (found !== undefined) return { ...use, corpus: found };
   throw usageError(
     'the search tool needs documents: give --corpus FILE, with one {id, title, text} per line',
   );
+}
+
+function filesOf({ files, vision, visionModel }: EvalFlags, io: Io): Settings {
+  if (vision !== undefined && visionModel === undefined) {
+    throw usageError('--vision needs --vision-model NAME, the model’s name on that server');
+  }
+  if (vision === undefined && visionModel !== undefined) {
+    throw usageError('--vision-model needs the server that has it: --vision URL');
+  }
+  return {
+    ...(files === undefined ? {} : { 'files.folder': resolve(io.cwd, files) }),
+    ...(vision === undefined ? {} : { 'vision.url': vision, 'vision.model': visionModel }),
+  };
 }
 
 /** DeepAgent's episodes: those of the policy's run, or as the flags say. */
@@ -246,11 +267,6 @@ function episodesOf(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Setti
   const isAsked = episodes !== undefined || policy?.asked.episodes !== undefined;
   if (!isAsked && policy !== null && idle !== undefined) {
     throw usageError(`${idle} is for DeepAgent’s episodes: give --episodes FORM, too`);
-  }
-  if (isAsked && flags.tools !== undefined) {
-    throw usageError(
-      'episodes call the functions of --library or of their questions; leave --tools out',
-    );
   }
   if (auxiliary !== undefined && model === undefined) {
     throw usageError('--auxiliary needs --auxiliary-model NAME, the model’s name on that server');

@@ -42,6 +42,9 @@ export interface AskedAs {
   readonly callLimit?: number;
   /** As it was set for the Python tool. */
   readonly python?: object;
+  /** Where the files of questions are, and who sees the images among them. */
+  readonly files?: object;
+  readonly vision?: object;
   readonly tools?: readonly string[];
   readonly searchTop?: number;
   /** Of a run of deep-agent: settings of its episodes. */
@@ -122,23 +125,46 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
 function askedBy({ name, record }: Run, io: Io): AskedAs {
   const { settings, job } = record;
   const episodes = episodesIn(settings, io);
-  if (episodes !== null) return { ...number(settings, 'responseMax'), tools: [], episodes };
+  if (episodes !== null) {
+    return { ...number(settings, 'responseMax'), ...toolPlaces(settings, io), tools: [], episodes };
+  }
   if (bringsDialect(settings)) {
     throw usageError(
       `${name} is a run of ${job.name}, whose policy this command cannot ask. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
-  const { python, use } = (settings.tools ?? {}) as { python?: unknown; use?: unknown };
-  const programs = typeof python === 'object' && python !== null ? { python } : {};
+  const places = toolPlaces(settings, io);
   // Ready jobs alone have it; other jobs make prompts of their own.
-  if (typeof settings.promptMax !== 'number') return { ...limits, ...programs };
+  if (typeof settings.promptMax !== 'number') return { ...limits, ...places };
+  const use = toolsIn(settings).use;
   return {
     ...limits,
-    ...programs,
+    ...places,
     ...number(settings, 'searchTop'),
     ...(isToolNames(use) ? { tools: use } : {}),
   };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function toolsIn({ tools }: Fields): Fields {
+  return isFields(tools) ? tools : {};
+}
+
+/** Where programs run, where files are, and who sees images. */
+function toolPlaces(settings: Fields, io: Io): AskedAs {
+  const { python, files, vision } = toolsIn(settings);
+  const folder = isFields(files) && typeof files.folder === 'string' ? files.folder : '';
+  return {
+    ...(isFields(python) ? { python } : {}),
+    ...(folder === '' ? {} : { files: { ...(files as Fields), folder: resolve(io.cwd, folder) } }),
+    ...(isFields(vision) ? { vision } : {}),
+  };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** How deep-agent's episodes went; null for another job, and for one whose functions are in its code. */
@@ -154,7 +180,11 @@ function episodesIn(
   const place = (path: unknown): string =>
     typeof path === 'string' && path !== '' ? resolve(io.cwd, path) : '';
   const files = { library: place(library), retriever: place(retriever) };
-  return { episodes: true, episode, ...files, auxiliary, simulator, episodePrompt };
+  const { episodeTools = toolsIn(settings).use } = settings;
+  return {
+    ...{ episodes: true, episode, ...files, auxiliary, simulator, episodePrompt },
+    ...(isToolNames(episodeTools) ? { episodeTools } : {}),
+  };
 }
 
 function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {

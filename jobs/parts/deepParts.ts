@@ -23,6 +23,7 @@ import {
 } from '../../operators/deepAgent/tools/index.ts';
 import type { Complete } from '../../operators/evolve/index.ts';
 import { askOnce, openToolCache } from '../../operators/tools/cache/index.ts';
+import { FILE, VISION } from '../../operators/tools/files/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import { bm25Retriever, type Retriever } from '../../operators/tools/retrieval/index.ts';
 import {
@@ -31,7 +32,7 @@ import {
   simulatedTool,
 } from '../../operators/tools/simulator/index.ts';
 import type { Question, Task } from '../../topics/index.ts';
-import { type DeepAgentSettings, deepAgentTools } from '../deepAgent.ts';
+import { type DeepAgentSettings, deepAgentTools, docOf, functionTool } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
 import { sameInputs } from '../inputs.ts';
 import type { PolicyParts } from '../policyLoop.ts';
@@ -83,11 +84,14 @@ export interface DeepParts {
 }
 
 /**
- * Opens the parts; the job's context owns them. Fails with `TOOL_LIBRARY`, `USAGE` or what cannot be opened.
+ * Opens the parts; the job's context owns them. `real` = tools that are called for real, as functions of the
+ * library; those for files are listed for questions that have some. Fails with `TOOL_LIBRARY`, `USAGE` or what
+ * cannot be opened.
  */
 export async function deepParts(
   context: JobContext<Pick<DeepAgentSettings, 'episode'> & LibrarySettings>,
   files: readonly QuestionFile[],
+  real: readonly Tool[] = [],
 ): Promise<DeepParts> {
   const { settings, seed, folder, clock, own, replay } = context;
   const { episode } = settings;
@@ -97,7 +101,13 @@ export async function deepParts(
   }
   const tasks = await questionTasks(files);
   checkWorlds(tasks);
-  const given = settings.library === '' ? [] : await readLibrary(settings.library);
+  const called = new Map(real.map(functionTool).map((tool) => [tool.name, tool]));
+  const read = settings.library === '' ? [] : await readLibrary(settings.library);
+  checkIndexed(settings, called);
+  const given = [
+    ...read.filter(({ name }) => !called.has(name)),
+    ...[...called.values()].map(docOf),
+  ];
   checkFunctions(tasks, new Map(given.map((doc) => [doc.name, doc])));
   const docs = episode.form === 'open' ? withOwn(given, tasks) : given;
   if (docs.length === 0 && [...tasks.values()].every(bringsNothing)) throw noFunctions();
@@ -144,12 +154,20 @@ export async function deepParts(
       for (const { name } of ownDocs({ task })) if (!brought.has(name)) brought.set(name, id);
   }
   const library = docs.map(
-    (doc) => ownTools(brought.get(doc.name) ?? '')?.get(doc.name) ?? simulated(doc),
+    (doc) =>
+      called.get(doc.name) ??
+      ownTools(brought.get(doc.name) ?? '')?.get(doc.name) ??
+      simulated(doc),
   );
   const byName = new Map(docs.map((doc) => [doc.name, doc]));
+  const withoutFiles = docs.filter(({ name }) => !FOR_FILES.includes(name));
   return {
     library,
-    listed: (question) => (episode.form === 'open' ? null : (listedDocs(question, byName) ?? docs)),
+    listed(question) {
+      if (episode.form === 'open') return null;
+      const all = (question.task?.files.length ?? 0) > 0 ? docs : withoutFiles;
+      return listedDocs(question, byName) ?? all;
+    },
     tools: deepAgentTools(settings, { library, retriever, auxiliary, seed, ownTools }),
     async dialectIn(from) {
       const { tokenizer, prompt } = await loadChatPrompt(from, '');
@@ -160,6 +178,21 @@ export async function deepParts(
       roles.simulator = role(settings.simulator)(live);
     },
   };
+}
+
+/** What is called for a question's files. */
+const FOR_FILES: readonly string[] = [FILE, VISION];
+
+/** Fails with `USAGE`: an index has no tools of ours in it. */
+function checkIndexed(
+  { retriever }: Pick<LibrarySettings, 'retriever'>,
+  called: ReadonlyMap<string, unknown>,
+): void {
+  if (retriever === '' || called.size === 0) return;
+  throw new MillraceError(
+    'USAGE',
+    `the index ${retriever} cannot find ${[...called.keys()].join(', ')}: leave retriever out (search by words), or list all functions (episode.form=closed)`,
+  );
 }
 
 /** The library, and behind it the functions that questions bring, so that they can be found. */

@@ -5,8 +5,8 @@
  * simulator.url=… --set simulator.model=…`
  *
  * The auxiliary model (memories, long results) and the simulator are the policy itself unless they have a
- * server; a policy that is not a strong model is poor at both. Functions that are called for real take a job
- * file: examples/deepAgent/job.ts.
+ * server; a policy that is not a strong model is poor at both. The tools that `tools.use` names are called for
+ * real; other functions that are called for real take a job file: examples/deepAgent/job.ts.
  */
 import { z } from 'zod';
 import {
@@ -20,6 +20,8 @@ import {
   readyParts,
   readySettings,
   roleSettings,
+  toolSettingsWith,
+  toolsOf,
   trainPolicy,
 } from '../../api/jobs.ts';
 
@@ -32,6 +34,10 @@ export const deepAgentJob = defineJob({
     .extend(deepAgentSettings.shape)
     .extend({
       ...librarySettings,
+      tools: toolSettingsWith('none'),
+      corpus: readySettings.corpus,
+      searchTop: readySettings.searchTop,
+      searchCharacters: readySettings.searchCharacters,
       promptMax: readySettings.promptMax.default(4096),
       responseMax: readySettings.responseMax.default(4096),
       lr: z.number().positive().default(1e-6).describe('learning rate'),
@@ -43,7 +49,8 @@ export const deepAgentJob = defineJob({
   async build(context) {
     const { questions: train, heldOutFile } = context.settings;
     const files = [{ path: train }, { path: heldOutFile }];
-    const { library, listed, tools, dialectIn, bind } = await deepParts(context, files);
+    const real = await toolsOf(context);
+    const { library, listed, tools, dialectIn, bind } = await deepParts(context, files, real);
     const { parts, questions, role, dialect } = await readyParts(context, { tools, dialectIn });
     bind(role, parts);
     return trainPolicy(context, parts, questions, [

@@ -1,6 +1,7 @@
 /** Settings under `tools` that tools share: the model they ask, and what is cached. */
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/index.ts';
+import { filesSettings, visionSettings } from './filesSettings.ts';
 import { listed } from './listed.ts';
 import { mcpSettings } from './mcpTools.ts';
 import { pagesSettings } from './pagesSettings.ts';
@@ -14,6 +15,8 @@ export const commonSettings = {
   summariser: textModelSettings
     .prefault({ temperature: 0.6, topP: 0.95, maxTokens: 4096 })
     .describe('model that summarises what search and browse read; no url = no summaries'),
+  files: filesSettings.prefault({}),
+  vision: visionSettings,
   packages: z
     .preprocess(
       (given) => (given === 'all' ? given : listed(given)),

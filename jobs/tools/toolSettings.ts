@@ -22,22 +22,27 @@ const ownSettings: Record<never, z.ZodType> = Object.fromEntries(
   ),
 );
 
+/** The settings `tools` of a ready job that has the tools `use` unless others are named. */
+export function toolSettingsWith(use: string) {
+  return z
+    .preprocess(
+      (given) => (typeof given === 'string' || Array.isArray(given) ? { use: given } : given),
+      z.object({
+        use: z
+          .preprocess(listed, z.array(z.enum(toolNames)))
+          .prefault(use)
+          .describe(
+            `tools that the policy may call: ${toolNames.join(', ')}, or none; setting a search provider adds search`,
+          ),
+        ...ownSettings,
+        ...commonSettings,
+      }),
+    )
+    .prefault({});
+}
+
 /** The settings `tools` of a ready job. */
-export const toolSettings = z
-  .preprocess(
-    (given) => (typeof given === 'string' || Array.isArray(given) ? { use: given } : given),
-    z.object({
-      use: z
-        .preprocess(listed, z.array(z.enum(toolNames)))
-        .prefault('python')
-        .describe(
-          `tools that the policy may call: ${toolNames.join(', ')}, or none; setting a search provider adds search`,
-        ),
-      ...ownSettings,
-      ...commonSettings,
-    }),
-  )
-  .prefault({});
+export const toolSettings = toolSettingsWith('python');
 
 /** `toolSettings` with all defaults filled in. */
 export type ToolSettings = z.infer<typeof toolSettings>;

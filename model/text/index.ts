@@ -11,4 +11,9 @@ export { type EnginePolicyOptions, enginePolicy } from './enginePolicy.ts';
 export { type OpenAiOptions, openAi } from './openAi.ts';
 export { openReplies, type ReplyStore } from './replyStore.ts';
 export { type Script, scripted } from './scripted.ts';
-export { cutAfterStop, type TextModel, type TextRequest, type TextSampling } from './textModel.ts';
+export {
+  cutAfterStop,
+  type TextModel,
+  type TextRequest,
+  type TextSampling,
+} from './textModel.ts';

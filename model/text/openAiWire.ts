@@ -52,10 +52,10 @@ export function completionBody(
 
 /** Body of `/v1/chat/completions`. */
 export function chatBody(request: TextRequest, wire: Wire, seed: number): Body {
-  const { system, prompt, continuation = '' } = request;
+  const { system, continuation = '' } = request;
   const messages = [
     ...(system === undefined ? [] : [{ role: 'system', content: system }]),
-    { role: 'user', content: prompt },
+    { role: 'user', content: contentOf(request) },
   ];
   const body = { messages, ...sampling(request, wire, seed) };
   if (continuation === '') return body;
@@ -70,6 +70,15 @@ export function chatBody(request: TextRequest, wire: Wire, seed: number): Body {
     continue_final_message: true,
     ...extensions.continued,
   };
+}
+
+/** A text alone is a string: not all servers take parts. */
+function contentOf({ prompt, images = [] }: TextRequest): unknown {
+  if (images.length === 0) return prompt;
+  const shown = images.map(({ type, base64 }) => {
+    return { type: 'image_url', image_url: { url: `data:${type};base64,${base64}` } };
+  });
+  return [{ type: 'text', text: prompt }, ...shown];
 }
 
 function sampling(request: TextRequest, wire: Wire, seed: number): Body {

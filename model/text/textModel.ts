@@ -24,6 +24,13 @@ export interface TextSampling extends Sampling {
   readonly maxTokens: number;
 }
 
+/** A picture that a request shows. */
+export interface TextImage {
+  /** Its media type: `image/png`. */
+  readonly type: string;
+  readonly base64: string;
+}
+
 /** One text to complete: `system` and `prompt` as chat messages, then what the reply already begins with. */
 export interface TextRequest extends TextSampling {
   /**
@@ -38,6 +45,8 @@ export interface TextRequest extends TextSampling {
   readonly session?: string;
   readonly system?: string;
   readonly prompt: string;
+  /** Shown after the prompt, to a server whose `api` is `chat`; no other model sees them. */
+  readonly images?: readonly TextImage[];
   /** What follows the generation prompt already; nothing when left out. */
   readonly continuation?: string;
   /** Generation ends right after the first of these. */

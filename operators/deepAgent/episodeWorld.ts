@@ -155,7 +155,8 @@ export class EpisodeWorld {
   ): Promise<Called & { readonly turn: number }> {
     const { question, signal, rollout } = this.#thinking;
     const place = { rolloutId: this.#rolloutId, turn: this.toolCalls.length };
-    const origin = { ...place, trajectory: () => trajectory };
+    const { files } = question.task ?? {};
+    const origin = { ...place, trajectory: () => trajectory, ...(files ? { files } : {}) };
     const called = await rollout.tools.call(tool, input, signal, origin);
     const { output, ok, attempts, cached, ms } = called;
     const questionId = question.id;

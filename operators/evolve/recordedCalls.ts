@@ -30,7 +30,8 @@ export function recordedCalls(question: Question, options: RecordedCallsOptions)
       turns.set(id, turn + 1);
       const origin = { rolloutId: id, turn };
       const trajectory = () => text;
-      const asked = { ...origin, trajectory };
+      const { files } = question.task ?? {};
+      const asked = { ...origin, trajectory, ...(files ? { files } : {}) };
       const called = await options.tools.call(tool, input, options.signal, asked);
       calls.push({ ...origin, questionId: question.id, tool, input, ...called });
       const { output, ok } = called;

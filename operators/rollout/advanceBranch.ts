@@ -215,7 +215,9 @@ function callsOf({ options, question, owner, signal, toolCalls }: Growth, branch
     async make(tool, input) {
       const origin = place(tool);
       const trajectory = () => options.dialect.read(partsOf(branch, options.dialect));
-      const called = await options.tools.call(tool, input, signal, { ...origin, trajectory });
+      const { files } = question.task ?? {};
+      const situation = { ...origin, trajectory, ...(files ? { files } : {}) };
+      const called = await options.tools.call(tool, input, signal, situation);
       record({ ...origin, tool, input }, called);
       return called;
     },

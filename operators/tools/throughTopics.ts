@@ -16,11 +16,13 @@ import { eitherSignal, hasCode, MillraceError, type SleepClock } from '../../bas
 import {
   defineTopic,
   flag,
+  list,
   real,
   record,
   text,
   type ValueOf,
   whole,
+  withDefault,
 } from '../../streams/contracts/index.ts';
 import type { Delivery } from '../../streams/deliveries/index.ts';
 import { type Log, mapEach } from '../../streams/index.ts';
@@ -32,6 +34,8 @@ const toolRequest = record('ToolRequest', {
   turn: whole,
   tool: text,
   input: text,
+  /** The names of its question's files. */
+  files: withDefault(list(text), []),
 });
 /** A call for some process to make. */
 export interface ToolRequest extends ValueOf<typeof toolRequest> {}
@@ -78,10 +82,10 @@ export function answerCalls(
   options: { readonly concurrency: number },
 ): OperatorFunction<Delivery<ToolRequest>, Delivery<ToolReply>> {
   return mapEach(
-    async ({ rolloutId, turn, tool, input }, { signal }) => {
+    async ({ rolloutId, turn, tool, input, files }, { signal }) => {
       const asked = { rolloutId, turn, tool, input };
       try {
-        const called = await tools.call(tool, input, signal, { rolloutId, turn });
+        const called = await tools.call(tool, input, signal, { rolloutId, turn, files });
         return { ...asked, ...called, failure: '' };
       } catch (error) {
         if (!hasCode(error, 'TOOL_DOWN')) throw error;
@@ -168,7 +172,8 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
       if (origin === undefined) return local.call(tool, input, signal);
       for (const each of [signal, closing.signal]) each.throwIfAborted();
       const from = clock.now();
-      const request: ToolRequest = { ...origin, tool, input };
+      const { rolloutId, turn, files = [] } = origin;
+      const request: ToolRequest = { rolloutId, turn, tool, input, files };
       const answered = new AbortController();
       follow();
       // even when the request cannot be written: then no one waits
@@ -193,6 +198,6 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
   };
 }
 
-function keyOf({ rolloutId, turn, tool, input }: ToolRequest): string {
+function keyOf({ rolloutId, turn, tool, input }: Omit<ToolRequest, 'files'>): string {
   return JSON.stringify([rolloutId, turn, tool, input]);
 }

@@ -25,6 +25,8 @@ export interface CallSituation {
   readonly trajectory?: () => string;
   /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out if none does. */
   readonly rolloutId?: string;
+  /** The names of its question's files (`task.files`); left out = none. */
+  readonly files?: readonly string[];
 }
 
 /** A tool that the policy can call by its tag; `close` ends what it holds open. */

@@ -14,6 +14,7 @@ import { bpeTokenizer } from '../../model/hf/bpeTokenizer.ts';
 import { openPolicy } from '../../model/hf/loadPolicy.ts';
 import { openRows } from '../../sources/openRows.ts';
 import { byteBpeJson } from '../support/byteBpe.ts';
+import { attachments } from './attachments.ts';
 
 export interface HostileFile {
   /** Of the error; `read` where the file may also be read, soon and in little memory. */
@@ -378,4 +379,5 @@ export const hostileFiles: Readonly<Record<string, Readonly<Record<string, Hosti
   adapters,
   questions,
   settings: yaml,
+  attachments,
 };

@@ -16,9 +16,9 @@ import { searchCacheKey } from '../search/searchTool.ts';
 
 /**
  * What is kept: results of providers, finished result texts (the form that the papers release), pages,
- * summaries, pure tools' outputs.
+ * summaries, what models saw in images, pure tools' outputs.
  */
-export const cacheKinds = ['search', 'result', 'page', 'summary', 'tool'] as const;
+export const cacheKinds = ['search', 'result', 'page', 'summary', 'vision', 'tool'] as const;
 /** One of `cacheKinds`. */
 export type CacheKind = (typeof cacheKinds)[number];
 

@@ -39,6 +39,11 @@ export function htmlText(html: string, extract: Extract): ParsedPage {
   return { title: article?.title || title, text, format: 'html' };
 }
 
+/** All text of a piece of HTML that can be seen, a block a line. */
+export function allText(html: string): string {
+  return visibleText(parseHTML(whole(html)).document as never);
+}
+
 /** The parser takes the first element for the root: a page that leaves `<html>` out, as it may, gets one. */
 function whole(html: string): string {
   return /<html[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;

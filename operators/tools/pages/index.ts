@@ -1,6 +1,6 @@
 /** Web pages as text. */
 export { browseTool } from './browseTool.ts';
-export { extracts } from './pageParser.ts';
+export { extracts, pageParser } from './pageParser.ts';
 export { pageReader, type ReadPage } from './pageReader.ts';
 export { readerService } from './readerService.ts';
 export { webPages } from './webPages.ts';

@@ -11,7 +11,7 @@ import type { AskOnce } from '../cache/askOnce.ts';
 import { webLine, webText } from '../web/webText.ts';
 
 /** What kind of file the text is from. */
-export type PageFormat = 'html' | 'pdf' | 'text';
+export type PageFormat = 'html' | 'pdf' | 'text' | 'docx' | 'xlsx' | 'pptx' | 'zip';
 
 /** A page that was read. */
 export interface PageText {

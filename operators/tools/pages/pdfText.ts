@@ -4,9 +4,11 @@
  */
 import { extractText, getDocumentProxy, getMeta } from 'unpdf';
 import type { ParsedPage } from './pageParser.ts';
+import { checkPdfStreams } from './pdfStreams.ts';
 
 /** Fails if the bytes are not a PDF, or one with a password. */
 export async function pdfText(bytes: Uint8Array): Promise<ParsedPage> {
+  checkPdfStreams(bytes);
   const document = await getDocumentProxy(bytes, { isEvalSupported: false, verbosity: 0 });
   try {
     const { text } = await extractText(document, { mergePages: false });

@@ -81,6 +81,18 @@ describe('the tools of a job', () => {
     [/SERPER_API_KEY is empty/, 'tools.search.provider=serper'],
     [/A_TEST_KEY is empty/, 'tools.search.provider=bing', 'tools.search.keyEnv=A_TEST_KEY'],
     [/carries credentials/, 'tools.python.url=http://a:b@c'],
+    [/need the folder .* set tools\.files\.folder/, 'tools=process_file'],
+    [/nowhere is not a folder/, 'tools=process_file', 'tools.files.folder=nowhere'],
+    [
+      /needs a model that sees: set tools\.vision\.url/,
+      'tools=visual_question_answering',
+      'tools.files.folder=.',
+    ],
+    [
+      /tools\.vision\.api=completions takes no images/,
+      ...['tools=visual_question_answering', 'tools.files.folder=.'],
+      ...['tools.vision.url=http://127.0.0.1:1', 'tools.vision.api=completions'],
+    ],
     [/timeoutMs.*3600000/, 'tools.python.timeoutMs=3600001'],
     [/memoryMaxMiB/, 'tools.python.memoryMaxMiB=10'],
     [/characters/, 'tools.python.characters=0'],

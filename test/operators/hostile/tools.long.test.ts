@@ -9,6 +9,8 @@ import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { resultBlocks, withEmptyResults } from '../../../operators/dialect/results.ts';
 import { askOnce } from '../../../operators/tools/cache/askOnce.ts';
 import { type Toolbox, toolbox } from '../../../operators/tools/callTool.ts';
+import { fileTool } from '../../../operators/tools/files/fileTool.ts';
+import { visionTool } from '../../../operators/tools/files/visionTool.ts';
 import { browseTool } from '../../../operators/tools/pages/browseTool.ts';
 import { pageParser } from '../../../operators/tools/pages/pageParser.ts';
 import { type Page, pageReader } from '../../../operators/tools/pages/pageReader.ts';
@@ -89,6 +91,25 @@ const asking: Readonly<Record<string, (name: string) => { tool: Tool | null; inp
     tool: browsing(async () => pageNamed('', 'x'), saying(text(name))),
     input: 'http://a.example/',
   }),
+  'a file of a question': (name) => ({
+    tool: ofQuestion(
+      fileTool({
+        read: async () => ({ bytes: bytesOf(text(name)) }),
+        parser,
+        charactersMax: 100_000,
+      }),
+    ),
+    input: 'a.txt',
+  }),
+  'an answer about an image': (name) => ({
+    tool: ofQuestion(
+      visionTool({
+        ...{ once: askOnce(null), scope: '', ask: async () => text(name) },
+        read: async () => ({ bytes: bytesOf('\x89PNG\r\n\x1a\n') }),
+      }),
+    ),
+    input: 'a.png\nWhat is it?',
+  }),
   'a tool that repeats its input': (name) => ({
     tool: pureTool('search', 'Echoes.', (input) => input),
     input: text(name),
@@ -102,7 +123,16 @@ function quoted(said: string): string {
 /** What differs in how it comes in alone is not encoded once more: that takes most of the time. */
 const encodedToo = (how: string): boolean =>
   ['a title of the web', 'a page that is browsed'].includes(how) ||
-  !/ of the web$|page|PDF|snippet|fails$/.test(how);
+  !/ of the web$|page|PDF|snippet|fails$|file|image/.test(how);
+
+/** A tool for the files of a question that has them. */
+const ofQuestion = (tool: Tool): Tool => ({
+  ...tool,
+  name: 'search',
+  run: (input, until) => tool.run(input, until, { files: ['a.txt', 'a.png'] }),
+});
+const bytesOf = (said: string): Uint8Array =>
+  new Uint8Array(Buffer.from(said, said.startsWith('\x89') ? 'latin1' : 'utf8'));
 
 /** A search of the web with this outcome. */
 function webTool(answer: Searched, over: Partial<Parameters<typeof webSearchTool>[0]> = {}): Tool {

@@ -39,7 +39,7 @@ const upper: Tool = {
 };
 const box = () => callTools([upper], { clock: manualClock() });
 const asked: readonly ToolRequest[] = [0, 1, 2].map((turn) => ({
-  ...{ rolloutId: 'r', turn, tool: 'upper', input: `a${turn}` },
+  ...{ rolloutId: 'r', turn, tool: 'upper', input: `a${turn}`, files: [] },
 }));
 
 obeysOperatorLaws('answerCalls', () => answerCalls(box(), { concurrency: 2 }), {
