@@ -49,6 +49,8 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     if (ids.has(text)) throw new Error(`vocabulary lists ${JSON.stringify(text)} twice`);
     ids.set(text, FIRST_TAG + index);
   }
+  const encoder = new TextEncoder();
+  const written = texts.map((text) => encoder.encode(text));
   const digits = new Set(vocabulary.words.filter((word) => /^\d$/.test(word)));
   const shapes: Shape[] = texts.map((text, index) => {
     if (index < vocabulary.tags.length + vocabulary.symbols.length) return 'other';
@@ -61,7 +63,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
   const tags = new Set(vocabulary.tags);
 
   const spell = (piece: string, into: number[]): void => {
-    for (const byte of new TextEncoder().encode(piece)) into.push(FIRST_BYTE + byte);
+    for (const byte of encoder.encode(piece)) into.push(FIRST_BYTE + byte);
   };
 
   return {
@@ -72,7 +74,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     bytes(token) {
       if (token === JOINER) return new Uint8Array(0);
       if (token < FIRST_TAG) return Uint8Array.of(token - FIRST_BYTE);
-      return new TextEncoder().encode(texts[token - FIRST_TAG] ?? '');
+      return written[token - FIRST_TAG]?.slice() ?? new Uint8Array(0);
     },
     id(token) {
       const id = ids.get(token);
@@ -107,7 +109,6 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     },
     decode(tokens) {
       const bytes: number[] = [];
-      const encoder = new TextEncoder();
       let left: Shape = 'other';
       let joined = false;
       for (let i = 0; i < tokens.length; i++) {
@@ -120,11 +121,11 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
           bytes.push(id - FIRST_BYTE);
           left = 'other';
         } else {
-          const text = texts[id - FIRST_TAG];
+          const text = written[id - FIRST_TAG];
           if (text === undefined) throw new RangeError(`token ${id} is outside the vocabulary`);
           const shape = shapes[id - FIRST_TAG]!;
           if (!joined && spaced(left, shape)) bytes.push(32);
-          bytes.push(...encoder.encode(text));
+          bytes.push(...text);
           left = shape;
         }
         joined = false;
