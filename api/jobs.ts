@@ -8,6 +8,7 @@ export {
   dialectNames,
   dialectOf,
 } from '../jobs/dialects/index.ts';
+export { type EnvironmentSettings, environmentSetting } from '../jobs/environment/index.ts';
 export {
   aepoPresets,
   arpoPresets,

@@ -16,6 +16,7 @@ import {
   type DeepDialect,
   episodeTools,
   growEpisodes,
+  type PromptForm,
   promptForms,
 } from '../operators/deepAgent/index.ts';
 import { onlyText, specOf } from '../operators/dialect/native/index.ts';
@@ -100,6 +101,8 @@ export interface DeepAgentParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists; left out = all of them if the prompt is `closed`, else none. */
   readonly listed?: (question: Question) => readonly ToolDoc[] | null;
+  /** How a question is asked; left out = as `episode.form` says. */
+  readonly formOf?: (question: Question) => PromptForm;
   /** The calls that answer a question; left out = its `task.gold`. */
   readonly gold?: ToolPoOptions['gold'];
   /** R_success; left out = what its `task` says, else whether the answer is right. */
@@ -109,14 +112,15 @@ export interface DeepAgentParts {
 /** How a question's episodes are grown. */
 export function episodesOf(
   episode: EpisodeSettings,
-  { dialect, library, ...parts }: Pick<DeepAgentParts, 'dialect' | 'library' | 'listed'>,
+  { dialect, library, ...parts }: Pick<DeepAgentParts, 'dialect' | 'library' | 'listed' | 'formOf'>,
 ): ReturnType<typeof growEpisodes> {
   const docs = library.map(docOf);
   const all = dialect.form === 'open' ? null : docs;
-  const { listed = () => all } = parts;
+  const { listed = () => all, formOf } = parts;
   return growEpisodes({
     dialect,
     listed,
+    ...(formOf === undefined ? {} : { formOf }),
     mode: episode.mode,
     docs: new Map(docs.map((doc) => [doc.name, doc])),
     actionLimit: episode.actions,

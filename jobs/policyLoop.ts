@@ -26,7 +26,7 @@ import {
   type ScoreOptions,
   score,
 } from '../operators/index.ts';
-import { execution } from '../operators/metrics/index.ts';
+import { execution, worldSuccess } from '../operators/metrics/index.ts';
 import {
   type RewardFunction,
   type VerifyAnswer,
@@ -212,7 +212,7 @@ export async function policyLoop(
   const openMax = concurrency * 2;
   const judged = score({
     tools,
-    reward: whenReady(watched(verified(options)), live),
+    reward: whenReady(watched(worldSuccess(verified(options))), live),
     answers: options.answers ?? 'own',
     formatFault: dialect.formatFault,
     advantage: options.advantage,

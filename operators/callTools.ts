@@ -22,6 +22,8 @@ export interface CallTool {
   /** Their tags: whatever reads a trajectory looks for these. */
   readonly tags: readonly string[];
   call(tool: string, input: string, signal: AbortSignal, origin?: CallOrigin): Promise<Called>;
+  /** A rollout has ended: what tools hold for it goes. */
+  end?(rolloutId: string): void;
   close(): Promise<void>;
 }
 
@@ -34,8 +36,9 @@ export interface CallToolsOptions extends ToolboxOptions {
 export function callTools(tools: readonly Tool[], options: CallToolsOptions): CallTool {
   const box = toolbox([...tools, ...(options.helpers ?? [])], options);
   return {
-    tags: tools.map(({ name }) => name),
+    tags: tools.flatMap(({ name, offered }) => (offered === false ? [] : [name])),
     call: (tool, input, signal, origin) => box.call(tool, input, signal, origin),
+    end: box.end,
     close: box.close,
   };
 }

@@ -37,7 +37,7 @@ export {
 } from './rollouts.ts';
 export { hasValidFormat, type Reward, type Scored } from './scored.ts';
 export type { Selected } from './selected.ts';
-export type { ToolCall } from './toolCalls.ts';
+export type { EnvironmentStep, ToolCall } from './toolCalls.ts';
 export type { Weights } from './weights.ts';
 export type { Window, WindowEnd } from './windows.ts';
 

@@ -11,6 +11,7 @@ import {
   nullable,
   real,
   record,
+  type shapes,
   text,
   type ValueOf,
   whole,
@@ -95,16 +96,20 @@ export const episode = record('Episode', {
   folds: list(named<Fold>(fold)),
   /** Limits that ended or stopped something: `actions`, `context`, `folds`, `response`. */
   limits: list(text),
-  /** How its environment was left: whether it was done, and the sum of its rewards; null if it has none. */
-  world: withDefault(
-    nullable(record('WorldEnd', { done: flag, reward: real, steps: whole })),
-    null,
-  ),
 });
-/** How an episode left its environment. */
-export type WorldEnd = NonNullable<ValueOf<typeof episode>['world']>;
 /** What a rollout of one continued thought (DeepAgent) did besides writing tokens. */
 export interface EpisodeRecord extends ValueOf<typeof episode> {}
+
+export const worldEnd = record('WorldEnd', {
+  /** The environment ended the rollout. */
+  done: flag,
+  /** The sum of its rewards. */
+  reward: real,
+  /** Actions that it took. */
+  steps: whole,
+});
+/** How a rollout left its environment. */
+export interface WorldEnd extends ValueOf<typeof worldEnd> {}
 
 export const rollout = record('Rollout', {
   /** `<question id>/<phase>-<round>/<index>` */
@@ -135,9 +140,14 @@ export const rollout = record('Rollout', {
   endedMs: real,
   /** Set if the rollout is one continued thought; its tokens are those of all contexts in order. */
   episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
+  /** Set if it acted in an environment. */
+  world: withDefault(nullable(named<WorldEnd>(worldEnd)), null),
 });
 /** One finished trajectory: the terminal record of (question, phase, round, index). */
-export interface Rollout extends ValueOf<typeof rollout> {}
+export interface Rollout extends Omit<ValueOf<typeof rollout>, 'world'> {
+  /** How it left its environment; left out = it has none. */
+  readonly world?: WorldEnd | null;
+}
 
 /** The id of the question that the rollout with this id is of. */
 export function questionIdOf(id: string): string {
@@ -156,10 +166,10 @@ export const rollouts = defineRunTopic<Rollout>({
   name: 'rollouts',
   about:
     'Finished trajectories, including failed and cancelled ones. Rollout writes it; score, judge and trainer read it.',
-  shape: rollout,
+  shape: rollout as unknown as shapes.Shape<Rollout>,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 5,
+  version: 6,
   large: true,
   identity: ({ id }) => id,
   moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),

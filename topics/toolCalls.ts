@@ -1,12 +1,32 @@
 /** `tool-calls`: tool calls as they went. What makes replay possible. */
-import { flag, real, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
+import {
+  flag,
+  named,
+  nullable,
+  real,
+  record,
+  type shapes,
+  text,
+  type ValueOf,
+  whole,
+  withDefault,
+} from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
+
+export const environmentStep = record('EnvironmentStep', {
+  /** 0 where the environment gave none. */
+  reward: real,
+  /** The environment has ended the rollout. */
+  done: flag,
+});
+/** What an environment says of an action besides what is to be seen. */
+export interface EnvironmentStep extends ValueOf<typeof environmentStep> {}
 
 export const toolCall = record('ToolCall', {
   rolloutId: text,
   questionId: text,
-  /** Number of the call within its rollout, from 0. */
+  /** Number of the call within its rollout, from 0; -1 = the beginning of its environment. */
   turn: whole,
   tool: text,
   input: text,
@@ -15,15 +35,21 @@ export const toolCall = record('ToolCall', {
   attempts: whole,
   cached: flag,
   ms: real,
+  /** Set if it acted in an environment. */
+  step: withDefault(nullable(named<EnvironmentStep>(environmentStep)), null),
 });
 /** One tool call, as it went. What makes replay possible. */
-export interface ToolCall extends ValueOf<typeof toolCall> {}
+export interface ToolCall extends Omit<ValueOf<typeof toolCall>, 'step'> {
+  /** What its environment said; left out = it acted in none. */
+  readonly step?: EnvironmentStep | null | undefined;
+}
 
 export const toolCalls = defineRunTopic<ToolCall>({
   name: 'tool-calls',
   about:
     'Tool calls and their results. Rollout writes it beside its rollouts; replay and reports read it.',
-  shape: toolCall,
+  shape: toolCall as unknown as shapes.Shape<ToolCall>,
+  version: 2,
   key: (value) => value.rolloutId,
   subjects: ({ questionId }) => [questionId],
   large: true,

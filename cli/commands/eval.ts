@@ -121,6 +121,10 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       ).choices(promptForms),
     )
     .option(
+      '--environment <URL|none>',
+      'OpenEnv server whose environments the questions are asked in, or none (default: that of the policy’s run)',
+    )
+    .option(
       '--library <FILE>',
       'with episodes: functions that can be called, one OpenAI function per line (default: the run’s, or the questions’ own)',
     )

@@ -22,12 +22,16 @@ export async function episodesAsked(
 ): Promise<EpisodesAsked> {
   const { questions, tokenizer, episode } = context.settings;
   const files = questions.map(({ path, name }) => (name === undefined ? { path } : { path, name }));
-  const { library, listed, tools, dialectIn, bind } = await deepParts(context, files, real);
+  const { library, listed, formOf, tools, dialectIn, bind } = await deepParts(
+    context,
+    files,
+    real,
+  );
   const dialect = await dialectIn(tokenizer);
   return {
     dialect,
     tools,
-    grow: episodesOf(episode, { dialect, library, listed }),
+    grow: episodesOf(episode, { dialect, library, listed, formOf }),
     bind: async (engine) => bind(await rolesOf({ folder: tokenizer }, context), { engine }),
   };
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, sleepClock } from '../../base/index.ts';
 import { callsFunctions, dialectOf } from '../../jobs/dialects/index.ts';
+import { checkWithoutHelp, checkWorld, environmentOf } from '../../jobs/environment/index.ts';
 import {
   defineJob,
   type EvaluationPlan,
@@ -45,6 +46,7 @@ import {
   type Jury,
   jury,
 } from '../../operators/metrics/index.ts';
+import { hasWorld } from '../../operators/rollout/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import type { SourceItem } from '../../streams/index.ts';
 import type { Question } from '../../topics/index.ts';
@@ -64,18 +66,21 @@ export const evalJob = defineJob({
     if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
     const chosen = await toolsFor(context);
     const episodes = settings.episodes ? await episodesAsked(context, chosen) : null;
-    const tools = episodes?.tools ?? chosen;
+    const world = episodes === null ? await environmentOf(context) : null;
+    const tools = episodes?.tools ?? [...chosen, ...(world?.actions ?? [])];
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
     const plan = await planEvaluation(settings.questions.map(file), settings.limit);
     const dialect = episodes?.dialect ?? (await chosenDialect(context, before, tools, plan));
     sayPrompt(context, before, promptRecord(dialect));
-    if (episodes === null) checkAnswered(plan.items);
+    if (episodes === null) checkAnswered(plan.items, world !== null);
     sayGrading(context, plan.items);
     const helpers = helpersOf(settings.roles, { seed, dialect: dialect.name });
     if (helpers.helping !== undefined && episodes !== null) throw noHelp();
+    if (world !== null) checkWithoutHelp(helpers.helping);
     const longest = longestPrompt(plan.items, dialect.prompt);
-    const room = episodes === null ? longest : Math.max(longest, settings.episodePrompt);
+    const isPlain = episodes === null && world === null;
+    const room = isPlain ? longest : Math.max(longest, settings.episodePrompt);
     const contextMax = room + responseMax;
     const vocabSize = await checkPolicy(
       { path: base, name: settings.policyName || base },
@@ -101,18 +106,24 @@ export const evalJob = defineJob({
       grow: episodes?.grow,
       helping: helpers.helping,
       jury: juryOf(context, seed),
-      tools: own(callTools(tools, { clock, helpers: helpers.tools })),
+      tools: own(
+        callTools(tools, {
+          clock,
+          helpers: world === null ? helpers.tools : [...helpers.tools, world.begin],
+        }),
+      ),
     });
   },
 });
 
 /** Fails with code `USAGE` for a question that only its calls can score: they are known of episodes alone. */
-function checkAnswered(items: readonly SourceItem<Question>[]): void {
+function checkAnswered(items: readonly SourceItem<Question>[], hasEnvironment: boolean): void {
   for (const item of items) {
     if (!('value' in item)) continue;
     const { id, answers, task } = item.value;
-    const scored = task !== undefined && task !== null && (task.gold !== null || task.world !== '');
-    if (answers.length > 0 && !scored) continue;
+    if (!hasEnvironment) checkWorld(id, task);
+    if (hasWorld(item.value)) continue;
+    if (answers.length > 0 && (task?.gold ?? null) === null) continue;
     throw new MillraceError(
       'USAGE',
       `question ${id} is scored by its calls, which are known of DeepAgent’s episodes alone: give --episodes FORM (docs/evaluation.md)`,
@@ -266,6 +277,7 @@ function juryOf(context: JobContext<EvalSettings>, seed: number): Jury | null {
   return jury({
     ...sitting,
     judge: ask(samplingOf(settings.judge)),
+    unsolvablePasses: settings.episode.mode === 'reference',
     ...(settings.conciseness ? { critic: ask(VOTE_SAMPLING) } : {}),
   });
 }

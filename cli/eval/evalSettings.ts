@@ -1,5 +1,6 @@
 /** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
+import { environmentSetting } from '../../jobs/environment/index.ts';
 import { episodeSettings, evaluateSettings } from '../../jobs/index.ts';
 import {
   dialectSetting,
@@ -73,6 +74,7 @@ export const evalSettings = evaluateSettings.extend({
   vision: visionSettings,
   corpus: z.string().default('').describe('documents for the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents per search result'),
+  environment: environmentSetting,
   engine: engine.prefault({}),
   threads: count.default(2).describe('engine threads'),
   provider: z
@@ -100,7 +102,9 @@ export const evalSettings = evaluateSettings.extend({
   retriever: librarySettings.retriever,
   episodePrompt: count
     .default(4096)
-    .describe('with episodes: room for prompt and memories, in tokens'),
+    .describe(
+      'with episodes or an environment: room for prompt, memories and what is seen first, in tokens',
+    ),
   auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
   simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),
   conciseness: z.boolean().default(false).describe('have the judge also vote on redundant calls'),

@@ -64,6 +64,7 @@ export interface EvalFlags {
   readonly grader?: string;
   /** `key=value`, over what the other flags say. */
   readonly set?: readonly string[];
+  readonly environment?: string;
 }
 
 /** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
@@ -164,7 +165,7 @@ function setting(key: string, value: unknown): Setting {
 function plain(flags: EvalFlags): Settings {
   const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality, prompt } =
     flags;
-  const { threads, provider, dialect, grader } = flags;
+  const { threads, provider, dialect, grader, environment } = flags;
   const all = {
     limit,
     rollouts,
@@ -178,6 +179,7 @@ function plain(flags: EvalFlags): Settings {
     provider,
     dialect,
     grader,
+    'environment.url': environment === 'none' ? '' : environment,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

@@ -47,6 +47,8 @@ export interface AskedAs {
   readonly vision?: object;
   readonly tools?: readonly string[];
   readonly searchTop?: number;
+  /** Where it acts, and how. */
+  readonly environment?: object;
   /** Of a run of deep-agent: settings of its episodes. */
   readonly episodes?: Readonly<Record<string, unknown>>;
 }
@@ -125,8 +127,9 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
 function askedBy({ name, record }: Run, io: Io): AskedAs {
   const { settings, job } = record;
   const episodes = episodesIn(settings, io);
+  const places = { ...toolPlaces(settings, io), ...environmentIn(settings) };
   if (episodes !== null) {
-    return { ...number(settings, 'responseMax'), ...toolPlaces(settings, io), tools: [], episodes };
+    return { ...number(settings, 'responseMax'), ...places, tools: [], episodes };
   }
   if (bringsDialect(settings)) {
     throw usageError(
@@ -134,7 +137,6 @@ function askedBy({ name, record }: Run, io: Io): AskedAs {
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
-  const places = toolPlaces(settings, io);
   // Ready jobs alone have it; other jobs make prompts of their own.
   if (typeof settings.promptMax !== 'number') return { ...limits, ...places };
   const use = toolsIn(settings).use;
@@ -190,6 +192,14 @@ function episodesIn(
 function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {
   const value = settings[key];
   return typeof value === 'number' ? { [key]: value } : {};
+}
+
+/** The environment of a run that has one. */
+function environmentIn({
+  environment,
+}: Readonly<Record<string, unknown>>): Pick<AskedAs, 'environment'> {
+  if (typeof environment !== 'object' || environment === null) return {};
+  return (environment as { readonly url?: unknown }).url === '' ? {} : { environment };
 }
 
 /** Whether an evaluation has all of these tools. */

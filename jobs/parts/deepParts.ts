@@ -13,15 +13,20 @@ import {
   type AskAuxiliary,
   type DeepDialect,
   deepDialect,
+  type PromptForm,
 } from '../../operators/deepAgent/index.ts';
 import {
+  apiBankTools,
   functionText,
+  isApiBank,
   listedDocs,
   ownDocs,
   programTool,
+  readApiBank,
   readLibrary,
 } from '../../operators/deepAgent/tools/index.ts';
 import type { Complete } from '../../operators/evolve/index.ts';
+import { hasWorld } from '../../operators/rollout/index.ts';
 import { askOnce, openToolCache } from '../../operators/tools/cache/index.ts';
 import { FILE, VISION } from '../../operators/tools/files/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
@@ -34,6 +39,7 @@ import {
 import type { Question, Task } from '../../topics/index.ts';
 import { type DeepAgentSettings, deepAgentTools, docOf, functionTool } from '../deepAgent.ts';
 import type { JobContext } from '../defineJob.ts';
+import { checkWorld, type EnvironmentSettings, environmentOf } from '../environment/index.ts';
 import { sameInputs } from '../inputs.ts';
 import type { PolicyParts } from '../policyLoop.ts';
 import { type PythonSettings, pythonOf, pythonSettings } from '../tools/pythonOf.ts';
@@ -46,7 +52,7 @@ export const librarySettings = {
     .string()
     .default('')
     .describe(
-      'functions that can be called: JSON Lines, one OpenAI function per line, ToolBench’s corpus.tsv, or RestBench’s specification (docs/deepagent.md); empty = those that the questions bring',
+      'functions that can be called: JSON Lines, one OpenAI function per line, ToolBench’s corpus.tsv, RestBench’s specification, or the folder of API-Bank’s classes (docs/deepagent.md); empty = those that the questions bring',
     ),
   retriever: z
     .string()
@@ -66,6 +72,7 @@ export interface LibrarySettings {
   readonly python: PythonSettings;
   readonly auxiliary: TextModelSettings;
   readonly simulator: TextModelSettings;
+  readonly environment: EnvironmentSettings;
 }
 
 /** A model of a role, once the policy is there. */
@@ -76,6 +83,8 @@ export interface DeepParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists. */
   readonly listed: (question: Question) => readonly ToolDoc[] | null;
+  /** How a question is asked. */
+  readonly formOf: (question: Question) => PromptForm;
   /** For `readyParts`. */
   readonly tools: readonly Tool[];
   readonly dialectIn: (folder: string) => Promise<DeepDialect>;
@@ -100,9 +109,17 @@ export async function deepParts(
     await sameInputs(folder, [library === '' ? '' : resolve(library), indexFile(index)]);
   }
   const tasks = await questionTasks(files);
-  checkWorlds(tasks);
+  const environment = await environmentOf(context);
+  if (environment === null) for (const [id, task] of tasks) checkWorld(id, task);
+  const acts = (environment?.actions ?? []).map(docOf);
+  const isBank = await isApiBank(settings.library);
+  const python =
+    isBank || [...tasks.values()].some(({ program }) => program !== '')
+      ? own(await pythonOf(settings.python, [], { ...context, clock: sleepClock(clock) }))
+      : null;
+  const bank = isBank && python !== null ? await readApiBank(settings.library, python) : null;
   const called = new Map(real.map(functionTool).map((tool) => [tool.name, tool]));
-  const read = settings.library === '' ? [] : await readLibrary(settings.library);
+  const read = bank?.docs ?? (settings.library === '' ? [] : await readLibrary(settings.library));
   checkIndexed(settings, called);
   const given = [
     ...read.filter(({ name }) => !called.has(name)),
@@ -110,7 +127,8 @@ export async function deepParts(
   ];
   checkFunctions(tasks, new Map(given.map((doc) => [doc.name, doc])));
   const docs = episode.form === 'open' ? withOwn(given, tasks) : given;
-  if (docs.length === 0 && [...tasks.values()].every(bringsNothing)) throw noFunctions();
+  if (docs.length === 0 && acts.length === 0 && [...tasks.values()].every(bringsNothing))
+    throw noFunctions();
   const retriever = episode.form === 'open' ? own(await retrieverOf(settings, docs)) : null;
   const roles: { auxiliary?: Complete; simulator?: Complete } = {};
   const simulate: AskSimulator = ({ system, prompt, draws }, signal) =>
@@ -125,10 +143,6 @@ export async function deepParts(
   const { url, model, temperature, topP, maxTokens } = settings.simulator;
   const id = JSON.stringify([url === '' ? 'policy' : model, temperature, topP, maxTokens]);
   const answering = { world: modelWorld(id, simulate), once: askOnce(cache) };
-  const programs = [...tasks.values()].some(({ program }) => program !== '');
-  const python = programs
-    ? own(await pythonOf(settings.python, [], { ...context, clock: sleepClock(clock) }))
-    : null;
   const simulated = ({ name, description: about, parameters }: ToolDoc): Tool =>
     simulatedTool({ name, about, parameters }, answering);
   const toolsOfTask = (task: Task): ReadonlyMap<string, Tool> =>
@@ -153,22 +167,32 @@ export async function deepParts(
     for (const [id, task] of tasks)
       for (const { name } of ownDocs({ task })) if (!brought.has(name)) brought.set(name, id);
   }
+  const inBank = bank === null || python === null ? [] : apiBankTools(bank, python);
+  const ofBank = new Map(inBank.map((tool) => [tool.name, tool]));
   const library = docs.map(
-    (doc) =>
-      called.get(doc.name) ??
-      ownTools(brought.get(doc.name) ?? '')?.get(doc.name) ??
-      simulated(doc),
+    ({ name, ...doc }) =>
+      called.get(name) ??
+      ownTools(brought.get(name) ?? '')?.get(name) ??
+      ofBank.get(name) ??
+      simulated({ name, ...doc }),
   );
   const byName = new Map(docs.map((doc) => [doc.name, doc]));
   const withoutFiles = docs.filter(({ name }) => !FOR_FILES.includes(name));
+  const acting = environment?.actions ?? [];
+  const isActing = (tool: Tool): boolean => acting.some(({ name }) => name === tool.name);
+  const whole = [...library.filter((tool) => !isActing(tool)), ...acting];
+  const form = actingForm(settings);
+  const tools = deepAgentTools(settings, { library: whole, retriever, auxiliary, seed, ownTools });
   return {
-    library,
+    library: whole,
     listed(question) {
+      if (hasWorld(question)) return [...acts, ...(listedDocs(question, byName) ?? [])];
       if (episode.form === 'open') return null;
       const all = (question.task?.files.length ?? 0) > 0 ? docs : withoutFiles;
       return listedDocs(question, byName) ?? all;
     },
-    tools: deepAgentTools(settings, { library, retriever, auxiliary, seed, ownTools }),
+    formOf: (question) => (hasWorld(question) ? form : episode.form),
+    tools: environment === null ? tools : [...tools, environment.begin],
     async dialectIn(from) {
       const { tokenizer, prompt } = await loadChatPrompt(from, '');
       return deepDialect({ tokenizer, prompt, form: episode.form, mode: episode.mode });
@@ -208,15 +232,14 @@ function bringsNothing({ functions }: Task): boolean {
   return functions.length === 0;
 }
 
-/** Fails with `QUESTIONS_FILE`: without its environment such a question cannot be answered. */
-function checkWorlds(tasks: ReadonlyMap<string, Task>): void {
-  const [id] = [...tasks].find(([, { world }]) => world !== '') ?? [];
-  if (id === undefined) return;
-  throw new MillraceError(
-    'QUESTIONS_FILE',
-    `question ${id} needs an environment (ALFWorld, WebShop, or a field task.world), which no ready job and no evaluation can start: leave it out, or write a job whose library acts in it (docs/deepagent.md)`,
-    { context: { id } },
-  );
+/** How a question is asked that has an environment. */
+function actingForm({
+  episode: { form },
+  environment,
+}: Pick<DeepAgentSettings, 'episode'> & Pick<LibrarySettings, 'environment'>): PromptForm {
+  if (form !== 'open' && form !== 'closed') return form;
+  const forms = { auto: 'environment', alfworld: 'embodied', webshop: 'shopping' } as const;
+  return forms[environment.form];
 }
 
 function noFunctions(): MillraceError {

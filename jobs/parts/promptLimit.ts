@@ -6,7 +6,9 @@ import { MillraceError } from '../../base/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
 import { serverWires } from '../../model/remote/wires/index.ts';
 import type { Dialect } from '../../operators/dialect/index.ts';
+import { hasWorld } from '../../operators/rollout/index.ts';
 import type { QuestionItem } from '../../sources/index.ts';
+import { checkWorld } from '../environment/index.ts';
 import type { QuestionItems } from '../plan.ts';
 
 /** What prompts are measured with, and how long one may be (in tokens). */
@@ -78,13 +80,13 @@ export function promptFault(
 
 /**
  * The items of a file, in order; `origin` = the file as a dead letter names it. `episodes` = the job scores
- * calls, so a question may be without an answer.
+ * calls, so a question may be without an answer; `worlds` = it has an environment. Fails with `QUESTIONS_FILE`
+ * at a question that needs one where there is none.
  */
 export async function* withinPrompt(
   items: QuestionItems,
   origin: string,
-  limit: PromptLimit,
-  episodes: boolean,
+  limit: PromptLimit & { readonly episodes: boolean; readonly worlds: boolean },
 ): AsyncGenerator<QuestionItem> {
   let place = 0;
   for await (const item of items) {
@@ -93,8 +95,10 @@ export async function* withinPrompt(
       yield item;
       continue;
     }
-    const { id, question, answers } = item.value;
-    const fault = answers.length === 0 && !episodes ? UNANSWERED : promptFault(question, limit);
+    const { id, question, answers, task } = item.value;
+    if (!limit.worlds) checkWorld(id, task);
+    const isScored = answers.length > 0 || limit.episodes || hasWorld(item.value);
+    const fault = isScored ? promptFault(question, limit) : UNANSWERED;
     if (fault === null) yield item;
     else yield { deadLetter: { origin, place, key: id, ...fault, payload: question } };
   }

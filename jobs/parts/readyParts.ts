@@ -25,6 +25,7 @@ import {
 import { readDataset } from '../../sources/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import { dialectOf } from '../dialects/dialectOf.ts';
+import { checkWithoutHelp, type EnvironmentSettings, environmentOf } from '../environment/index.ts';
 import { sameInputs, tokenizerFiles } from '../inputs.ts';
 import type { JobQuestions } from '../plan.ts';
 import type { PolicyParts } from '../policyLoop.ts';
@@ -126,6 +127,8 @@ export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSett
   readonly heldOutFile: string;
   readonly callFaults: CallFaults;
   readonly roles: HelperSettings;
+  /** Left out = the job has no environments. */
+  readonly environment?: EnvironmentSettings;
   readonly promptMax: number;
   readonly engine: EngineSettings;
   readonly trainer: TrainerSettings;
@@ -213,7 +216,10 @@ export async function readyParts<D extends Dialect>(
       indexFile(choice?.search.index ?? ''),
       ...tokenizerFiles(policy.folder),
     ]);
-  const tools = given.tools ?? (await toolsOf(context));
+  const { begin = null, actions = [] } =
+    given.dialectIn === undefined ? ((await environmentOf(context)) ?? {}) : {};
+  const tools = [...(given.tools ?? (await toolsOf(context))), ...actions];
+  const isWorld = begin !== null || tools.some(({ offered }) => offered === false);
   const before = await askedBefore(context, policy);
   const chosen = async (): Promise<Dialect> =>
     dialectOf({
@@ -227,7 +233,13 @@ export async function readyParts<D extends Dialect>(
   const { lagMax } = settings;
   const roles = asked.settings.roles ?? helperSettings.parse({});
   const helpers = helpersOf(roles, { seed, lagMax, dialect: dialect.name });
-  const called = own(callTools(tools, { clock, helpers: helpers.tools }));
+  if (isWorld) checkWithoutHelp(helpers.helping);
+  const called = own(
+    callTools(tools, {
+      clock,
+      helpers: begin === null ? helpers.tools : [...helpers.tools, begin],
+    }),
+  );
   const limit = { prompt: dialect.prompt, promptMax };
   checkPromptFits(limit);
   checkVocabulary(dialect, vocabSize);
@@ -237,7 +249,8 @@ export async function readyParts<D extends Dialect>(
   helpers.bind(role, made);
   const { helping } = helpers;
   const episodes = given.dialectIn !== undefined;
-  const from = (file: string) => withinPrompt(readDataset(file), file, limit, episodes);
+  const from = (file: string) =>
+    withinPrompt(readDataset(file), file, { ...limit, episodes, worlds: isWorld });
   return {
     parts: { ...made, tools: called, dialect, base: policy.path, helping },
     dialect,

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import {
   aepoPresets,
   defineJob,
+  environmentSetting,
   everyQuestion,
   everyQuestionSettings,
   lrIdle,
@@ -26,6 +27,7 @@ export const aepoJob = defineJob({
     .extend(everyQuestionSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
+      environment: environmentSetting,
       branching: branching
         .unwrap()
         .default('aepo')

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import {
   arpoPresets,
   defineJob,
+  environmentSetting,
   everyQuestion,
   everyQuestionSettings,
   lrIdle,
@@ -26,6 +27,7 @@ export const arpoJob = defineJob({
     .extend(everyQuestionSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
+      environment: environmentSetting,
       lr: mayChange(z.number().positive().default(1e-6).describe('learning rate'), lrIdle),
     }),
   presets: arpoPresets,

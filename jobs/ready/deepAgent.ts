@@ -15,6 +15,7 @@ import {
   deepAgentSettings,
   deepParts,
   defineJob,
+  environmentSetting,
   librarySettings,
   notRead,
   readyParts,
@@ -38,6 +39,7 @@ export const deepAgentJob = defineJob({
       corpus: readySettings.corpus,
       searchTop: readySettings.searchTop,
       searchCharacters: readySettings.searchCharacters,
+      environment: environmentSetting,
       promptMax: readySettings.promptMax.default(4096),
       responseMax: readySettings.responseMax.default(4096),
       lr: z.number().positive().default(1e-6).describe('learning rate'),
@@ -50,11 +52,12 @@ export const deepAgentJob = defineJob({
     const { questions: train, heldOutFile } = context.settings;
     const files = [{ path: train }, { path: heldOutFile }];
     const real = await toolsOf(context);
-    const { library, listed, tools, dialectIn, bind } = await deepParts(context, files, real);
+    const deep = await deepParts(context, files, real);
+    const { library, listed, formOf, tools, dialectIn, bind } = deep;
     const { parts, questions, role, dialect } = await readyParts(context, { tools, dialectIn });
     bind(role, parts);
     return trainPolicy(context, parts, questions, [
-      deepAgent(context.settings, { dialect, library, listed }),
+      deepAgent(context.settings, { dialect, library, listed, formOf }),
     ]);
   },
 });

@@ -12,6 +12,7 @@ import {
   calibrate,
   dataPromptLines,
   defineJob,
+  environmentSetting,
   etAgent,
   etAgentPresets,
   etAgentSettings,
@@ -36,6 +37,7 @@ export const etAgentJob = defineJob({
     .extend(etAgentSettings.shape)
     .extend({
       responseMax: readySettings.responseMax,
+      environment: environmentSetting,
       lr: mayChange(
         z.number().positive().default(1e-6).describe('learning rate of the rounds'),
         lrIdle,

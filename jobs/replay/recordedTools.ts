@@ -96,12 +96,13 @@ export function recordedTools(live: CallTool, options: RecordedToolsOptions): Ca
       if (onStray === undefined) return missing(tool);
       throw new MillraceError('NOT_RECORDED', `this call of ${tool} is not in the record`);
     },
+    end: (rolloutId) => live.end?.(rolloutId),
     close: () => live.close(),
   };
 }
 
-function called({ output, ok, attempts, cached, ms }: ToolCall): Called {
-  return { output, ok, attempts, cached, ms };
+function called({ output, ok, attempts, cached, ms, step = null }: ToolCall): Called {
+  return { output, ok, attempts, cached, ms, step };
 }
 
 /** A failed call, as the policy reads it. */

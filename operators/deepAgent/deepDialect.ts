@@ -39,8 +39,15 @@ export interface DeepDialectOptions {
   readonly first?: FirstMessageOf;
 }
 
-/** A question, fenced, and the functions that it lists, to the first message. */
-export type FirstMessageOf = (question: string, docs: readonly ToolDoc[]) => FirstMessage;
+/**
+ * A question, fenced, and the functions that it lists, to the first message; `form` = another one than the
+ * dialect's.
+ */
+export type FirstMessageOf = (
+  question: string,
+  docs: readonly ToolDoc[],
+  form?: PromptForm,
+) => FirstMessage;
 
 /** The dialect, with what an episode needs besides. */
 export interface DeepDialect extends Dialect {
@@ -61,7 +68,8 @@ const OPENER = '<think>\n';
 /** The dialect of one continued thought. */
 export function deepDialect(options: DeepDialectOptions): DeepDialect {
   const { tokenizer, form, mode } = options;
-  const first = options.first ?? ((question, docs) => firstMessage(form, question, docs));
+  const first: FirstMessageOf =
+    options.first ?? ((question, docs, own = form) => firstMessage(own, question, docs));
   const fence = fenceFor({ tools: deepTags, markers: tokenizer.markers ?? [] });
   const message = (text: string): Int32Array => {
     const asked = options.prompt(text);

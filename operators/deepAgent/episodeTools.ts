@@ -142,6 +142,7 @@ async function search(
 
 /** Calls one function of the library; its own bound on calls at once holds. */
 function callTool({ library, own }: EpisodeToolsOptions): Tool {
+  const ending = [...library.values()].filter(({ end }) => end !== undefined);
   const places = new Map<string, Semaphore>();
   const placesOf = ({ name, concurrencyMax }: Tool): Semaphore => {
     const known = places.get(name) ?? new Semaphore(concurrencyMax);
@@ -166,6 +167,9 @@ function callTool({ library, own }: EpisodeToolsOptions): Tool {
         if (isUnanswered(error)) throw error;
         return failed(messageOf(error));
       }
+    },
+    end: (rolloutId) => {
+      for (const tool of ending) tool.end?.(rolloutId);
     },
     close: async () => {
       await Promise.all([...library.values()].map((tool) => tool.close()));

@@ -7,6 +7,7 @@
 import type { ToolDoc } from '../../base/functions/index.ts';
 import { canonicalJson } from '../../base/text/index.ts';
 import { type Action, type Question, rolloutId, type ToolCall } from '../../topics/index.ts';
+import { type BranchWorld, beginWorld, hasWorld, steppedBy } from '../rollout/branchWorld.ts';
 import { codePoints } from '../text/characters.ts';
 import type { Called } from '../tools/callTool.ts';
 import { episodeRules } from './episodeRules.ts';
@@ -54,11 +55,25 @@ export class EpisodeWorld {
   readonly #available = new Map<string, ToolDoc>();
   /** The functions that the question itself brings. */
   readonly #own: ReadonlyMap<string, ToolDoc>;
+  /** Number of the next call. */
+  #turn = 0;
+  /** Its environment; null = it has none, or it has not begun. */
+  state: BranchWorld | null = null;
 
   constructor(thinking: Thinking & { readonly options: WorldOptions }) {
     this.#thinking = thinking;
     this.#own = new Map(ownDocs(thinking.question).map((doc) => [doc.name, doc]));
     this.#rolloutId = rolloutId(thinking.question, thinking.index);
+  }
+
+  /** Begins its environment, if the question has one, and gives what it shows. */
+  async begin(): Promise<string> {
+    const { question, signal, rollout } = this.#thinking;
+    if (!hasWorld(question)) return '';
+    const { call, world } = await beginWorld(rollout.tools, question, this.#rolloutId, signal);
+    this.toolCalls.push(call);
+    this.state = world;
+    return call.output;
   }
 
   /** The tools that the question lists, as the policy reads them. */
@@ -144,7 +159,7 @@ export class EpisodeWorld {
 
   /** Names the draws of a request. */
   get #requestId(): string {
-    return `${this.#rolloutId}#${this.toolCalls.length}`;
+    return `${this.#rolloutId}#${this.#turn}`;
   }
 
   /** Asks the world, and keeps the record. */
@@ -154,13 +169,13 @@ export class EpisodeWorld {
     trajectory: string,
   ): Promise<Called & { readonly turn: number }> {
     const { question, signal, rollout } = this.#thinking;
-    const place = { rolloutId: this.#rolloutId, turn: this.toolCalls.length };
+    const place = { rolloutId: this.#rolloutId, turn: this.#turn++ };
     const { files } = question.task ?? {};
     const origin = { ...place, trajectory: () => trajectory, ...(files ? { files } : {}) };
     const called = await rollout.tools.call(tool, input, signal, origin);
-    const { output, ok, attempts, cached, ms } = called;
-    const questionId = question.id;
-    this.toolCalls.push({ ...place, questionId, tool, input, output, ok, attempts, cached, ms });
+    const call: ToolCall = { ...place, questionId: question.id, tool, input, ...called };
+    this.toolCalls.push(call);
+    if (this.state !== null) this.state = steppedBy(this.state, call);
     return { ...called, turn: place.turn };
   }
 

@@ -12,11 +12,13 @@ import {
   type Action,
   type Finish,
   type Fold,
+  type Question,
   type Rollout,
   rolloutId,
   type ToolCall,
 } from '../../topics/index.ts';
 import { partsOf } from '../rollout/branch.ts';
+import { questionIn, worldEnd } from '../rollout/branchWorld.ts';
 import type { DeepDialect } from './deepDialect.ts';
 import type { EpisodeMode } from './episode.ts';
 import { episodeRules } from './episodeRules.ts';
@@ -33,12 +35,15 @@ import {
   nextState,
   type Step,
 } from './nextState.ts';
+import type { PromptForm } from './prompts.ts';
 import { CALL, SEARCH } from './tags.ts';
 import { type Answer, type Thinking, Thought } from './thought.ts';
 
 /** What bounds and feeds an episode. */
 export interface EpisodeOptions extends WorldOptions {
   readonly dialect: DeepDialect;
+  /** How a question is asked; left out = as the dialect asks all of them. */
+  readonly formOf?: (question: Question) => PromptForm;
   readonly mode: EpisodeMode;
   /** Most actions of an episode. */
   readonly actionLimit: number;
@@ -72,6 +77,8 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
     if (signal.aborted || hasCode(error, 'TOOL_BROKEN')) throw error;
     branch.finish = 'failed';
     branch.reason = messageOf(error);
+  } finally {
+    growing.rollout.tools.end?.(rolloutId(question, index));
   }
   const { options, rollout } = growing;
   const { seed, clock } = rollout;
@@ -100,8 +107,8 @@ export async function growEpisode(growing: Growing): Promise<Grown> {
         actions: episode.actions,
         folds: episode.folds,
         limits: episode.limits,
-        world: null,
       },
+      world: worldEnd(episode.world.state),
     },
     toolCalls: episode.world.toolCalls,
   };
@@ -115,10 +122,14 @@ class Growth {
   readonly limits: string[] = [];
   readonly #growing: Growing;
   readonly #limits: EpisodeLimits;
+  readonly #form: PromptForm;
   #first: FirstMessage = { text: '', anchor: '', at: 0 };
 
   constructor(growing: Growing) {
     const { mode, dialect, actionLimit: actions, foldLimit: folds, contextLimit } = growing.options;
+    const { formOf = () => dialect.form } = growing.options;
+    const form = formOf(growing.question);
+    this.#form = form;
     this.#growing = growing;
     this.thought = new Thought(growing);
     this.world = new EpisodeWorld(growing);
@@ -130,16 +141,19 @@ class Growth {
       folds,
       context: contextLimit,
       measure: (text) => episodeRules[mode].length(text, () => tokensOf(text)),
-      environment: dialect.form === 'embodied' || dialect.form === 'shopping',
+      environment: form !== 'open' && form !== 'closed',
     };
   }
 
   async run(): Promise<Finish> {
     const { question, options } = this.#growing;
     const { dialect } = options;
-    this.#first = dialect.first(dialect.fence(question.question), this.world.list());
+    const shown = await this.world.begin();
+    const asked = dialect.fence(questionIn(question.question, shown));
+    this.#first = dialect.first(asked, this.world.list(), this.#form);
     const { text } = this.#first;
     this.thought.begin(dialect.message(text));
+    if (this.world.state?.done) return 'stop';
     let step = nextState(firstState, { type: 'begun', size: this.#size(text) }, this.#limits);
     let observed: Answer | null = null;
     while (step.effect.do !== 'finish') {
@@ -154,7 +168,8 @@ class Growth {
       else {
         const { response: seen, ok } = await this.#observe(effect, state);
         observed = { kind: effect.do, text: seen };
-        const event = { type: 'observed', kind: effect.do, text: seen, ok } as const;
+        const ended = this.world.state?.done === true;
+        const event = { type: 'observed', kind: effect.do, text: seen, ok, ended } as const;
         step = nextState(state, event, this.#limits);
       }
     }

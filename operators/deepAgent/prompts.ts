@@ -9,10 +9,10 @@ import { pythonJson } from './pythonJson.ts';
 import { CALL, FOLD, SEARCH } from './tags.ts';
 
 /**
- * `open` = tools have to be found; `closed` = they are listed; `embodied` and `shopping` = a world that is
- * acted in.
+ * `open` = tools have to be found; `closed` = they are listed; `embodied` (a household), `shopping` and
+ * `environment` (any other) = a world that is acted in.
  */
-export const promptForms = ['open', 'closed', 'embodied', 'shopping'] as const;
+export const promptForms = ['open', 'closed', 'embodied', 'shopping', 'environment'] as const;
 /** One of `promptForms`. */
 export type PromptForm = (typeof promptForms)[number];
 
@@ -51,6 +51,11 @@ const abilities: Readonly<Record<PromptForm, readonly string[]>> = {
     call,
     fold,
     purchase,
+  ],
+  environment: [
+    'You act in an environment, by the tools that are listed, until the task is done. While you think you can:',
+    call,
+    fold,
   ],
 };
 

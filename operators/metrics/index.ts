@@ -1,7 +1,7 @@
 /** What is measured of rollouts and evaluations. */
 export { behaviour, type NamedNumbers } from './behaviour.ts';
 export { judgedBenchmark } from './benchmark.ts';
-export { taskSuccess } from './deepAgent/taskScore.ts';
+export { taskSuccess, worldSuccess } from './deepAgent/taskScore.ts';
 export { numberDifference, shareDifference } from './difference.ts';
 export {
   byQuestion,

@@ -5,7 +5,8 @@
  * puts LaTeX equality first, what equality has settled is not asked. A response without a tool call is
  * concise unasked. A model that gives nothing is asked again, twice, after waits; what it then still leaves
  * open counts as not right, and as a failure; so does a reply that says no verdict, as one that was not read.
- * Draws are keyed by question and request, so a resumed run asks the same and a cache can answer.
+ * A task without an answer (ToolBench) is judged by votes (solvedVotes.ts). Draws are keyed by question and
+ * request, so a resumed run asks the same and a cache can answer.
  */
 import type { DrawKey } from '../../base/index.ts';
 import type { Question, Reward } from '../../topics/index.ts';
@@ -15,8 +16,9 @@ import { isEquivalent } from '../text/latex.ts';
 import { type GradedAnswer, type Grader, spokenIn, type Verdict } from './graders/grader.ts';
 import { papers } from './graders/papers.ts';
 import { isConcise, redundancyVote } from './judge.ts';
-import { redundancyPrompt, solvedPrompt } from './juryPrompts.ts';
+import { redundancyPrompt } from './juryPrompts.ts';
 import { type EvaluatedSample, predictionOf } from './sample.ts';
+import { votedSolved } from './solvedVotes.ts';
 
 /** What a model is asked; how it samples is the caller's. */
 export interface JuryRequest {
@@ -40,6 +42,8 @@ export interface JuryOptions {
   readonly critic?: AskModel;
   /** Votes a response (default 10, the reference's). */
   readonly votes?: number;
+  /** Of tasks without a reference (ToolBench), as released: one that cannot be solved passes unsolved. */
+  readonly unsolvablePasses?: boolean;
   /** Resolves after that time; rejects when the signal aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
@@ -57,6 +61,8 @@ export type Jury = (
 /** Waits before the second and the third try. */
 const WAITS_MS = [1000, 2000];
 const VOTES = 10;
+/** Of the judge on a task without a reference. */
+const SOLVED_VOTES = 4;
 
 /**
  * A jury of models (ET-Agent §9.4, §10): whether the answer is right (LaTeX equality first, then the judge),
@@ -87,20 +93,30 @@ async function judged(
   if ('decide' in grader) return prediction === '' ? settled(false) : partsOf(grader.decide(about));
   if (judge === null) return {};
   if (prediction === '') return settled(false);
-  if (references.length === 0 && !isSolved(question)) return {};
+  if (references.length === 0) {
+    if (!isSolved(question)) return {};
+    const { seed, unsolvablePasses = false } = options;
+    const solved = await votedSolved(
+      question,
+      { prediction, output: sample.output },
+      (key, prompt) =>
+        asked(judge, { key: [seed, question.id, ...key], prompt, stop: [] }, options, signal),
+      { seed, votes: SOLVED_VOTES, unsolvablePasses },
+    );
+    return solved === null ? settled(false, { judgeFailed: 1 }) : settled(solved);
+  }
   const isEqual = () => equal || references.some((one) => isEquivalent(prediction, one, 'rollout'));
   if (grader.equalityFirst && isEqual()) return settled(true);
-  const asking = references.length === 0 ? solving : grader;
   const key = [options.seed, question.id, 'judge'];
   const reply = await asked(
     judge,
-    { key, prompt: asking.prompt(about), stop: [] },
+    { key, prompt: grader.prompt(about), stop: [] },
     options,
     signal,
   );
   if (reply === null) return settled(false, { judgeFailed: 1 });
   const spoken = spokenIn(reply);
-  const verdict = spoken === null ? null : asking.read(spoken);
+  const verdict = spoken === null ? null : grader.read(spoken);
   return verdict === null ? settled(false, { judgeUnread: 1 }) : partsOf(verdict);
 }
 
@@ -111,9 +127,6 @@ function settled(right: boolean, parts: Reward['parts'] = {}): Reward['parts'] {
 function partsOf({ right, parts }: Verdict): Reward['parts'] {
   return settled(right, parts);
 }
-
-/** Of ToolBench's tasks, which have no answer: the papers' form of verdict. */
-const solving = { prompt: solvedPrompt, read: papers.read };
 
 /** Most code points of a response that a judge is shown. */
 const RESPONSE_MAX = 10_000;

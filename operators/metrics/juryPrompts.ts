@@ -33,23 +33,57 @@ contradict it.
 Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and nothing else.`;
 }
 
-/** Whether an answer solves a task that has no reference (ToolBench, DeepAgent §4.3). */
+/**
+ * Whether an answer solves a task that has no reference (ToolBench, DeepAgent §4.3); `output` = the work, which
+ * is shown where the answer does not decide.
+ */
 export function solvedPrompt(given: {
   readonly question: string;
   readonly prediction: string;
+  readonly output?: string;
 }): string {
+  const work =
+    given.output === undefined
+      ? ''
+      : `
+
+How it worked, with what the services answered in <result>:
+${judgeFence(given.output)}`;
+  const unsure =
+    given.output === undefined
+      ? ', <judgment>Unsure</judgment> if its answer alone does not show that'
+      : '';
   return `You decide whether an assistant that could call web services solved a task.
 
 Task:
 ${judgeFence(given.question)}
 
 Its final answer:
-${judgeFence(given.prediction)}
+${judgeFence(given.prediction)}${work}
 
 The task is solved when the answer has everything that the task asks for and says nothing that shows otherwise. An answer that \
 gives up, reports errors, or leaves a part of the task open does not solve it.
 
-Reply with <judgment>Correct</judgment> if it is solved, or <judgment>Incorrect</judgment>, and nothing else.`;
+Reply with <judgment>Solved</judgment>${unsure}, or <judgment>Unsolved</judgment>, and nothing else.`;
+}
+
+/** Whether a task can be solved with the functions at hand; `tools` = their descriptions as JSON, or names. */
+export function solvablePrompt(given: {
+  readonly question: string;
+  readonly tools: readonly string[];
+}): string {
+  return `You decide whether a task can be solved by calls of web services.
+
+Task:
+${judgeFence(given.question)}
+
+The functions at hand:
+${given.tools.map((tool) => `- ${judgeFence(tool)}`).join('\n')}
+
+The task cannot be solved if it lacks what a call would need to be told, or if no function gives what it asks for.
+
+Reply with <judgment>Solvable</judgment>, <judgment>Unsolvable</judgment> or <judgment>Unsure</judgment>, and nothing \
+else.`;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   partsOf,
   turnStart,
 } from './branch.ts';
+import { beginWorld, hasWorld, questionIn, steppedBy } from './branchWorld.ts';
 import { type Calls, helped, refined } from './helping.ts';
 import type { RolloutOptions } from './options.ts';
 import { precedence } from './precedence.ts';
@@ -47,11 +48,22 @@ export interface Growth {
   readonly toolCalls: ToolCall[];
 }
 
-/** False = the branch has ended, and says how. */
+/** False = the branch has ended, and says how; then nothing is held for it. */
 export async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
+  let goesOn = false;
+  try {
+    goesOn = await advanced(growth, branch);
+    return goesOn;
+  } finally {
+    if (!goesOn) growth.options.tools.end?.(idOf(growth, branch));
+  }
+}
+
+async function advanced(growth: Growth, branch: Branch): Promise<boolean> {
   const { clock } = growth.options;
   try {
-    const finish = await segment(growth, branch);
+    await begin(growth, branch);
+    const finish = branch.world?.done ? 'stop' : await segment(growth, branch);
     if (finish === null) return true;
     branch.finish = finish;
   } catch (error) {
@@ -63,12 +75,33 @@ export async function advanceBranch(growth: Growth, branch: Branch): Promise<boo
   return false;
 }
 
+/** What a branch continues from: the group's prompt, or its own. Throws why there is none. */
+export function promptOf(growth: Growth, { prompt: own }: Branch): Int32Array {
+  const prompt = own ?? growth.prompt;
+  if (prompt instanceof Error) throw prompt;
+  return prompt;
+}
+
+/** Begins the environment of a root, if its question has one: what it shows is in the prompt. */
+async function begin(growth: Growth, branch: Branch): Promise<void> {
+  const { question, options, signal, toolCalls } = growth;
+  if (branch.world !== null || !hasWorld(question)) return;
+  const { call, world } = await beginWorld(options.tools, question, idOf(growth, branch), signal);
+  toolCalls.push(call);
+  branch.world = world;
+  branch.prompt = options.dialect.prompt(questionIn(question.question, call.output));
+}
+
+function idOf({ owner }: Growth, { index }: Branch): string {
+  return `${owner}/${index}`;
+}
+
 /** Generates one segment and runs the call it ends in. Null = the branch goes on. */
 async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
-  const { prompt, options, key } = growth;
+  const { options, key } = growth;
   const { engine, dialect } = options;
   const { branching } = growth;
-  if (prompt instanceof Error) throw prompt;
+  const prompt = promptOf(growth, branch);
   const room = Math.min(
     options.responseMax - branch.tokens.length,
     engine.contextMax - prompt.length - branch.tokens.length,
@@ -177,6 +210,7 @@ async function callTools(
   if (outputs.length > 0) {
     const names = branch.made.splice(0).join(',');
     appendResult(branch, options.dialect.results(outputs), names, options.responseMax);
+    if (branch.world?.done) return 'stop';
     await refined(growth, branch, callsOf(growth, branch));
   }
   return branch.tokens.length >= options.responseMax ? 'length' : null;
@@ -206,8 +240,14 @@ function callsOf({ options, question, owner, signal, toolCalls }: Growth, branch
     branch.made.push(tool);
     return { rolloutId, turn: branch.turns++ };
   };
-  const record = (call: Pick<ToolCall, 'rolloutId' | 'turn' | 'tool' | 'input'>, how: Called) =>
-    toolCalls.push({ ...call, questionId: question.id, ...how });
+  const record = (
+    call: Pick<ToolCall, 'rolloutId' | 'turn' | 'tool' | 'input'>,
+    how: Called,
+  ): void => {
+    const made: ToolCall = { ...call, questionId: question.id, ...how };
+    toolCalls.push(made);
+    if (branch.world !== null) branch.world = steppedBy(branch.world, made);
+  };
   return {
     get id() {
       return `${rolloutId}#${branch.turns}`;
@@ -216,7 +256,11 @@ function callsOf({ options, question, owner, signal, toolCalls }: Growth, branch
       const origin = place(tool);
       const trajectory = () => options.dialect.read(partsOf(branch, options.dialect));
       const { files } = question.task ?? {};
-      const situation = { ...origin, trajectory, ...(files ? { files } : {}) };
+      const situation = {
+        ...{ ...origin, trajectory },
+        ...(files ? { files } : {}),
+        ...(branch.world === null ? {} : { past: branch.world.steps }),
+      };
       const called = await options.tools.call(tool, input, signal, situation);
       record({ ...origin, tool, input }, called);
       return called;

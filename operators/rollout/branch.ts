@@ -6,6 +6,7 @@
 import type { Generation } from '../../model/index.ts';
 import type { Finish, Segment } from '../../topics/index.ts';
 import { type Dialect, endTokens, type Part } from '../dialect/dialect.ts';
+import type { BranchWorld } from './branchWorld.ts';
 
 /** The helper that rewrites a response: the last name of the segment that it wrote. */
 export const REFINER = 'refiner';
@@ -16,6 +17,10 @@ export interface Branch {
   readonly tokens: number[];
   readonly logProbs: number[];
   readonly segments: Segment[];
+  /** Its own, with what its environment shows; null = the group's. */
+  prompt: Int32Array | null;
+  /** Null = it has none, or it has not begun. */
+  world: BranchWorld | null;
   calls: number;
   /** Number of the next call's record: calls, and what helpers did. */
   turns: number;
@@ -44,6 +49,8 @@ export function root(index: number): Branch {
     tokens: [],
     logProbs: [],
     segments: [],
+    prompt: null,
+    world: null,
     calls: 0,
     turns: 0,
     made: [],
@@ -79,6 +86,8 @@ export function clone(source: Branch, index: number): Branch {
     tokens: [...source.tokens],
     logProbs: [...source.logProbs],
     segments: [...source.segments],
+    prompt: source.prompt,
+    world: source.world,
     calls: source.calls,
     turns: source.turns,
     made: [...source.made],

@@ -13,8 +13,9 @@ import { samplingIn } from '../../model/index.ts';
 import { asked, type Question, type Rollout, type ToolCall } from '../../topics/index.ts';
 import { planRound } from '../sampling/branchBudget.ts';
 import { isGuided } from '../sampling/branching.ts';
-import { advanceBranch, type Growth, stopsOf } from './advanceBranch.ts';
+import { advanceBranch, type Growth, promptOf, stopsOf } from './advanceBranch.ts';
 import { type Branch, clone, copy, partsOf, root } from './branch.ts';
+import { worldEnd } from './branchWorld.ts';
 import { growGuided } from './growGuided.ts';
 import { checkHelping } from './helping.ts';
 import { monitor } from './monitor.ts';
@@ -53,7 +54,7 @@ export async function growGroup(
     options,
     branching,
     signal,
-    prompt: promptOf(question, options),
+    prompt: groupPrompt(question, options),
     key: [options.seed, id, phase, round],
     owner: asked(question),
     branches: [],
@@ -113,7 +114,7 @@ function isFull({ branches, options, question }: GroupGrowth): boolean {
   return branches.length >= options.samples(question);
 }
 
-function promptOf({ question }: Question, options: RolloutOptions): Int32Array | Error {
+function groupPrompt({ question }: Question, options: RolloutOptions): Int32Array | Error {
   try {
     return options.dialect.prompt(question);
   } catch (error) {
@@ -184,11 +185,12 @@ function joining(
  * then.
  */
 async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
-  const { prompt, options, key, branching, signal } = growth;
+  const { options, key, branching, signal } = growth;
   const { engine, dialect } = options;
   const room = Math.min(branching!.entropyTokens, options.responseMax - branch.tokens.length);
-  if (prompt instanceof Error || room < 1) return;
+  if (room < 1) return;
   try {
+    const prompt = promptOf(growth, branch);
     const ahead = await engine.generate(
       {
         tokens: Int32Array.from([...prompt, ...branch.tokens]),
@@ -218,7 +220,8 @@ function branchIndex(id: string): number {
 }
 
 function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollout {
-  const { question, options, prompt } = growth;
+  const { question, options } = growth;
+  const prompt = branch.prompt ?? growth.prompt;
   const finish = branch.finish ?? 'failed';
   return {
     id: `${growth.owner}/${branch.index}`,
@@ -240,5 +243,6 @@ function finished(growth: GroupGrowth, branch: Branch, startedMs: number): Rollo
     startedMs,
     endedMs: branch.endedMs,
     episode: null,
+    world: worldEnd(branch.world),
   };
 }

@@ -19,6 +19,7 @@ import {
 import { meanEntropy } from '../sampling/entropyOnly.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { type Branch, root } from './branch.ts';
+import { worldBefore } from './branchWorld.ts';
 
 /** All branches of the group: the independent ones, the main chain, its branches; at most `rollouts`. */
 export async function growGuided(
@@ -80,6 +81,8 @@ function branchAt(main: Branch, position: number, index: number): Branch {
   return {
     ...root(index),
     parent: { index: main.index, offset: position },
+    prompt: main.prompt,
+    world: worldBefore(main.world, calls),
     tokens: main.tokens.slice(0, position),
     logProbs: main.logProbs.slice(0, position),
     segments,

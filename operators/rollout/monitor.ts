@@ -3,7 +3,7 @@
  * unsure the policy is at the question itself, and along one whole rollout.
  *
  * Both samples have draws of their own and are thrown away; the tool calls are recorded under the name
- * `monitor`, because a replay has to answer them. One that fails gives what it had; what is wrong with the
+ * `monitor` (of the question alone, `question`), because a replay has to answer them. One that fails gives what it had; what is wrong with the
  * question shows in the group's own rollouts.
  */
 import type { ToolCall } from '../../topics/index.ts';
@@ -28,7 +28,8 @@ export async function monitor(growth: Growth, entropyTokens: number): Promise<Mo
     watch(growth, 'question', brief),
     watch(growth, 'monitor', {}),
   ]);
-  const { entropies: segmentEntropies, toolCalls } = whole;
+  const { entropies: segmentEntropies } = whole;
+  const toolCalls = [...atRoot.toolCalls, ...whole.toolCalls];
   return { rootEntropy: atRoot.entropies[0] ?? 0, segmentEntropies, toolCalls };
 }
 

@@ -10,6 +10,7 @@
  */
 
 import { hasCode, LruCache, messageOf, Semaphore, withoutSecrets } from '../../base/index.ts';
+import type { EnvironmentStep } from '../../topics/index.ts';
 import type { CallSituation, Tool, ToolResult } from './tool.ts';
 
 /** Time as an argument: `base/clock.ts` has the system's. */
@@ -26,6 +27,8 @@ export interface Called {
   readonly cached: boolean;
   /** From the request to the result, waiting for a free place included. */
   readonly ms: number;
+  /** Of a call that acted in an environment. */
+  readonly step?: EnvironmentStep | null;
 }
 
 /** Attempts, retries and cache of the tools. */
@@ -49,10 +52,12 @@ export interface Toolbox {
   readonly tools: readonly Tool[];
   /** Runs the tool named `tag`. Rejects when `signal` is aborted, and with code `TOOL_DOWN`. */
   call(tag: string, input: string, signal: AbortSignal, situation?: CallSituation): Promise<Called>;
+  /** A rollout has ended. */
+  end(rolloutId: string): void;
   close(): Promise<void>;
 }
 
-type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached'>;
+type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached' | 'step'>;
 
 /** Times that a tool may say that it is down before the call is given up. */
 const DOWN_MAX = 3;
@@ -72,8 +77,11 @@ async function attempt(
   let down = 0;
   for (let attempts = 1; ; attempts++) {
     try {
-      const { output: said, ok, cached = false } = await tool.run(input, signal, options.situation);
+      const result = await tool.run(input, signal, options.situation);
+      const { output: said, ok, cached = false, step } = result;
       const output = withoutSecrets(said);
+      // What acted in an environment has acted, whatever it shows.
+      if (step !== undefined) return { output, ok, attempts, cached, step };
       if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached };
       failure = `Tool(${tool.name}) returned empty output.`;
     } catch (error) {
@@ -156,6 +164,9 @@ export function toolbox(tools: readonly Tool[], options: ToolboxOptions): Toolbo
       const from = clock.now();
       const made = await outcome(tag, input, signal, situation);
       return { ...made, ms: clock.now() - from };
+    },
+    end(rolloutId) {
+      for (const tool of tools) tool.end?.(rolloutId);
     },
     async close() {
       await Promise.all(tools.map((tool) => tool.close()));

@@ -7,6 +7,7 @@
  */
 import type { ToolParameters } from '../../base/functions/index.ts';
 import { hasCode, MillraceError } from '../../base/index.ts';
+import type { EnvironmentStep } from '../../topics/index.ts';
 
 /** What a call came to: the text that the policy reads, and whether the call succeeded. */
 export interface ToolResult {
@@ -14,6 +15,15 @@ export interface ToolResult {
   readonly ok: boolean;
   /** It was kept from an earlier call; left out = it was not. */
   readonly cached?: boolean;
+  /** What it is worth, and whether it was the last, if it acted in an environment. */
+  readonly step?: EnvironmentStep;
+}
+
+/** A call that was made before, and what came of it. */
+export interface PastCall {
+  readonly tool: string;
+  readonly input: string;
+  readonly output: string;
 }
 
 /** What a tool may know of a call besides its input. */
@@ -27,6 +37,8 @@ export interface CallSituation {
   readonly rolloutId?: string;
   /** The names of its question's files (`task.files`); left out = none. */
   readonly files?: readonly string[];
+  /** The steps in its environment up to here, those that it was branched off with too, the beginning first. */
+  readonly past?: readonly PastCall[];
 }
 
 /** A tool that the policy can call by its tag; `close` ends what it holds open. */
@@ -45,7 +57,11 @@ export interface Tool {
   readonly concurrencyMax: number;
   /** The same input gives the same output, so that a result may be cached. */
   readonly pure: boolean;
+  /** False = rollouts call it, and their policies cannot. */
+  readonly offered?: false;
   run(input: string, signal: AbortSignal, situation?: CallSituation): Promise<ToolResult>;
+  /** A rollout has ended; what is held for it goes. */
+  end?(rolloutId: string): void;
   close(): Promise<void>;
 }
 

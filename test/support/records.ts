@@ -37,6 +37,7 @@ export function rollout(over: Partial<r.Rollout> = {}): r.Rollout {
     startedMs: 0,
     endedMs: 0,
     episode: null,
+    world: null,
     ...over,
   };
 }
@@ -53,6 +54,7 @@ export function toolCall(over: Partial<r.ToolCall> = {}): r.ToolCall {
     attempts: 1,
     cached: false,
     ms: 0,
+    step: null,
     ...over,
   };
 }
@@ -151,8 +153,8 @@ export const samples = {
           },
         ],
         limits: ['folds'],
-        world: { done: true, reward: 0.5, steps: 3 },
       },
+      world: { done: true, reward: 0.5, steps: 3 },
     }),
     minimal: rollout(),
   },
@@ -168,6 +170,7 @@ export const samples = {
       attempts: 3,
       cached: true,
       ms: 12.5,
+      step: { reward: 0.5, done: true },
     },
     minimal: {
       rolloutId: '',
@@ -180,6 +183,7 @@ export const samples = {
       attempts: 0,
       cached: false,
       ms: 0,
+      step: null,
     },
   },
   scored: {

@@ -2,8 +2,8 @@
  * A call as a policy writes it, `{"name": …, "arguments": {…}}`, and whether it fits the function's schema
  * (DeepAgent §1.6). The messages are our own and stable: a policy reads them, and a record keeps them.
  */
-import { z } from 'zod';
 import type { ToolDoc } from '../../../base/functions/index.ts';
+import { argumentFault } from '../../tools/arguments.ts';
 import type { EpisodeMode } from '../episode.ts';
 import { lenientJson } from '../lenientJson.ts';
 
@@ -49,46 +49,6 @@ function nameIn(body: string): string | null {
 
 function fault(name: string | null, given: Arguments, why: string): ReadCall {
   return { name, arguments: given, fault: why };
-}
-
-/**
- * Against the schema of the function; null = they fit. A schema that cannot be read only checks its required
- * arguments only.
- */
-export function argumentFault(
-  { name, parameters }: Pick<ToolDoc, 'name' | 'parameters'>,
-  given: Arguments,
-): string | null {
-  const { required = [], properties } = parameters;
-  const missing = required.find((key) => !Object.hasOwn(given, key));
-  if (missing !== undefined) return `${name} needs the argument ${JSON.stringify(missing)}`;
-  for (const [key, schema] of Object.entries(properties)) {
-    if (!Object.hasOwn(given, key)) continue;
-    const read = checkerOf(schema)?.safeParse(given[key]);
-    if (read === undefined || read.success) continue;
-    const [issue] = read.error.issues;
-    const path = [key, ...issue!.path].join('.');
-    return `the argument ${JSON.stringify(path)} of ${name} does not fit: ${issue!.message}`;
-  }
-  if (parameters.additionalProperties !== false) return null;
-  const strange = Object.keys(given).find((key) => !Object.hasOwn(properties, key));
-  return strange === undefined ? null : `${name} has no argument ${JSON.stringify(strange)}`;
-}
-
-const checkers = new WeakMap<object, z.ZodType | null>();
-
-/** Made once a schema; null for one that says nothing that can be checked. */
-function checkerOf(schema: object): z.ZodType | null {
-  const known = checkers.get(schema);
-  if (known !== undefined) return known;
-  let made: z.ZodType | null = null;
-  try {
-    made = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-  } catch {
-    // A library may say more of its parameters than JSON Schema knows.
-  }
-  checkers.set(schema, made);
-  return made;
 }
 
 function isObject(value: unknown): value is Arguments {

@@ -9,11 +9,16 @@
  * | `calls` | all of them were made, with equal arguments | share that was made |
  * | `answers` | the boxed answer is the gold one | share that some result holds |
  * | `patterns` | the environment was done | share that some result fits |
- * | none, an environment | its rewards come to 1 | their sum |
+ * | none, an environment | its rewards come to 1 or more | their sum |
+ *
+ * The score is the success; that of an environment without gold is the sum of its rewards.
  */
 import type { Question, Reward, Rollout } from '../../../topics/index.ts';
+import { callsIn } from '../../rewards/calls.ts';
 import { type GroupForReward, ownTexts, type RewardFunction } from '../../rewards/reward.ts';
+import type { CallGold } from '../../rewards/toolPo/callCredit.ts';
 import { goldOf } from '../../rewards/toolPo/goldOf.ts';
+import { hasWorld } from '../../rollout/index.ts';
 import {
   alfWorld,
   apiBank,
@@ -25,16 +30,34 @@ import {
 } from './paths.ts';
 import { type PathScore, recordedCalls } from './recorded.ts';
 
+/** Success, path, and what a rollout is worth by them. */
+interface TaskScore extends PathScore {
+  readonly score: number;
+}
+
 /** Null = the question's answers alone decide. `own` = what the policy wrote. */
-export function taskScore(question: Question, rollout: Rollout, own: string): PathScore | null {
+function taskScore(
+  { question, tools }: GroupForReward,
+  rollout: Rollout,
+  own: string,
+): TaskScore | null {
   const gold = goldOf(question);
-  const world = rollout.episode?.world ?? null;
-  const calls = recordedCalls(rollout);
   if (gold === null) {
     if (!hasWorld(question)) return null;
-    const { success, score } = webShop(world?.reward ?? 0);
-    return { success, path: score };
+    const { success, score } = webShop(rollout.world?.reward ?? 0);
+    return { success, path: score, score };
   }
+  const found = goldScore(question, gold, rollout, { own, tools });
+  return { ...found, score: found.success };
+}
+
+function goldScore(
+  question: Question,
+  gold: CallGold,
+  rollout: Rollout,
+  { own, tools }: { readonly own: string; readonly tools: readonly string[] },
+): PathScore {
+  const calls = recordedCalls(rollout);
   switch (gold.kind) {
     case 'tools': {
       const path = toolBenchPath(calls, gold.tools);
@@ -49,14 +72,19 @@ export function taskScore(question: Question, rollout: Rollout, own: string): Pa
     case 'answers':
       return toolHop(own, calls, { answer: question.answers[0] ?? '', subAnswers: gold.answers });
     case 'patterns':
-      return alfWorld(world?.done ?? false, calls, gold.patterns);
+      return alfWorld(
+        rollout.world?.done ?? false,
+        rollout.episode === null ? resultsIn(rollout, tools) : calls,
+        gold.patterns,
+      );
     default:
       throw new Error(`unknown gold '${(gold satisfies never as { kind: string }).kind}'`);
   }
 }
 
-function hasWorld({ task }: Question): boolean {
-  return (task?.world ?? '') !== '';
+/** What its tools answered, of a rollout that is no episode. */
+function resultsIn({ text }: Rollout, tools: readonly string[]): { readonly response: string }[] {
+  return callsIn(text, tools).map(({ result }) => ({ response: result ?? '' }));
 }
 
 /**
@@ -70,20 +98,27 @@ export function taskSuccess(otherwise: RewardFunction): RewardFunction {
     return rewards.map((reward, i): Reward => {
       const found = scores[i] ?? null;
       if (found === null) return reward;
-      const { path } = found;
+      const { path, score } = found;
       // Whether ToolBench's task was solved is a judge's to say, if there is one.
       const isJudged = group.question.task?.gold?.kind === 'tools';
       const success = (isJudged ? reward.parts.judged : undefined) ?? found.success;
-      return { score: success, parts: { ...reward.parts, raw: success, success, path } };
+      const worth = isJudged ? success : score;
+      return { score: worth, parts: { ...reward.parts, raw: success, success, path } };
     });
   };
 }
 
+/** The same of questions that have an environment; all others are `otherwise`'s. */
+export function worldSuccess(otherwise: RewardFunction): RewardFunction {
+  const reward = taskSuccess(otherwise);
+  return (group, signal) => (hasWorld(group.question) ? reward : otherwise)(group, signal);
+}
+
 /** Of each response of a group. */
-export function taskScores(group: GroupForReward): readonly (PathScore | null)[] {
+function taskScores(group: GroupForReward): readonly (TaskScore | null)[] {
   const own = ownTexts(group);
   return group.texts.map((_, i) => {
     const rollout = group.rollouts?.[i];
-    return rollout === undefined ? null : taskScore(group.question, rollout, own[i] ?? '');
+    return rollout === undefined ? null : taskScore(group, rollout, own[i] ?? '');
   });
 }

@@ -53,41 +53,52 @@ export function specsOf(
 }
 
 function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
-  const name = prefix + tool.name;
-  const shownName = outsideText(tool.name, 64);
+  const { name: own, description = tool.title ?? own, inputSchema } = tool;
+  const refuse = (what: string) => refused(server, `${what}; ${ADVICE}`);
+  const spec = promptSpec(own, { name: prefix + own, description, inputSchema }, refuse);
+  return { server, tool: own, ...spec };
+}
+
+/**
+ * What a server says of a tool, made fit for a prompt. `own` = its name there. Throws what `refuse` makes of
+ * what is wrong with it.
+ */
+export function promptSpec(
+  own: string,
+  tool: { readonly name: string; readonly description: string; readonly inputSchema: unknown },
+  refuse: (what: string) => Error,
+): Pick<McpToolSpec, 'name' | 'about' | 'parameters'> {
+  const { name, description, inputSchema } = tool;
+  const shownName = outsideText(own, 64);
   if (!NAME.test(name))
-    throw refused(
-      server,
-      `has a tool ${shownName} whose name cannot be a tag (letters, digits, _ and -, at most 64); ${ADVICE}`,
+    throw refuse(
+      `has a tool ${shownName} whose name cannot be a tag (letters, digits, _ and -, at most 64)`,
     );
   const fence = fenceFor({ tools: [name] });
   const said = (text: string, max: number): string => fence(outsideText(text, max));
   const plain = (value: unknown, depth: number): unknown => {
     if (depth > SCHEMA_DEPTH_MAX)
-      throw refused(server, `has a tool ${shownName} whose schema is nested too deeply; ${ADVICE}`);
+      throw refuse(`has a tool ${shownName} whose schema is nested too deeply`);
     if (typeof value === 'string') return said(value, TEXT_MAX);
     if (Array.isArray(value)) return value.map((item) => plain(item, depth + 1));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(
       Object.entries(value).map(([key, inner]) => {
         if (!ARGUMENT.test(key) || key === '__proto__')
-          throw refused(
-            server,
-            `has a tool ${shownName} with an invalid argument name (${outsideText(key, 64)}); ${ADVICE}`,
+          throw refuse(
+            `has a tool ${shownName} with an invalid argument name (${outsideText(key, 64)})`,
           );
         return [key, plain(inner, depth + 1)];
       }),
     );
   };
-  const { $schema: _, ...schema } = tool.inputSchema as Record<string, unknown>;
+  const { $schema: _, ...schema } = inputSchema as Record<string, unknown>;
   if (JSON.stringify(schema).length > SCHEMA_CHARACTERS_MAX)
-    throw refused(
-      server,
-      `has a tool ${shownName} whose schema is longer than ${SCHEMA_CHARACTERS_MAX} characters; ${ADVICE}`,
+    throw refuse(
+      `has a tool ${shownName} whose schema is longer than ${SCHEMA_CHARACTERS_MAX} characters`,
     );
   const parameters = plain({ properties: {}, ...schema, type: 'object' }, 0) as ToolParameters;
-  const about = said(tool.description ?? tool.title ?? tool.name, ABOUT_MAX);
-  return { server, tool: tool.name, name, about, parameters };
+  return { name, about: said(description, ABOUT_MAX), parameters };
 }
 
 const ADVICE = 'list the tools you want in tools.mcp.NAME.tools, without it';

@@ -7,8 +7,9 @@
  * has the same answer always.
  */
 import { canonicalJson, jsonIn } from '../../../base/text/index.ts';
-import { argumentFault } from '../../deepAgent/tools/readCall.ts';
+
 import { isObject } from '../../dialect/native/toolCalls.ts';
+import { argumentFault } from '../arguments.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
 import { isErrorResponse } from '../errorResponse.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';

@@ -24,8 +24,8 @@ import {
   functionText,
   parameterText,
 } from '../../../operators/deepAgent/tools/indexText.ts';
-import { argumentFault } from '../../../operators/deepAgent/tools/readCall.ts';
 import { words } from '../../../operators/text/characters.ts';
+import { argumentFault } from '../../../operators/tools/arguments.ts';
 import { Part, type Subjects, subject } from '../subject.ts';
 
 interface LoopArgs {

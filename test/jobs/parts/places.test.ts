@@ -154,7 +154,12 @@ describe('prompts', () => {
   test('that are too long turn their questions into dead letters', async () => {
     const items: QuestionItem[] = [];
     const limit = { prompt, promptMax: 16 };
-    for await (const item of withinPrompt(rows, 'q.csv', limit, false)) items.push(item);
+    for await (const item of withinPrompt(rows, 'q.csv', {
+      ...limit,
+      episodes: false,
+      worlds: false,
+    }))
+      items.push(item);
     expect(items).toMatchObject([
       { value: { id: '0' } },
       {
@@ -174,7 +179,12 @@ describe('prompts', () => {
     const limit = { prompt, promptMax: 16 };
     const of = async (episodes: boolean): Promise<readonly QuestionItem[]> => {
       const items: QuestionItem[] = [];
-      for await (const item of withinPrompt(unanswered, 'q.csv', limit, episodes)) items.push(item);
+      for await (const item of withinPrompt(unanswered, 'q.csv', {
+        ...limit,
+        episodes,
+        worlds: false,
+      }))
+        items.push(item);
       return items;
     };
     expect(await of(true)).toEqual(unanswered);

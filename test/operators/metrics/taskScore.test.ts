@@ -2,11 +2,11 @@
 import { expect, test } from '@jest/globals';
 import { taskSuccess } from '../../../operators/metrics/deepAgent/taskScore.ts';
 import { toolPo } from '../../../operators/rewards/toolPo/toolPo.ts';
-import type { Action, Gold, Rollout, Task } from '../../../topics/index.ts';
+import type { Action, Gold, Rollout, Task, WorldEnd } from '../../../topics/index.ts';
 import { question, rollout } from '../../support/records.ts';
 
 type Calls = readonly (readonly [name: string, given: object, response: string])[];
-type World = NonNullable<Rollout['episode']>['world'];
+type World = WorldEnd | null;
 
 const none: Task = { gold: null, functions: [], program: '', files: [], world: '' };
 
@@ -17,7 +17,7 @@ function episode(calls: Calls, world: World = null): Rollout {
       ...{ ok: true, offered: true, fault: '', turn: i },
     }),
   );
-  return rollout({ episode: { mode: 'repaired', actions, folds: [], limits: [], world } });
+  return rollout({ episode: { mode: 'repaired', actions, folds: [], limits: [] }, world });
 }
 
 async function scored(task: Task | null, calls: Calls, text = '', world: World = null) {
@@ -102,7 +102,15 @@ test.each<[string, Task | null, Calls, string, World, object]>([
     [['search', {}, 'x']],
     '',
     { done: true, reward: 0.5, steps: 2 },
-    { score: 0, success: 0, path: 0.5, right: 1 },
+    { score: 0.5, success: 0, path: 0.5, right: 1 },
+  ],
+  [
+    'an environment that was left with more than one reward',
+    { ...none, world: '{}' },
+    [['search', {}, 'x']],
+    '',
+    { done: true, reward: 1.5, steps: 2 },
+    { score: 1.5, success: 1, path: 1.5, right: 1 },
   ],
 ])('of %s', async (_, task, calls, text, world, expected) => {
   expect(await scored(task, calls, text, world)).toMatchObject(expected);

@@ -32,7 +32,6 @@ function episode(actions: readonly Partial<Action>[], folds = 0, over: Partial<R
     actions: all,
     folds: Array(folds).fill(fold),
     limits: [],
-    world: null,
   };
   return rollout({ episode: made as Rollout['episode'], ...over });
 }

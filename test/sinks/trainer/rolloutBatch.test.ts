@@ -37,7 +37,6 @@ test('a fold begins a new training sequence, whose context is masked, with every
       actions: [],
       folds: [{ ...FOLD, at: 2, prompt: Int32Array.of(7, 9, 9) }],
       limits: [],
-      world: null,
     },
   });
   const sequences = sequencesIn(made, [0.5, 0.25, 9, -0.25]);

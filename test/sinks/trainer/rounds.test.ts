@@ -34,7 +34,6 @@ function folded(
     actions: actions.map((over) => ({ ...ACTION, ...over })),
     folds: at.map((place, i) => ({ ...FOLD, at: place, prompt: new Int32Array(3 + i).fill(9) })),
     limits: [],
-    world: null,
   };
   return rollout({
     id: `p0/practice-1/${index}`,

@@ -1,0 +1,131 @@
+/**
+ * The environment that a job's settings name, as tools.
+ *
+ * How it is acted in is in every prompt, so a run keeps it (`environment.json` in its folder) and continues
+ * with it, whatever the server says later; then, and in a replay, the server is not asked before a rollout
+ * begins.
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { serverAddress } from '../../base/http/index.ts';
+import { MillraceError, replaceFile, sleepClock, systemCode } from '../../base/index.ts';
+import {
+  type EnvironmentAction,
+  EnvironmentSessions,
+  type EnvironmentTools,
+  environmentAction,
+  environmentActions,
+  environmentTools,
+} from '../../operators/tools/environment/index.ts';
+import type { Task } from '../../topics/index.ts';
+import type { JobContext } from '../defineJob.ts';
+import { keyOf } from '../tools/keyOf.ts';
+import { ENVIRONMENT_SERVER, type EnvironmentSettings } from './settings.ts';
+
+/** In a run's folder: how its environment is acted in. */
+export const ENVIRONMENT_FILE = 'environment.json';
+
+/** What the settings of a job say of it. */
+interface Settings {
+  readonly environment?: EnvironmentSettings;
+  readonly toolCalls?: 'direct' | 'topics';
+  readonly flywheel?: { readonly questions: number };
+  readonly sft?: { readonly data: string };
+}
+
+/**
+ * Null = the settings name none. The job's context owns the sessions. Fails with `USAGE`, `ENVIRONMENT` or
+ * `INPUT_CHANGED`.
+ */
+export async function environmentOf(
+  context: Pick<JobContext<Settings>, 'settings' | 'folder' | 'clock' | 'own' | 'print' | 'replay'>,
+): Promise<EnvironmentTools | null> {
+  const { settings, own } = context;
+  const { environment } = settings;
+  if (environment === undefined || environment.url === '') return null;
+  checkGoesWith(settings);
+  const { form, tool, show, characters, sessions: sessionsMax, waitMs, timeoutMs } = environment;
+  const clock = sleepClock(context.clock);
+  const place = {
+    url: serverAddress(environment.url, ENVIRONMENT_SERVER),
+    key: keyOf(context, environment.keyEnv, 'the environment’s'),
+  };
+  const asked = { ...place, form, tool, clock, timeoutMs };
+  const actions = (await kept(context)) ?? (await described(asked, context));
+  const sessions = new EnvironmentSessions({ ...place, clock, timeoutMs, sessionsMax, waitMs });
+  const tools = environmentTools({ sessions, actions, show, charactersMax: characters });
+  own(tools.begin);
+  return tools;
+}
+
+/** Fails with `USAGE` for settings that an environment cannot be used with. */
+function checkGoesWith({ toolCalls, flywheel, sft }: Settings): void {
+  if (toolCalls === 'topics')
+    throw new MillraceError(
+      'USAGE',
+      'environment.url does not go with toolCalls=topics: a session belongs to the process that rolls out. Leave one of them out',
+    );
+  // The flywheel rewrites trajectories, which an environment would have to take back.
+  if (flywheel !== undefined && flywheel.questions > 0 && sft?.data === '')
+    throw new MillraceError(
+      'USAGE',
+      'the flywheel makes no demonstrations in an environment: set flywheel.questions=0, or give demonstrations of your own (sft.data=FILE)',
+    );
+}
+
+/** Fails with `USAGE` for roles that help a rollout: what they take back, an environment does not. */
+export function checkWithoutHelp(helping: unknown): void {
+  if (helping === undefined) return;
+  throw new MillraceError(
+    'USAGE',
+    'the roles debugger, back-tracer and refiner take back what a policy did, and an environment cannot: leave either them (roles) or environment.url out',
+  );
+}
+
+/** Fails with `QUESTIONS_FILE` for a question that needs an environment where there is none. */
+export function checkWorld(id: string, task: Task | null | undefined): void {
+  if ((task?.world ?? '') === '') return;
+  throw new MillraceError(
+    'QUESTIONS_FILE',
+    `question ${id} is asked in an environment (ALFWorld, WebShop, or a field task.world), and there is none: give its OpenEnv server (environment.url=http://host:8000, docs/environments.md), or leave it out`,
+    { context: { id } },
+  );
+}
+
+async function described(
+  asked: Parameters<typeof environmentActions>[0],
+  { folder, print }: Pick<JobContext<unknown>, 'folder' | 'print'>,
+): Promise<readonly EnvironmentAction[]> {
+  const actions = await environmentActions(asked, new AbortController().signal);
+  print(`tools of the environment at ${asked.url}: ${actions.map(({ name }) => name).join(', ')}`);
+  await mkdir(folder, { recursive: true });
+  await replaceFile(join(folder, ENVIRONMENT_FILE), `${JSON.stringify(actions, null, 1)}\n`);
+  return actions;
+}
+
+async function kept({
+  folder,
+  replay,
+}: Pick<JobContext<unknown>, 'folder' | 'replay'>): Promise<readonly EnvironmentAction[] | null> {
+  const path = join(folder, ENVIRONMENT_FILE);
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null && replay !== undefined)
+    throw new MillraceError(
+      'INPUT_CHANGED',
+      `${path}, which records how the environment of this run is acted in, is missing, and a replay asks no server. Restore it`,
+    );
+  if (text === null) return null;
+  try {
+    return z.array(environmentAction).parse(JSON.parse(text));
+  } catch (cause) {
+    throw new MillraceError(
+      'DAMAGED',
+      `cannot read ${path}, which records how the environment of this run is acted in. Restore it, or start another run (--run NAME)`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,3 @@
+/** The environment that settings name. */
+export { checkWithoutHelp, checkWorld, ENVIRONMENT_FILE, environmentOf } from './environmentOf.ts';
+export { type EnvironmentSettings, environmentSetting } from './settings.ts';

@@ -1,0 +1,55 @@
+/** The settings `environment`: where an environment is, how the policy acts in it, what it sees of it. */
+import { z } from 'zod';
+import { type AddressWords, addressSetting } from '../../base/http/index.ts';
+import { actionForms } from '../../operators/tools/environment/index.ts';
+import { positiveInt } from '../policySettings.ts';
+import { listed } from '../tools/listed.ts';
+
+/** How messages call the server. */
+export const ENVIRONMENT_SERVER: AddressWords = { what: 'an OpenEnv server', suffix: '/ws' };
+
+/** `environment`; its URL alone will do. */
+export const environmentSetting = z
+  .preprocess(
+    (given) => (typeof given === 'string' ? { url: given } : given),
+    z.object({
+      url: addressSetting(ENVIRONMENT_SERVER)
+        .default('')
+        .describe(
+          'OpenEnv server whose environments the questions with a field task.world are asked in (docs/environments.md); empty = none',
+        ),
+      keyEnv: z
+        .string()
+        .default('')
+        .describe('environment variable that holds the server’s token; empty = none'),
+      form: z
+        .enum(actionForms)
+        .default('auto')
+        .describe(
+          'how the policy acts: by the environment’s own tools or action (auto), or by the functions of ALFWorld or WebShop, written as commands',
+        ),
+      tool: z
+        .string()
+        .regex(/^[\w-]+$/, 'must consist of letters, digits, _ and -')
+        .default('act')
+        .describe('with form=auto: name of the tool that takes an action'),
+      show: z
+        .preprocess(listed, z.array(z.string()))
+        .prefault('')
+        .describe(
+          'fields of an observation that the policy sees, comma-separated; empty = its text, or all of it as JSON',
+        ),
+      characters: positiveInt.default(4000).describe('maximum characters of an observation'),
+      sessions: positiveInt
+        .default(32)
+        .describe('maximum sessions at once; a server that allows fewer is asked for no more'),
+      waitMs: positiveInt
+        .default(600_000)
+        .describe('time to wait for a session while others have all of the server’s'),
+      timeoutMs: positiveInt.default(60_000).describe('time limit per action'),
+    }),
+  )
+  .prefault({});
+
+/** `environmentSetting` with all defaults filled in. */
+export type EnvironmentSettings = z.infer<typeof environmentSetting>;
