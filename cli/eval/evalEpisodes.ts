@@ -22,11 +22,7 @@ export async function episodesAsked(
 ): Promise<EpisodesAsked> {
   const { questions, tokenizer, episode } = context.settings;
   const files = questions.map(({ path, name }) => (name === undefined ? { path } : { path, name }));
-  const { library, listed, formOf, tools, dialectIn, bind } = await deepParts(
-    context,
-    files,
-    real,
-  );
+  const { library, listed, formOf, tools, dialectIn, bind } = await deepParts(context, files, real);
   const dialect = await dialectIn(tokenizer);
   return {
     dialect,
