@@ -159,6 +159,8 @@ function bySource(seed: number): (groups: readonly Scored[]) => NamedNumbers {
 export interface EvaluatedFile {
   readonly path: string;
   readonly name?: string;
+  /** Where images go that its rows hold themselves; null = they are only named. */
+  readonly images?: string | null | undefined;
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   toolHop,
   webShop,
 } from './deepAgentRows.ts';
+import type { ImagesFolder } from './inlineImage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -32,7 +33,10 @@ export interface DatasetFormat {
   /** The options of a multiple-choice question, in order; null or none for an open one. */
   readonly choices?: (fields: Fields) => readonly unknown[] | null;
   /** What a row has besides: a line below the question, and its task; null = nothing. */
-  readonly attached?: (fields: Fields) => { readonly note: string; readonly task: Task } | null;
+  readonly attached?: (
+    fields: Fields,
+    images: ImagesFolder,
+  ) => { readonly note: string; readonly task: Task } | null;
   /** The fields of a row as they are to be read, where its file hides them. */
   readonly open?: (fields: Fields) => Fields;
   /** Reads the whole row, if a question and its answer are not all that it says. */

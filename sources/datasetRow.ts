@@ -3,7 +3,8 @@
  * multiple-choice question below it (ET-Agent §9.1). Complaints name the field as the file has it.
  */
 import { type DatasetFormat, type NamedFormat, NoAnswer } from './datasetFormats.ts';
-import { RowFault } from './deepAgentRows.ts';
+import { FieldFault } from './fieldFault.ts';
+import type { ImagesFolder } from './inlineImage.ts';
 import { type Checked, idCharactersMax } from './questionRow.ts';
 import { kindName } from './rawRow.ts';
 
@@ -12,12 +13,11 @@ type Fields = Readonly<Record<string, unknown>>;
 const idNames = ['id', 'ID', 'task_id', 'question_id', 'idx', 'query_id', 'file'];
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-class Wrong extends Error {
-  readonly field: string;
-  constructor(field: string, reason: string) {
-    super(reason);
-    this.field = field;
-  }
+/** Where a row is, and where the images go that it holds. */
+export interface RowPlace {
+  readonly place: number;
+  readonly text: boolean;
+  readonly images?: ImagesFolder;
 }
 
 /**
@@ -27,14 +27,17 @@ class Wrong extends Error {
 export function datasetRow(
   given: Fields,
   { name, format }: NamedFormat,
-  { place, text }: { readonly place: number; readonly text: boolean },
+  { place, text, images }: RowPlace,
 ): Checked {
   const fields = format.open?.(given) ?? given;
   const idName = idNames.find((one) => isThere(fields[one]));
   const id = `${name}-${idName === undefined ? place - 1 : String(fields[idName])}`;
   try {
     if (id.length > idCharactersMax) {
-      throw new Wrong(idName!, `is longer than ${idCharactersMax - name.length - 1} characters`);
+      throw new FieldFault(
+        idName!,
+        `is longer than ${idCharactersMax - name.length - 1} characters`,
+      );
     }
     const { ability } = format;
     if (format.read !== undefined) {
@@ -42,13 +45,13 @@ export function datasetRow(
     }
     const question = questionOf(fields, format, text);
     const answers = answersOf(fields, format, text);
-    const attached = format.attached?.(fields) ?? null;
+    const attached = format.attached?.(fields, images) ?? null;
     const value = { id, source: name, question, answers, ability };
     if (attached === null) return { value };
     const { note, task } = attached;
     return { value: { ...value, question: `${question}\n\n${note}`, task } };
   } catch (error) {
-    if (!(error instanceof Wrong) && !(error instanceof RowFault)) throw error;
+    if (!(error instanceof FieldFault)) throw error;
     return { complaint: { field: error.field, reason: error.message, key: id } };
   }
 }
@@ -70,14 +73,15 @@ function isThere(value: unknown): boolean {
 /** The first of these fields that the row has; complains of the first name when it has none. */
 function pick(fields: Fields, names: readonly string[]): { field: string; value: unknown } {
   const field = names.find((name) => fields[name] !== undefined && fields[name] !== null);
-  if (field === undefined) throw new Wrong(names[0]!, 'is missing');
+  if (field === undefined) throw new FieldFault(names[0]!, 'is missing');
   return { field, value: fields[field] };
 }
 
 function textOf(fields: Fields, names: readonly string[]): string {
   const { field, value } = pick(fields, names);
-  if (typeof value !== 'string') throw new Wrong(field, `must be a string, not ${kindName(value)}`);
-  if (value.trim() === '') throw new Wrong(field, 'is empty');
+  if (typeof value !== 'string')
+    throw new FieldFault(field, `must be a string, not ${kindName(value)}`);
+  if (value.trim() === '') throw new FieldFault(field, 'is empty');
   return value;
 }
 
@@ -92,9 +96,9 @@ function questionOf(fields: Fields, format: DatasetFormat, text: boolean): strin
 function optionsOf(fields: Fields, { choices }: DatasetFormat, text: boolean): string[] {
   const given = choices?.(fields) ?? [];
   const listed = text ? parsedList(given) : given;
-  if (!Array.isArray(listed)) throw new Wrong('options', 'must be a list of strings');
+  if (!Array.isArray(listed)) throw new FieldFault('options', 'must be a list of strings');
   if (listed.length > letters.length) {
-    throw new Wrong(
+    throw new FieldFault(
       'options',
       `has ${listed.length} options, but at most ${letters.length} are allowed`,
     );
@@ -110,10 +114,10 @@ function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readon
     const taken = format.take === undefined ? value : format.take(value);
     const listed = format.ability === 'qa' ? parsedList(taken) : text ? textsIn(taken) : taken;
     const all = Array.isArray(listed) ? listed : [listed];
-    if (all.length === 0) throw new Wrong(field, 'has no answer');
+    if (all.length === 0) throw new FieldFault(field, 'has no answer');
     return all.map((answer) => written(field, answer));
   } catch (error) {
-    if (error instanceof NoAnswer) throw new Wrong(field, error.message);
+    if (error instanceof NoAnswer) throw new FieldFault(field, error.message);
     throw error;
   }
 }
@@ -153,11 +157,11 @@ function parsedList(value: unknown): unknown {
  * with.
  */
 function written(field: string, answer: unknown): string {
-  if (answer === null || answer === undefined) throw new Wrong(field, 'is missing');
+  if (answer === null || answer === undefined) throw new FieldFault(field, 'is missing');
   if (typeof answer === 'boolean') return answer ? 'True' : 'False';
   if (typeof answer === 'number' || typeof answer === 'bigint') return String(answer);
   if (typeof answer !== 'string')
-    throw new Wrong(field, `must be a string, not ${kindName(answer)}`);
-  if (answer.trim() === '') throw new Wrong(field, 'is empty');
+    throw new FieldFault(field, `must be a string, not ${kindName(answer)}`);
+  if (answer.trim() === '') throw new FieldFault(field, 'is empty');
   return answer;
 }

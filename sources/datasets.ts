@@ -9,6 +9,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { datasetFormats, formatNamed, type NamedFormat } from './datasetFormats.ts';
 import { datasetRow, missingFields } from './datasetRow.ts';
+import type { ImagesFolder } from './inlineImage.ts';
 import { fileKinds, type QuestionItem, questionItems } from './questionItems.ts';
 import { missingColumns, questionRow, withDefaults } from './questionRow.ts';
 import { questionsFileError } from './rawRow.ts';
@@ -16,6 +17,8 @@ import { questionsFileError } from './rawRow.ts';
 export interface DatasetOptions {
   /** The benchmark that the file holds, where its name does not say so. */
   readonly name?: string;
+  /** Where images go that rows hold themselves (HLE). */
+  readonly images?: ImagesFolder;
 }
 
 /** The benchmarks whose form is known. */
@@ -29,7 +32,7 @@ export const datasetNames: readonly string[] = Object.keys(datasetFormats);
  */
 export function readDataset(
   path: string,
-  { name }: DatasetOptions = {},
+  { name, images }: DatasetOptions = {},
 ): AsyncGenerator<QuestionItem> {
   const dataset = name === undefined ? datasetOf(path) : byName(name);
   if (dataset === null) return ownQuestions(path);
@@ -39,7 +42,7 @@ export function readDataset(
       missingColumns(columns) === null ? null : missingFields(columns, dataset.format),
     read(fields, at) {
       const ours = missingColumns(Object.keys(fields)) === null;
-      return ours ? questionRow(fields, at.text) : datasetRow(fields, dataset, at);
+      return ours ? questionRow(fields, at.text) : datasetRow(fields, dataset, { ...at, images });
     },
   });
 }

@@ -5,6 +5,8 @@
 import { z } from 'zod';
 import { functionName, type RawApi, toolDoc } from '../base/functions/index.ts';
 import type { Gold, Task } from '../topics/index.ts';
+import { FieldFault } from './fieldFault.ts';
+import { type ImagesFolder, inlineImage } from './inlineImage.ts';
 import { noTask, readTask } from './task.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -14,15 +16,6 @@ export interface BenchmarkQuestion {
   readonly question: string;
   readonly answers: readonly string[];
   readonly task: Task;
-}
-
-/** A row that is not of the form; the field is named as the file has it. */
-export class RowFault extends Error {
-  readonly field: string;
-  constructor(field: string, reason: string) {
-    super(reason);
-    this.field = field;
-  }
 }
 
 /** `place` counts the rows from 1. */
@@ -123,7 +116,7 @@ const levelOne = benchmark(
   z.looseObject({ chat_history: z.array(turn).min(1) }),
   ({ chat_history: turns }) => {
     const last = turns.findLastIndex(({ role }) => role === 'User');
-    if (last < 0) throw new RowFault('chat_history', 'has no turn of the User');
+    if (last < 0) throw new FieldFault('chat_history', 'has no turn of the User');
     const calls = turns.flatMap(({ role, api_name: name, param_dict: given = {} }) =>
       role === 'API' && name !== undefined ? [{ name, arguments: given }] : [],
     );
@@ -212,18 +205,20 @@ export const webShop = benchmark(
   }),
 );
 
-/** GAIA's attachment, or HLE's image, by its name in the folder of the run's files; null = none. */
+/**
+ * GAIA's attachment, or HLE's image, by its name in the folder of the run's files; null = none. An image that the
+ * row holds itself is written to `images`.
+ */
 export function attachment(
   field: 'file_name' | 'image',
-): (fields: Fields) => { readonly note: string; readonly task: Task } | null {
-  return (fields) => {
-    const name = fields[field];
-    if (name === undefined || name === null || name === '') return null;
-    if (typeof name === 'string' && name.startsWith('data:')) {
-      throw new RowFault(field, 'is a data URI: write it to a file and put its name here');
-    }
+): (fields: Fields, images: ImagesFolder) => { readonly note: string; readonly task: Task } | null {
+  return (fields, images) => {
+    const given = fields[field];
+    if (given === undefined || given === null || given === '') return null;
+    const isInline = typeof given === 'string' && given.startsWith('data:');
+    const name = isInline ? inlineImage(field, given, images) : given;
     const read = readTask({ files: [name] });
-    if ('reason' in read) throw new RowFault(field, read.reason);
+    if ('reason' in read) throw new FieldFault(field, read.reason);
     return {
       note: `Attached ${field === 'image' ? 'image' : 'file'}: ${String(name)}`,
       task: read.task,
@@ -243,7 +238,7 @@ function benchmark<T>(
     const [field = ''] = issue!.path;
     const missing = fields[String(field)] === undefined;
     const inner = issue!.path.slice(1).join('.');
-    throw new RowFault(
+    throw new FieldFault(
       String(field),
       missing ? 'is missing' : `${inner === '' ? '' : `${inner}: `}${issue!.message}`,
     );
@@ -254,7 +249,7 @@ function benchmark<T>(
 function goldOf(kind: Gold['kind'], field: string, items: readonly string[]): Gold {
   const read = readTask({ gold: { kind, items } });
   if ('reason' in read) {
-    throw new RowFault(field, items.length === 0 ? 'has nothing to score by' : read.reason);
+    throw new FieldFault(field, items.length === 0 ? 'has nothing to score by' : read.reason);
   }
   return read.task.gold!;
 }

@@ -26,7 +26,7 @@ import {
   rolesOf,
   sayPrompt,
 } from '../../jobs/parts/index.ts';
-import { toolSettings, toolsOf } from '../../jobs/tools/index.ts';
+import { imagesFolder, toolSettings, toolsOf } from '../../jobs/tools/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
 import { serverEngine, serverSettings } from '../../model/remote/index.ts';
 import { EmbeddedEngine, tokenBytes } from '../../model/rollout/index.ts';
@@ -70,7 +70,9 @@ export const evalJob = defineJob({
     const tools = episodes?.tools ?? [...chosen, ...(world?.actions ?? [])];
     const known = { name: settings.policyName || base, promptIn: settings.promptIn || null };
     const before = await askedBefore(context, known);
-    const plan = await planEvaluation(settings.questions.map(file), settings.limit);
+    const images = imagesFolder(settings.files.folder, context);
+    const files = settings.questions.map((one) => ({ ...file(one), images }));
+    const plan = await planEvaluation(files, settings.limit);
     const dialect = episodes?.dialect ?? (await chosenDialect(context, before, tools, plan));
     sayPrompt(context, before, promptRecord(dialect));
     if (episodes === null) checkAnswered(plan.items, world !== null);

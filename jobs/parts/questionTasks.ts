@@ -16,7 +16,7 @@ export interface QuestionFile {
 
 /**
  * Reads the files through; those that are endless, and '', have no tasks. Rows that cannot be used are the
- * job's to report. Fails with `QUESTIONS_FILE`.
+ * job's to report, and images in rows its to write. Fails with `QUESTIONS_FILE`.
  */
 export async function questionTasks(
   files: readonly QuestionFile[],
@@ -24,7 +24,7 @@ export async function questionTasks(
   const tasks = new Map<string, Task>();
   for (const { path, ...named } of files) {
     if (path === '' || namesEndless(path)) continue;
-    for await (const item of readDataset(path, named)) {
+    for await (const item of readDataset(path, { ...named, images: null })) {
       if (!('value' in item) || item.value.task === undefined) continue;
       const { id, task } = item.value;
       const known = tasks.get(id);

@@ -31,6 +31,7 @@ import type { JobQuestions } from '../plan.ts';
 import type { PolicyParts } from '../policyLoop.ts';
 import { type PolicySettings, positiveInt } from '../policySettings.ts';
 import { completeWith, textRoles } from '../roles.ts';
+import { imagesFolder } from '../tools/attachmentsOf.ts';
 import { indexFile } from '../tools/retrieverAt.ts';
 import { toolSettings } from '../tools/toolSettings.ts';
 import { type ToolsSettings, toolsOf } from '../tools/toolsOf.ts';
@@ -249,8 +250,9 @@ export async function readyParts<D extends Dialect>(
   helpers.bind(role, made);
   const { helping } = helpers;
   const episodes = given.dialectIn !== undefined;
+  const images = imagesFolder(choice?.files.folder ?? '', context);
   const from = (file: string) =>
-    withinPrompt(readDataset(file), file, { ...limit, episodes, worlds: isWorld });
+    withinPrompt(readDataset(file, { images }), file, { ...limit, episodes, worlds: isWorld });
   return {
     parts: { ...made, tools: called, dialect, base: policy.path, helping },
     dialect,

@@ -25,3 +25,15 @@ export async function attachmentsOf({ settings, replay }: ToolContext): Promise<
   }
   return attachmentsIn({ folder: resolve(folder), bytesMax });
 }
+
+/**
+ * Where the images go that rows of questions hold themselves: to the same folder. On a replay they are only named;
+ * without a folder such rows are dead letters, as they were in the run.
+ */
+export function imagesFolder(
+  folder: string,
+  { replay }: Pick<ToolContext, 'replay'>,
+): string | null | undefined {
+  if (folder === '') return undefined;
+  return replay === undefined ? resolve(folder) : null;
+}

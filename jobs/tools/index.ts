@@ -1,4 +1,5 @@
 /** Tools that settings choose. */
+export { imagesFolder } from './attachmentsOf.ts';
 export { corpusRows } from './corpusRows.ts';
 export { filesSettings, visionSettings } from './filesSettings.ts';
 export { MCP_FILE } from './mcpTools.ts';

@@ -1,5 +1,5 @@
 /** DeepAgent's benchmarks in the forms of its release: what is asked, what is gold, what is wrong with a row. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { findDataset, readDataset } from '../../sources/datasets.ts';
@@ -17,10 +17,10 @@ function written(name: string, text: string): string {
   return path;
 }
 
-async function read(path: string) {
+async function read(path: string, images?: string | null) {
   const values: QuestionRow[] = [];
   const dead: DeadLetter[] = [];
-  for await (const item of readDataset(path)) {
+  for await (const item of readDataset(path, { images })) {
     if ('value' in item) values.push(item.value);
     else dead.push(item.deadLetter);
   }
@@ -264,6 +264,53 @@ describe('a question of one’s own with a task', () => {
     const { dead } = await read(lines({ ...row, answers: ['x'], task }));
     expect(dead).toEqual([
       expect.objectContaining({ field, reason: expect.stringMatching(reason) }),
+    ]);
+  });
+});
+
+describe('an image in a row of HLE', () => {
+  const png = Buffer.from('\x89PNG\r\n\x1a\n and more', 'latin1');
+  const uri = `data:image/png;base64,${png.toString('base64')}`;
+  const row = { id: 'a', question: 'What is shown?', answer: 'x', image: uri };
+  const file = (image: string) => written('hle.json', JSON.stringify([{ ...row, image }]));
+
+  test('is written to the folder of files once, and the question names it', async () => {
+    const images = join(folder.path, 'images');
+    mkdirSync(images);
+    const { values } = await read(file(uri), images);
+    const [name] = readdirSync(images);
+    expect(name).toMatch(/^[0-9a-f]{32}\.png$/);
+    expect(values).toEqual([
+      expect.objectContaining({
+        question: `What is shown?\n\nAttached image: ${name}`,
+        task: expect.objectContaining({ files: [name] }),
+      }),
+    ]);
+    const path = join(images, name!);
+    expect(readFileSync(path).equals(png)).toBe(true);
+    const before = statSync(path).ino;
+    expect((await read(file(uri), images)).values).toEqual(values);
+    expect(readdirSync(images)).toEqual([name]);
+    expect(statSync(path).ino).toBe(before);
+  });
+
+  test('has the same name where it is not written, as on a replay', async () => {
+    const images = join(folder.path, 'again');
+    mkdirSync(images);
+    const { values } = await read(file(uri), images);
+    expect((await read(file(uri), null)).values).toEqual(values);
+  });
+
+  test.each([
+    [uri, undefined, /name a folder to write it to/],
+    ['data:image/svg+xml;base64,PHN2Zz4=', '', /not of a PNG, JPEG/],
+    ['data:image/png;base64,no&base64', '', /not of a PNG, JPEG/],
+    ['data:image/png;base64,', '', /not of a PNG, JPEG/],
+  ])('is a dead letter as %s in the folder %j', async (image, images, reason) => {
+    const { values, dead } = await read(file(image), images);
+    expect(values).toEqual([]);
+    expect(dead).toEqual([
+      expect.objectContaining({ field: 'image', reason: expect.stringMatching(reason) }),
     ]);
   });
 });
