@@ -254,8 +254,15 @@ describe('a pool', () => {
   });
 
   it('has a bounded number of requests in flight, and refuses more than may wait', async () => {
+    let arrived = 0;
+    let three = (): void => undefined;
+    const threeArrived = new Promise<void>((resolve) => {
+      three = resolve;
+    });
     const one = await server(async (seen, response) => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      arrived += 1;
+      if (arrived === 3) three();
+      await threeArrived;
       await ok(seen, response);
     });
     const made = pool([one], { concurrencyMax: 3, waitingMax: 9 });
