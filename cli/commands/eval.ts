@@ -65,7 +65,7 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
     .option('--repetition-penalty <r>', 'make tokens already in the context less likely', penalty)
     .option(
       '--tools <names>',
-      `none, or some of ${toolNames.join(',')} (default: python, plus search if there is a corpus; with episodes: none)`,
+      `none, or some of ${toolNames.join(', ')} (default: python, plus search if there is a corpus; with episodes: none)`,
     )
     .option(
       '--corpus <FILE>',

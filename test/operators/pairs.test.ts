@@ -105,8 +105,22 @@ test('the pairs stage shows each finished rollout of a question to the criterion
   const { outputs } = await runOperator(make({ criterion }), topics.scored, [group]);
   expect(of).toEqual([asked('q1')]);
   expect(outputs[0]!.difficulty).toBe('odd');
-  const first = { text: 'response 0', score: 0.75, toolCalls: 1, length: 5, entropy: 0.375 };
-  const second = { text: 'response 1', score: 0.7, toolCalls: 2, length: 6, entropy: 0.75 };
+  const first = {
+    index: 0,
+    text: 'response 0',
+    score: 0.75,
+    toolCalls: 1,
+    length: 5,
+    entropy: 0.375,
+  };
+  const second = {
+    index: 1,
+    text: 'response 1',
+    score: 0.7,
+    toolCalls: 2,
+    length: 6,
+    entropy: 0.75,
+  };
   expect(seen).toEqual([
     [
       { ...first, correct: true },
