@@ -1,8 +1,8 @@
 /**
  * Several signals as one, for a while.
  *
- * `AbortSignal.any` leaves an entry on each of its signals that stays for as long as that signal lives: on the
- * signal of a run without an end one for every question. Here nothing stays after `release`.
+ * `AbortSignal.any` leaves an entry on each of its signals that stays for as long as that signal lives: on
+ * the signal of a run without an end one for every question. Here nothing stays after `release`.
  */
 import { setMaxListeners } from 'node:events';
 

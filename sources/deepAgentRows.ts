@@ -165,7 +165,9 @@ const levelThree = benchmark(
 export const apiBank: ReadBenchmark = (fields, place) =>
   (fields.chat_history === undefined ? levelThree : levelOne)(fields, place);
 
-/** ALFWorld: its environment says what to do and whether it is done; subgoals are patterns of what it shows. */
+/**
+ * ALFWorld: its environment says what to do and whether it is done; subgoals are patterns of what it shows.
+ */
 export const alfWorld = benchmark(
   z.looseObject({ goal: filled, subgoals: filled }),
   ({ goal, subgoals }, place) => {
@@ -206,8 +208,8 @@ export const webShop = benchmark(
 );
 
 /**
- * GAIA's attachment, or HLE's image, by its name in the folder of the run's files; null = none. An image that the
- * row holds itself is written to `images`.
+ * GAIA's attachment, or HLE's image, by its name in the folder of the run's files; null = none. An image that
+ * the row holds itself is written to `images`.
  */
 export function attachment(
   field: 'file_name' | 'image',

@@ -1,6 +1,6 @@
 /**
- * An image that a row holds as a data URI (HLE's do): a file with a name made of its bytes, so that every reading
- * gives the question the same one.
+ * An image that a row holds as a data URI (HLE's do): a file with a name made of its bytes, so that every
+ * reading gives the question the same one.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,12 +15,15 @@ import { FieldFault } from './fieldFault.ts';
 export type ImagesFolder = string | null | undefined;
 
 const HEAD = /^data:image\/(png|jpeg|jpg|gif|webp|bmp);base64,/i;
-const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/;
+const BASE64 = /^[A-Za-z0-9+/\s]*={0,2}$/;
 
-/** The image's name in the folder. Fails with `FieldFault`, or with the system's reason if it cannot be written. */
+/**
+ * The image's name in the folder. Fails with `FieldFault`, or with the system's reason if it cannot be
+ * written.
+ */
 export function inlineImage(field: string, uri: string, folder: ImagesFolder): string {
   const [head = '', type = ''] = HEAD.exec(uri.slice(0, 40)) ?? [];
-  const text = uri.slice(head.length);
+  const text = uri.slice(head.length).trimEnd();
   const bytes = head !== '' && BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
   if (bytes.length === 0) {
     throw new FieldFault(

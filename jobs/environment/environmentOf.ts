@@ -1,15 +1,15 @@
 /**
  * The environment that a job's settings name, as tools.
  *
- * How it is acted in is in every prompt, so a run keeps it (`environment.json` in its folder) and continues
- * with it, whatever the server says later; then, and in a replay, the server is not asked before a rollout
+ * Its actions are in every prompt, so a run keeps them (`environment.json` in its folder) and continues with
+ * them, whatever the server says later; then, and in a replay, the server is not asked before a rollout
  * begins.
  */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { serverAddress } from '../../base/http/index.ts';
-import { MillraceError, replaceFile, sleepClock, systemCode } from '../../base/index.ts';
+import { MillraceError, replaceFile, sleepClock } from '../../base/index.ts';
 import {
   type EnvironmentAction,
   EnvironmentSessions,
@@ -20,10 +20,11 @@ import {
 } from '../../operators/tools/environment/index.ts';
 import type { Task } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';
+import { keptJson } from '../keptJson.ts';
 import { keyOf } from '../tools/keyOf.ts';
 import { ENVIRONMENT_SERVER, type EnvironmentSettings } from './settings.ts';
 
-/** In a run's folder: how its environment is acted in. */
+/** In a run's folder: the actions of its environment. */
 export const ENVIRONMENT_FILE = 'environment.json';
 
 /** What the settings of a job say of it. */
@@ -109,23 +110,13 @@ async function kept({
   replay,
 }: Pick<JobContext<unknown>, 'folder' | 'replay'>): Promise<readonly EnvironmentAction[] | null> {
   const path = join(folder, ENVIRONMENT_FILE);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-  if (text === null && replay !== undefined)
+  const what = 'the actions of the environment of this run';
+  const known = await keptJson(path, z.array(environmentAction), what);
+  if (known === null && replay !== undefined) {
     throw new MillraceError(
       'INPUT_CHANGED',
-      `${path}, which records how the environment of this run is acted in, is missing, and a replay asks no server. Restore it`,
-    );
-  if (text === null) return null;
-  try {
-    return z.array(environmentAction).parse(JSON.parse(text));
-  } catch (cause) {
-    throw new MillraceError(
-      'DAMAGED',
-      `cannot read ${path}, which records how the environment of this run is acted in. Restore it, or start another run (--run NAME)`,
-      { cause },
+      `${path}, which records ${what}, is missing, and a replay asks no server. Restore it`,
     );
   }
+  return known;
 }

@@ -94,8 +94,8 @@ export interface DeepParts {
 
 /**
  * Opens the parts; the job's context owns them. `real` = tools that are called for real, as functions of the
- * library; those for files are listed for questions that have some. Fails with `TOOL_LIBRARY`, `USAGE` or what
- * cannot be opened.
+ * library; those for files are listed for questions that have some. Fails with `TOOL_LIBRARY`, `USAGE` or
+ * what cannot be opened.
  */
 export async function deepParts(
   context: JobContext<Pick<DeepAgentSettings, 'episode'> & LibrarySettings>,

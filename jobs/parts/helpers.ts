@@ -1,6 +1,6 @@
 /**
- * Tool-Star's helpers by settings: `roles.debugger`, `roles.backTracer` and `roles.refiner`. A role is a model
- * on a server (`url`) or the policy itself (`own`); no one helps unless it is set.
+ * Tool-Star's helpers by settings: `roles.debugger`, `roles.backTracer` and `roles.refiner`. A role is a
+ * model on a server (`url`) or the policy itself (`own`); no one helps unless it is set.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -54,7 +54,10 @@ export interface Helpers {
   bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 
-/** Fails with `USAGE` for a role with two models, or with help that this dialect or these rollouts cannot have. */
+/**
+ * Fails with `USAGE` for a role with two models, or with help that this dialect or these rollouts cannot
+ * have.
+ */
 export function helpersOf(
   settings: HelperSettings,
   {

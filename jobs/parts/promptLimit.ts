@@ -80,8 +80,8 @@ export function promptFault(
 
 /**
  * The items of a file, in order; `origin` = the file as a dead letter names it. `episodes` = the job scores
- * calls, so a question may be without an answer; `worlds` = it has an environment. Fails with `QUESTIONS_FILE`
- * at a question that needs one where there is none.
+ * calls, so a question may be without an answer; `worlds` = it has an environment. Fails with
+ * `QUESTIONS_FILE` at a question that needs one where there is none.
  */
 export async function* withinPrompt(
   items: QuestionItems,

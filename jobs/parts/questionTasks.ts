@@ -1,6 +1,6 @@
 /**
- * What the questions of a job say besides their answers, by question id, known before the first rollout: every
- * process of a run (one that only calls tools, too) finds a question's own functions here.
+ * What the questions of a job say besides their answers, by question id, known before the first rollout:
+ * every process of a run (one that only calls tools, too) finds a question's own functions here.
  */
 import { MillraceError } from '../../base/index.ts';
 import { functionFault } from '../../operators/deepAgent/tools/index.ts';

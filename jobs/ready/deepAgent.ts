@@ -5,8 +5,8 @@
  * simulator.url=… --set simulator.model=…`
  *
  * The auxiliary model (memories, long results) and the simulator are the policy itself unless they have a
- * server; a policy that is not a strong model is poor at both. The tools that `tools.use` names are called for
- * real; other functions that are called for real take a job file: examples/deepAgent/job.ts.
+ * server; a policy that is not a strong model is poor at both. The tools that `tools.use` names are called
+ * for real; other functions that are called for real take a job file: examples/deepAgent/job.ts.
  */
 import { z } from 'zod';
 import {

@@ -27,8 +27,8 @@ export async function attachmentsOf({ settings, replay }: ToolContext): Promise<
 }
 
 /**
- * Where the images go that rows of questions hold themselves: to the same folder. On a replay they are only named;
- * without a folder such rows are dead letters, as they were in the run.
+ * Where the images go that rows of questions hold themselves: to the same folder. On a replay they are only
+ * named; without a folder such rows are dead letters, as they were in the run.
  */
 export function imagesFolder(
   folder: string,

@@ -1,4 +1,7 @@
-/** The settings `tools.files` and `tools.vision`: where questions' files are, how much is shown, who sees images. */
+/**
+ * The settings `tools.files` and `tools.vision`: where questions' files are, how much is shown, who sees
+ * images.
+ */
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/index.ts';
 import { positiveInt } from '../policySettings.ts';

@@ -4,11 +4,11 @@
  * Their descriptions are in every prompt, so a run keeps them (`mcp.json` in its folder) and continues with
  * them, whatever its servers say later; then, and in a replay, no server is started before a tool is called.
  */
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { keyIn } from '../../base/http/index.ts';
-import { keepSecret, MillraceError, replaceFile, systemCode } from '../../base/index.ts';
+import { keepSecret, MillraceError, replaceFile } from '../../base/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import {
   type McpPlace,
@@ -20,6 +20,7 @@ import {
   specsOf,
 } from '../../operators/tools/mcp/index.ts';
 import type { JobContext } from '../defineJob.ts';
+import { keptJson } from '../keptJson.ts';
 import { positiveInt } from '../policySettings.ts';
 
 /** In a run's folder: how the tools of MCP servers are described to its policy. */
@@ -90,7 +91,8 @@ export async function mcpTools(
     const place = placeOf(name, settings, environment);
     open.set(name, own(mcpServer({ name, place, timeoutMs: settings.timeoutMs })));
   }
-  const known = await kept(folder);
+  const path = join(folder, MCP_FILE);
+  const known = await keptJson(path, z.array(mcpToolSpec), 'the tools of this run');
   if (known === null && replay !== undefined) throw unknown(folder);
   const specs = known ?? (await asked(servers, open, { folder, print }));
   return specs.map((spec) => {
@@ -115,24 +117,6 @@ async function asked(
   await mkdir(folder, { recursive: true });
   await replaceFile(join(folder, MCP_FILE), `${JSON.stringify(specs, null, 1)}\n`);
   return specs;
-}
-
-async function kept(folder: string): Promise<readonly McpToolSpec[] | null> {
-  const path = join(folder, MCP_FILE);
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  });
-  if (text === null) return null;
-  try {
-    return z.array(mcpToolSpec).parse(JSON.parse(text));
-  } catch (cause) {
-    throw new MillraceError(
-      'DAMAGED',
-      `cannot read ${path}, which records the tools of this run. Restore it, or start another run (--run NAME)`,
-      { cause },
-    );
-  }
 }
 
 /** A replay starts and asks no server. */

@@ -1,8 +1,8 @@
 /**
  * Models as judges of responses (ET-Agent §9.4, §10): is the answer right, and were its tool calls needed?
  *
- * Any model can be a judge: the jury only needs text. How it is asked and read is the grader's, and where that
- * puts LaTeX equality first, what equality has settled is not asked. A response without a tool call is
+ * Any model can be a judge: the jury only needs text. How it is asked and read is the grader's, and where
+ * that puts LaTeX equality first, what equality has settled is not asked. A response without a tool call is
  * concise unasked. A model that gives nothing is asked again, twice, after waits; what it then still leaves
  * open counts as not right, and as a failure; so does a reply that says no verdict, as one that was not read.
  * A task without an answer (ToolBench) is judged by votes (solvedVotes.ts). Draws are keyed by question and
@@ -49,8 +49,8 @@ export interface JuryOptions {
 }
 
 /**
- * The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `judgeUnread` (1) if the judge's reply says
- * no verdict, what the grader says besides, `concise` (0 or 1) if it voted.
+ * The parts that a jury adds: `judged` and `judgeFailed` (0 or 1), `judgeUnread` (1) if the judge's reply
+ * says no verdict, what the grader says besides, `concise` (0 or 1) if it voted.
  */
 export type Jury = (
   question: Question,

@@ -34,8 +34,8 @@ Reply with <judgment>Correct</judgment> or <judgment>Incorrect</judgment> and no
 }
 
 /**
- * Whether an answer solves a task that has no reference (ToolBench, DeepAgent §4.3); `output` = the work, which
- * is shown where the answer does not decide.
+ * Whether an answer solves a task that has no reference (ToolBench, DeepAgent §4.3); `output` = the work,
+ * which is shown where the answer does not decide.
  */
 export function solvedPrompt(given: {
   readonly question: string;
@@ -67,7 +67,9 @@ gives up, reports errors, or leaves a part of the task open does not solve it.
 Reply with <judgment>Solved</judgment>${unsure}, or <judgment>Unsolved</judgment>, and nothing else.`;
 }
 
-/** Whether a task can be solved with the functions at hand; `tools` = their descriptions as JSON, or names. */
+/**
+ * Whether a task can be solved with the functions at hand; `tools` = their descriptions as JSON, or names.
+ */
 export function solvablePrompt(given: {
   readonly question: string;
   readonly tools: readonly string[];

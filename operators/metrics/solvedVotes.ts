@@ -1,6 +1,6 @@
 /**
- * Whether a task that has no reference was solved (ToolBench, DeepAgent §4.3): four votes of the judge, of which
- * the majority counts, and a keyed draw where they are even, as the release tosses a coin.
+ * Whether a task that has no reference was solved (ToolBench, DeepAgent §4.3): four votes of the judge, of
+ * which the majority counts, and a keyed draw where they are even, as the release tosses a coin.
  *
  * A vote has up to two stages: the judge sees task and answer, and if it is unsure the work as well. As
  * released (`unsolvablePasses`), an unsolved task passes if the judge thinks that the functions at hand

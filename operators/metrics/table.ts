@@ -50,8 +50,8 @@ export interface BenchmarkRow extends TableNumbers {
    */
   readonly resampled: ResampledNumbers;
   /**
-   * Tool-Light's Efficiency: correctness per call, where only multi-hop sets count responses without one; null
-   * if none counts. Correct = as the judge says, else exactly.
+   * Tool-Light's Efficiency: correctness per call, where only multi-hop sets count responses without one;
+   * null if none counts. Correct = as the judge says, else exactly.
    */
   readonly toolLightEfficiency: number | null;
   /** Share of the responses that keep the grammar. */

@@ -99,8 +99,8 @@ export function preAlignedGuided(options: GuidedOptions = {}): Criterion {
 }
 
 /**
- * Round 1, a question that was sampled both ways: the first `free` of its group freely, the others guided. How
- * hard it is follows from each way by itself, so the class is part of each pair's rule.
+ * Round 1, a question that was sampled both ways: the first `free` of its group freely, the others guided.
+ * How hard it is follows from each way by itself, so the class is part of each pair's rule.
  */
 export function preAlignedBoth(free: number, options: GuidedOptions = {}): Criterion {
   const ways = [preAlignedVanilla(options), preAlignedGuided(options)];

@@ -3,10 +3,10 @@
  *
  * - the debugger, a model, mends a program that failed; what the mended program gives is the result of the
  *   call, right or wrong;
- * - the back-tracer, a rule, takes a failed program back to the thought before it, and the policy goes on from
- *   there; not where a debugger has been asked about the call;
- * - the refiner, a model, rewrites a response that has become long as one thought, and the policy goes on from
- *   that.
+ * - the back-tracer, a rule, takes a failed program back to the thought before it, and the policy goes on
+ *   from there; not where a debugger has been asked about the call;
+ * - the refiner, a model, rewrites a response that has become long as one thought, and the policy goes on
+ *   from that.
  *
  * Whatever they do is a record of `tool-calls` under their names, so a replay asks none of them.
  */

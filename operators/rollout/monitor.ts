@@ -3,8 +3,8 @@
  * unsure the policy is at the question itself, and along one whole rollout.
  *
  * Both samples have draws of their own and are thrown away; the tool calls are recorded under the name
- * `monitor` (of the question alone, `question`), because a replay has to answer them. One that fails gives what it had; what is wrong with the
- * question shows in the group's own rollouts.
+ * `monitor` (of the question alone, `question`), because a replay has to answer them. One that fails gives
+ * what it had; what is wrong with the question shows in the group's own rollouts.
  */
 import type { ToolCall } from '../../topics/index.ts';
 import { advanceBranch, type Growth } from './advanceBranch.ts';

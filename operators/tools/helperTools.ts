@@ -1,9 +1,9 @@
 /**
- * Tool-Star's helpers (operators/rollout/helping.ts) as tools of a job: a rollout asks them, the policy cannot.
- * Like other calls theirs are records, so a replay answers from those.
+ * Tool-Star's helpers (operators/rollout/helping.ts) as tools of a job: a rollout asks them, the policy
+ * cannot. Like other calls theirs are records, so a replay answers from those.
  *
- * What they are shown is from outside, and cannot end the message that it is in. What the debugger writes runs
- * where programs of the policy run; what the refiner writes is fenced before it is a thought.
+ * What they are shown is from outside, and cannot end the message that it is in. What the debugger writes
+ * runs where programs of the policy run; what the refiner writes is fenced before it is a thought.
  */
 import type { DrawKey } from '../../base/index.ts';
 import { chatFence } from '../dialect/fence.ts';

@@ -37,7 +37,9 @@ export interface CallSituation {
   readonly rolloutId?: string;
   /** The names of its question's files (`task.files`); left out = none. */
   readonly files?: readonly string[];
-  /** The steps in its environment up to here, those that it was branched off with too, the beginning first. */
+  /**
+   * The steps in its environment up to here, those that it was branched off with too, the beginning first.
+   */
   readonly past?: readonly PastCall[];
 }
 

@@ -23,7 +23,7 @@ export type EncodeGiven = (
 
 export interface ExampleBatchOptions {
   readonly encode: EncodeExample;
-  /** For demonstrations of the action `given`; left out = as any other. */
+  /** For demonstrations of the action `given`. Default: `encode`, as for all others. */
   readonly encodeGiven?: EncodeGiven;
   readonly log: Log;
   /** Longest sequence in tokens, prompt included. */

@@ -306,7 +306,8 @@ describe('an image in a row of HLE', () => {
     ['data:image/svg+xml;base64,PHN2Zz4=', '', /not of a PNG, JPEG/],
     ['data:image/png;base64,no&base64', '', /not of a PNG, JPEG/],
     ['data:image/png;base64,', '', /not of a PNG, JPEG/],
-  ])('is a dead letter as %s in the folder %j', async (image, images, reason) => {
+    [`data:image/png;base64,${' '.repeat(300_000)}!`, '', /not of a PNG, JPEG/],
+  ])('is a dead letter as %.60s in the folder %j', async (image, images, reason) => {
     const { values, dead } = await read(file(image), images);
     expect(values).toEqual([]);
     expect(dead).toEqual([

@@ -1,11 +1,12 @@
 /**
- * API-Bank's functions as its release has them (DeepAgent §4.2): a folder of Python files, one class each, and a
- * folder `init_database` of JSON beside it. They run in the Python tool, which nothing of this machine can be
- * reached from.
+ * API-Bank's functions as its release has them (DeepAgent §4.2): a folder of Python files, one class each,
+ * and a folder `init_database` of JSON beside it. They run in the Python tool, which nothing of this machine
+ * can be reached from.
  *
- * The classes change the databases: an alarm that was set is there when alarms are asked for. Each rollout has
- * databases of its own, as they were at first; a call is made after those that its rollout made before, in one
- * program, so nothing has to be kept alive in the sandbox. (As released, all questions share one state.)
+ * The classes change the databases: an alarm that was set is there when alarms are asked for. Each rollout
+ * has databases of its own, as they were at first; a call is made after those that its rollout made before,
+ * in one program, so nothing has to be kept alive in the sandbox. (As released, all questions share one
+ * state.)
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

@@ -88,7 +88,7 @@ const listed = z.object({
   }),
 });
 
-/** Asks an environment how it is acted in. Fails with code `ENVIRONMENT`. */
+/** Asks an environment for its actions. Fails with code `ENVIRONMENT`. */
 export async function environmentActions(
   options: ActionsOptions,
   signal: AbortSignal,

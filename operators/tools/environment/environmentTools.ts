@@ -1,6 +1,6 @@
 /**
- * An environment as tools: one that begins it for a rollout, which the rollout itself calls, and those by which
- * the policy acts. What is asked and answered are calls like any other, so they are recorded, shown and
+ * An environment as tools: one that begins it for a rollout, which the rollout itself calls, and those by
+ * which the policy acts. What is asked and answered are calls like any other, so they are recorded, shown and
  * replayed like any other; what a step is worth, and whether it was the last, is in `step`.
  *
  * Guarantees:
@@ -8,8 +8,8 @@
  * - an environment that is lost (no answer, an exception in it, a connection that ended) is a tool that is
  *   down: the rollout fails, and is worth nothing, not 0;
  * - an action that the environment cannot read is a failed call, which the policy reads;
- * - a rollout that branched off another one gets a session of its own, in which the calls up to there are made
- *   again; an environment that then shows something else cannot be branched in, and says so.
+ * - a rollout that branched off another one gets a session of its own, in which the calls up to there are
+ *   made again; an environment that then shows something else cannot be branched in, and says so.
  */
 import { messageOf } from '../../../base/index.ts';
 import { jsonIn } from '../../../base/text/index.ts';

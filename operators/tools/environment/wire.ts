@@ -76,8 +76,8 @@ const world = z.looseObject({
 });
 
 /**
- * What a question says of its environment (`task.world`): what it is reset with, and a text that it then has to
- * show, so that question and environment are of one task. What has neither is what it is reset with.
+ * What a question says of its environment (`task.world`): what it is reset with, and a text that it then has
+ * to show, so that question and environment are of one task. What has neither is what it is reset with.
  */
 export function readWorld(text: string): z.infer<typeof world> {
   const given = jsonIn(text);

@@ -1,9 +1,9 @@
 /**
  * The files of questions, read by their names from one folder.
  *
- * Guarantees: what is read is a file that the question names, right in the folder and of bounded size; no path
- * leads out of it, no link is followed, and nothing that is not a file is waited for. So the answers that a
- * benchmark has beside its attachments stay unread. What cannot be read is data: a sentence.
+ * Guarantees: what is read is a file that the question names, right in the folder and of bounded size; no
+ * path leads out of it, no link is followed, and nothing that is not a file is waited for. So the answers
+ * that a benchmark has beside its attachments stay unread. What cannot be read is data: a sentence.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';

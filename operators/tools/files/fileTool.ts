@@ -1,7 +1,7 @@
 /**
- * `process_file`: the text of a file that the question names (DeepAgent's release has it under this name). PDF,
- * Word, Excel, PowerPoint, archives and HTML are read by libraries in a thread with bounds (pages/pageParser.ts),
- * everything else is taken as text.
+ * `process_file`: the text of a file that the question names (DeepAgent's release has it under this name).
+ * PDF, Word, Excel, PowerPoint, archives and HTML are read by libraries in a thread with bounds
+ * (pages/pageParser.ts), everything else is taken as text.
  */
 import { createHash } from 'node:crypto';
 import { LruCache, messageOf } from '../../../base/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The text of a Word document (mammoth, which also leaves out what was deleted): paragraphs, lists and rows of
- * tables on lines of their own, no pictures. Runs in a worker thread (pageWorker.ts).
+ * The text of a Word document (mammoth, which also leaves out what was deleted): paragraphs, lists and rows
+ * of tables on lines of their own, no pictures. Runs in a worker thread (pageWorker.ts).
  */
 import mammoth from 'mammoth';
 import { allText } from './htmlText.ts';

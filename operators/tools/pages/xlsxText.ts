@@ -1,6 +1,6 @@
 /**
- * The values in a workbook, sheet by sheet, as CSV (read-excel-file): what its formulas gave, not the formulas.
- * Runs in a worker thread (pageWorker.ts).
+ * The values in a workbook, sheet by sheet, as CSV (read-excel-file): what its formulas gave, not the
+ * formulas. Runs in a worker thread (pageWorker.ts).
  */
 import readWorkbook from 'read-excel-file/universal';
 import type { ParsedPage } from './pageParser.ts';
@@ -23,8 +23,8 @@ const AREA_MAX = 2_000_000;
 const PLACE = /(?<![\w:.-])r\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Refuses a sheet whose cells are far apart: the library makes a row of every row and a cell of every column up
- * to the last one, and a thread that asks for too much at once takes the process with it.
+ * Refuses a sheet whose cells are far apart: the library makes a row of every row and a cell of every column
+ * up to the last one, and a thread that asks for too much at once takes the process with it.
  */
 function checkArea(part: Uint8Array): void {
   let [rows, columns] = [0, 0];
