@@ -18,11 +18,10 @@ export {
 export { LruCache } from './lruCache.ts';
 export { canWrite, makeFolder } from './makeFolder.ts';
 export { areNamed, HOSTS_VARIABLE, nameHosts } from './namedHosts.ts';
-export { orAborted } from './orAborted.ts';
 export type { Outage, Report } from './outage.ts';
 export { outsideText } from './outsideText.ts';
 export { placeSetting } from './placeSetting.ts';
-export { raceAbort } from './raceAbort.ts';
+export { orAborted, raceAbort } from './raceAbort.ts';
 export { RateLimit } from './rateLimit.ts';
 export { replaceFile } from './replaceFile.ts';
 export { keepLogin, keepSecret, withoutSecrets } from './secrets.ts';
@@ -31,6 +30,7 @@ export { type SleepClock, sleepClock } from './sleepClock.ts';
 export {
   commandLineOf,
   endByInterrupt,
+  halfOfThem,
   isRunning,
   machine,
   ownBytes,
@@ -40,6 +40,5 @@ export {
   syncFolder,
 } from './system/platform.ts';
 export { about, mustHaveRoom, systemCode, systemMessage, writingTo } from './system/systemError.ts';
-export { halfOfThem } from './threads.ts';
 export { thrownBy, thrownByUser } from './thrownBy.ts';
 export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

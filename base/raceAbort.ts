@@ -1,5 +1,6 @@
 /**
- * Waiting that a signal can end. The work itself continues; only the wait ends.
+ * Waits that a signal can end. The work itself continues; only the wait ends, and no wait leaves anything on
+ * the promise or the signal: both may live as long as the run.
  */
 import { setMaxListeners } from 'node:events';
 
@@ -19,4 +20,31 @@ export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promi
     signal.removeEventListener('abort', abandon);
     work.catch(() => undefined);
   }
+}
+
+/** Waiting for one thing after another under one signal. */
+export interface OrAborted {
+  /** What `work` gives, or null once the signal aborts. One wait at a time. */
+  wait<T>(work: Promise<T>): Promise<T | null>;
+  /** No longer listens to the signal. */
+  forget(): void;
+}
+
+/**
+ * `Promise.race([work, aborted])` would leave a reaction, and with it the result of `work`, on the promise of
+ * the signal for every wait: here the signal has one listener for all of them.
+ */
+export function orAborted(signal: AbortSignal): OrAborted {
+  let wake = (): void => undefined;
+  const listener = (): void => wake();
+  signal.addEventListener('abort', listener, { once: true });
+  return {
+    wait: (work) =>
+      new Promise((resolve, reject) => {
+        wake = () => resolve(null);
+        work.then(resolve, reject);
+        if (signal.aborted) wake();
+      }),
+    forget: () => signal.removeEventListener('abort', listener),
+  };
 }

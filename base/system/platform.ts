@@ -5,9 +5,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 
 const isWindows = process.platform === 'win32';
 const PAGE_BYTES = 4096;
+
+/** How many threads to use when no number is given: half of what the machine has, at least one. */
+export function halfOfThem(): number {
+  return Math.max(1, availableParallelism() >> 1);
+}
 
 /** The system and its processor, as text: `linux x64`. */
 export const machine = `${process.platform} ${process.arch}`;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
-import { orAborted } from '../../base/orAborted.ts';
+import { orAborted } from '../../base/raceAbort.ts';
 
 const never = new Promise<never>(() => undefined);
 
