@@ -30,6 +30,11 @@ export async function main(args: readonly string[], process: Io): Promise<number
   }
 }
 
+/** The program as it is for a command line, without running it: what the reference and the tests of the docs read. */
+export function programFor(args: readonly string[], io: Io): Promise<Command> {
+  return build({ io, args, main, done: () => undefined });
+}
+
 async function build(given: Omit<Place, 'program'>): Promise<Command> {
   const { io, args } = given;
   const place = {

@@ -18,8 +18,8 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
   );
   const { providers } = await import('../../model/runtime/index.ts');
   ofRuns(it, [
-    'millrace eval --policy quickstart-1 --questions runs/quickstart-1/heldout.csv',
-    'millrace eval --policy quickstart-1@0 --questions runs/quickstart-1/heldout.csv --rollouts 4',
+    'millrace eval --policy first --questions runs/first/heldout.csv',
+    'millrace eval --policy first@0 --questions runs/first/heldout.csv --rollouts 4',
     'millrace eval --policy models/qwen --questions 2wiki musique math500 --data data --corpus wiki.jsonl \\',
     '    --judge http://host:8000 --judge-model Qwen2.5-72B-Instruct --conciseness --run table',
     'millrace eval --policy http://host:8000 --model my-lora --server vllm --tokenizer models/qwen \\',

@@ -1,19 +1,34 @@
 /**
- * `npm run docs`: writes the API reference into docs/api, a page for each entry point. It is made from the
- * build.
+ * `npm run docs`: writes the reference into docs/api (a page for each entry point, made from the build) and
+ * docs/reference (commands, settings and topics, made from the program, the schemas and the contracts).
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../test/support/exports.ts';
 import { apiPage, entryPoints } from './apiPage.ts';
+import { commandsPage } from './commandsPage.ts';
+import { settingsPage } from './settingsPage.ts';
+import { topicsPage } from './topicsPage.ts';
 
-const folder = join(ROOT, 'docs', 'api');
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
-const pages = [...entryPoints()].map(([entry, file]) => {
-  const name = `${entry.replace('/', '-')}.md`;
-  writeFileSync(join(folder, name), apiPage(entry, file));
-  return `- [${entry}](${name})`;
+function write(folder: string, pages: Readonly<Record<string, string>>): void {
+  const path = join(ROOT, 'docs', folder);
+  rmSync(path, { recursive: true, force: true });
+  mkdirSync(path, { recursive: true });
+  for (const [name, text] of Object.entries(pages)) writeFileSync(join(path, name), text);
+  console.error(`wrote ${Object.keys(pages).length} pages in ${path}`);
+}
+
+const api = [...entryPoints()].map(([entry, file]) => ({
+  entry,
+  name: `${entry.replace('/', '-')}.md`,
+  text: apiPage(entry, file),
+}));
+write('api', {
+  ...Object.fromEntries(api.map(({ name, text }) => [name, text])),
+  'README.md': `# API reference\n\n${api.map(({ entry, name }) => `- [${entry}](${name})`).join('\n')}\n`,
 });
-writeFileSync(join(folder, 'README.md'), `# API reference\n\n${pages.join('\n')}\n`);
-console.error(`wrote ${pages.length + 1} pages in ${folder}`);
+write('reference', {
+  'commands.md': await commandsPage(),
+  'settings.md': settingsPage(),
+  'topics.md': topicsPage(),
+});
