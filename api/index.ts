@@ -8,7 +8,8 @@
 
 // The job and its methods
 export { type Draws, draws, shuffled, sleepClock } from '../base/index.ts';
-export { metricFiles, progress, trainer, weightsStore } from '../sinks/index.ts';
+export { metricFiles, progress, trainer } from '../sinks/index.ts';
+export { weightsStore } from '../sinks/weights/index.ts';
 export { type EndlessQuestions, endlessQuestions } from '../sources/endless/index.ts';
 export {
   type QuestionItem,

@@ -1,7 +1,7 @@
 /** Which settings of a run differ from its job's defaults, and where they were given. */
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import type { ChangedSetting } from '../summary/index.ts';
+import type { ChangedSetting } from '../summary/facts/index.ts';
 import { knownSettings, type Settings } from './settingFields.ts';
 import { lastGiven, type Setting } from './settings.ts';
 import { defaultsOf } from './showSettings.ts';

@@ -4,10 +4,10 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { jsonText, table } from '../base/terminal/index.ts';
 import { type Compared, type Divergence, divergence } from '../streams/replay/index.ts';
 import { orDash, signed, significant } from '../summary/format/index.ts';
 import { type ComparedMetric, compareMetrics, readMetrics } from '../summary/index.ts';
-import { jsonText, table } from '../summary/text/index.ts';
 import { allTopics } from '../topics/index.ts';
 import { exitCodes } from './failure.ts';
 import { stoppable } from './interruption.ts';

@@ -2,7 +2,7 @@
  * For a process that runs part of a run that another one leads, or follows it: a signal that aborts once
  * `run.json` says that it has ended.
  */
-import type { RunStatus } from '../summary/index.ts';
+import type { RunStatus } from '../summary/facts/index.ts';
 import { readRunRecord } from './runRecord.ts';
 
 const LOOK_MS = 1000;

@@ -4,9 +4,10 @@
  */
 
 import { join } from 'node:path';
+import { jsonText } from '../base/terminal/index.ts';
 import { reportFile } from '../page/server/frozen/index.ts';
 import { summarise } from '../summary/index.ts';
-import { jsonText, reportText } from '../summary/text/index.ts';
+import { reportText } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';

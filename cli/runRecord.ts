@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError, messageOf, replaceFile } from '../base/index.ts';
-import { type RunStatus, runStatuses } from '../summary/index.ts';
+import { type RunStatus, runStatuses } from '../summary/facts/index.ts';
 
 const schema = z.object({
   /** Version of millrace that started it. */

@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import { hasCode } from '../base/index.ts';
-import { colours, wrapped } from '../summary/text/index.ts';
+import { colours, wrapped } from '../base/terminal/index.ts';
 import { groupsOf, type Settings } from './settingFields.ts';
 import { checkSettings, lastGiven, type Setting } from './settings.ts';
 

@@ -1,8 +1,8 @@
 /** `millrace topics`: what is in a run's topics, and how far each reading group is behind. */
 
+import { jsonText, table, wrapped } from '../base/terminal/index.ts';
 import type { TopicStat } from '../streams/index.ts';
 import { size } from '../summary/format/index.ts';
-import { jsonText, table, wrapped } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { findRun, withLog } from './runs.ts';

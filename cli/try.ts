@@ -3,12 +3,12 @@
  * which a prompt or a reward is written. Nothing is trained, and nothing is kept.
  */
 import { resolve } from 'node:path';
+import { jsonText } from '../base/terminal/index.ts';
 import { counted, terminalText } from '../base/text/index.ts';
 import type { Attempt, OpenedLoop } from '../jobs/index.ts';
 import { type Dialect, formatReason } from '../operators/dialect/index.ts';
 import { correctness, ownTexts } from '../operators/rewards/index.ts';
 import { significant } from '../summary/format/index.ts';
-import { jsonText } from '../summary/text/index.ts';
 import type { Question, Reward, Rollout } from '../topics/index.ts';
 import { exitCodes, usageError } from './failure.ts';
 import { type GivenFlags, givenSettings } from './givenSettings.ts';

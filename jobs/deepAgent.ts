@@ -20,7 +20,7 @@ import {
   promptForms,
 } from '../operators/deepAgent/index.ts';
 import { onlyText, specOf } from '../operators/dialect/native/index.ts';
-import { taskSuccess } from '../operators/metrics/index.ts';
+import { taskSuccess } from '../operators/metrics/deepAgent/index.ts';
 import { accuracy, type RewardFunction } from '../operators/rewards/index.ts';
 import { type ToolPoOptions, toolPo } from '../operators/rewards/toolPo/index.ts';
 import type { Tool } from '../operators/tools/index.ts';

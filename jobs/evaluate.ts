@@ -20,14 +20,11 @@ import {
   rollout,
   score,
 } from '../operators/index.ts';
-import {
-  benchmarkTable,
-  type Jury,
-  judgedBenchmark,
-  type NamedNumbers,
-  taskSuccess,
-} from '../operators/metrics/index.ts';
-import { Measuring, metricFiles, metricsIn, progress, weightsStore } from '../sinks/index.ts';
+import { taskSuccess } from '../operators/metrics/deepAgent/index.ts';
+import { type Jury, judgedBenchmark } from '../operators/metrics/graders/index.ts';
+import { benchmarkTable, type NamedNumbers } from '../operators/metrics/index.ts';
+import { Measuring, metricFiles, metricsIn, progress } from '../sinks/index.ts';
+import { weightsStore } from '../sinks/weights/index.ts';
 import { readDataset } from '../sources/index.ts';
 import { type Flow, flow, type SourceItem, sink, source, stage } from '../streams/index.ts';
 import { type Question, type Scored, topics } from '../topics/index.ts';

@@ -26,7 +26,8 @@ import {
   type ScoreOptions,
   score,
 } from '../operators/index.ts';
-import { execution, worldSuccess } from '../operators/metrics/index.ts';
+import { worldSuccess } from '../operators/metrics/deepAgent/index.ts';
+import { execution } from '../operators/metrics/index.ts';
 import {
   type RewardFunction,
   type VerifyAnswer,
@@ -41,8 +42,8 @@ import {
   progress,
   type TrainerOptions,
   trainer,
-  weightsStore,
 } from '../sinks/index.ts';
+import { weightsStore } from '../sinks/weights/index.ts';
 import { type Delivery, neverStopping } from '../streams/deliveries/index.ts';
 import {
   type Changes,

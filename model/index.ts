@@ -1,5 +1,4 @@
 /** The policy: its shape, its files, the interfaces of engines and trainers. */
-export { loadAdapterFile } from './adapterFile.ts';
 export { Agreement, type AgreementRule } from './agreement.ts';
 export {
   type DecoderConfig,

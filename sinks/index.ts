@@ -4,4 +4,3 @@ export { metricFiles, metricsIn, writeMetrics } from './metricFiles.ts';
 export { Measuring } from './progress/measuring.ts';
 export { progress } from './progress.ts';
 export { type TrainerOptions, trainer } from './trainer.ts';
-export { checkpointsOf, weightsStore } from './weights.ts';

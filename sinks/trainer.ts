@@ -48,7 +48,7 @@ import { rolloutBatch } from './trainer/rolloutBatch.ts';
 import { SamplerCheck } from './trainer/samplerCheck.ts';
 import { type SaveEvery, SaveRule } from './trainer/saveRule.ts';
 import { type FrozenEngine, versionedEngine } from './trainer/versionedEngine.ts';
-import type { WeightsStore } from './weights.ts';
+import type { WeightsStore } from './weights/weights.ts';
 
 export type { Losses } from './trainer/losses.ts';
 export type { FrozenEngine } from './trainer/versionedEngine.ts';

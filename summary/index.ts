@@ -1,8 +1,6 @@
 /** What is known of a run. */
-export { type Evaluated, readBenchmarks } from './benchmarks.ts';
 export { differencesOf } from './certainty.ts';
 export { type ComparedMetric, compareMetrics } from './comparison.ts';
-export { type ChangedSetting, type RunFacts, type RunStatus, runStatuses } from './facts.ts';
 export { isLive, isOld, type Live, type StageRow } from './live.ts';
 export { metricNames } from './metricNames.ts';
 export { completeRounds, type Reading, readMetrics, readRun } from './reading.ts';

@@ -3,7 +3,7 @@
 import type { TopicStat } from '../streams/index.ts';
 import type { SourceStats, StageStats } from '../streams/run/index.ts';
 import { topics as topicsOfRun } from '../topics/index.ts';
-import type { RunFacts, RunStatus } from './facts.ts';
+import type { RunFacts, RunStatus } from './facts/facts.ts';
 import { metricNames } from './metricNames.ts';
 import { type RunState, stateOf } from './state.ts';
 import type { Worker } from './workers.ts';

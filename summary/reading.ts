@@ -4,7 +4,7 @@
  */
 import type { Log, Topic } from '../streams/index.ts';
 import { type BatchKind, Learning, type Metric, type Scored, topics } from '../topics/index.ts';
-import { type RunFacts, RunningTime } from './facts.ts';
+import { type RunFacts, RunningTime } from './facts/facts.ts';
 import { MetricBook } from './metricBook.ts';
 import { type Training, TrainingTally } from './training.ts';
 

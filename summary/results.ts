@@ -4,7 +4,7 @@ import { type Evaluation, evaluation } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 import { type Behaviour, behaviourOf } from './behaviour.ts';
 import { type Differences, differencesOf, type Intervals, intervalsOf } from './certainty.ts';
-import type { RunStatus } from './facts.ts';
+import type { RunStatus } from './facts/facts.ts';
 import { isOfEvaluation, metricNames } from './metricNames.ts';
 import { type Phase, phasesOf, roundNames } from './phases.ts';
 import { completeRounds, type Reading } from './reading.ts';

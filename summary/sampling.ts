@@ -2,7 +2,7 @@
  * How the held-out questions of a run are answered, from its settings: an accuracy says little without it.
  */
 import { type Sampling, samplingIn } from '../model/index.ts';
-import type { RunFacts } from './facts.ts';
+import type { RunFacts } from './facts/facts.ts';
 
 const names = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 

@@ -1,5 +1,5 @@
 /** What a run is doing, in the one word that `top`, the page and its list of runs use. Pure. */
-import type { RunFacts } from './facts.ts';
+import type { RunFacts } from './facts/facts.ts';
 
 /**
  * `live`: a process works on it. `paused`: one does, and begins nothing new. `waiting`: it has just started.

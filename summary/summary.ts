@@ -5,7 +5,7 @@
 import type { Clock } from '../base/index.ts';
 import type { Log } from '../streams/index.ts';
 import { type Curves, curvesOf } from './curves.ts';
-import type { RunFacts } from './facts.ts';
+import type { RunFacts } from './facts/facts.ts';
 import type { Live } from './live.ts';
 import { readRun } from './reading.ts';
 import { type Results, resultsOf } from './results.ts';

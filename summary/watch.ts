@@ -5,7 +5,7 @@
 import type { Clock } from '../base/index.ts';
 import type { Log, Topic } from '../streams/index.ts';
 import { topics } from '../topics/index.ts';
-import type { RunFacts } from './facts.ts';
+import type { RunFacts } from './facts/facts.ts';
 import { type Live, liveOf } from './live.ts';
 import { TokenMeter } from './tokenMeter.ts';
 import { Workers } from './workers.ts';

@@ -7,4 +7,4 @@ export { durationMs } from './duration.ts';
 export { jsonIn } from './jsonIn.ts';
 export { literal } from './literal.ts';
 export { terminalText } from './terminalText.ts';
-export { escaped, replaceHidden, visible, visibleLines } from './visible.ts';
+export { replaceHidden, visible, visibleLines } from './visible.ts';

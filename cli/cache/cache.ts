@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { replaceFile } from '../../base/index.ts';
+import { jsonText, table } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import {
   type CacheEntry,
@@ -18,7 +19,6 @@ import {
   type ToolCache,
 } from '../../operators/tools/cache/index.ts';
 import { size } from '../../summary/format/index.ts';
-import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 

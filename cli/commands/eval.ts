@@ -12,7 +12,7 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
   const { dialectNames, namedPrompts } = await import('../../jobs/dialects/index.ts');
   const { toolNames } = await import('../../jobs/tools/index.ts');
   const { promptForms } = await import('../../operators/deepAgent/index.ts');
-  const { graderNames } = await import('../../operators/metrics/index.ts');
+  const { graderNames } = await import('../../operators/metrics/graders/index.ts');
   const { serverNames, textServers, usualServer } = await import(
     '../../model/remote/wires/index.ts'
   );

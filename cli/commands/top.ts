@@ -13,7 +13,7 @@ const WIDTH = 68;
 
 async function declareTop(it: Command, place: Place): Promise<void> {
   const { stageColumns } = await import('../../summary/tables/index.ts');
-  const { wrapped } = await import('../../summary/text/index.ts');
+  const { wrapped } = await import('../../base/terminal/index.ts');
   const columns = stageColumns
     .flatMap(([label, about]) =>
       wrapped(about, WIDTH).map((line, i) => `  ${(i === 0 ? label : '').padEnd(8)}  ${line}`),

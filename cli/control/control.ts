@@ -7,9 +7,9 @@
  * accepts none (`NOT_RUNNING`).
  */
 import { MillraceError } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
 import { writerOf } from '../../streams/embedded/index.ts';
 import { type Log, recordsOf } from '../../streams/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { type ControlRecord, firstStepOf, topics } from '../../topics/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { jobOf } from '../foreign.ts';

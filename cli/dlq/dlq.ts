@@ -4,8 +4,8 @@
  * job may be running.
  */
 
+import { jsonText, table } from '../../base/terminal/index.ts';
 import { visible } from '../../base/text/index.ts';
-import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { asTyped, tell } from '../programName.ts';

@@ -18,12 +18,12 @@ import {
   messageOf,
   removeLeftovers,
 } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import { BRING_ARCHIVE_BACK, type Finding, type Look } from '../../streams/doctor/index.ts';
 import { openLog, writerOf } from '../../streams/embedded/index.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/index.ts';
 import type { Log } from '../../streams/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { examineRun, Learning, type Metric, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';

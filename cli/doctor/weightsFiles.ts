@@ -9,7 +9,7 @@
 import { keepsFew } from '../../jobs/index.ts';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';
 import type { Checkpoint } from '../../model/index.ts';
-import { checkpointsOf } from '../../sinks/index.ts';
+import { checkpointsOf } from '../../sinks/weights/index.ts';
 import type { Finding } from '../../streams/doctor/index.ts';
 import { finishesRound, type Weights } from '../../topics/index.ts';
 

@@ -7,10 +7,11 @@
 
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { jsonText } from '../../base/terminal/index.ts';
 import { samplingIn } from '../../model/index.ts';
+import { type Evaluated, readBenchmarks } from '../../summary/benchmarks/index.ts';
 import { benchmarkPage } from '../../summary/html/index.ts';
-import { type Evaluated, readBenchmarks } from '../../summary/index.ts';
-import { benchmarkText, jsonText } from '../../summary/text/index.ts';
+import { benchmarkText } from '../../summary/text/index.ts';
 import { executeRun } from '../executeRun.ts';
 import { leavingNothing } from '../failedStart.ts';
 import { exitCodes, usageError } from '../failure.ts';

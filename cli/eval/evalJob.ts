@@ -45,7 +45,7 @@ import {
   gradingLines,
   type Jury,
   jury,
-} from '../../operators/metrics/index.ts';
+} from '../../operators/metrics/graders/index.ts';
 import { hasWorld } from '../../operators/rollout/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import type { SourceItem } from '../../streams/index.ts';

@@ -21,7 +21,7 @@ import { serverNames } from '../../model/remote/wires/index.ts';
 import { providers } from '../../model/runtime/index.ts';
 import { textModelSettings } from '../../model/text/index.ts';
 import { callFaults } from '../../operators/dialect/index.ts';
-import { graderNames } from '../../operators/metrics/index.ts';
+import { graderNames } from '../../operators/metrics/graders/index.ts';
 
 const count = z.number().int().positive();
 

@@ -1,7 +1,7 @@
 /** `millrace eval --against RUN…`: Tool-Light's Necessity of an evaluation and of others. */
 import { lastValueFrom, toArray } from 'rxjs';
+import { table } from '../../base/terminal/index.ts';
 import { type Necessities, necessities } from '../../operators/metrics/index.ts';
-import { table } from '../../summary/text/index.ts';
 import { type Scored, topics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';

@@ -13,7 +13,7 @@ import { MillraceError } from '../../base/index.ts';
 import { besideWeights, bringsDialect } from '../../jobs/parts/index.ts';
 import { toolNames } from '../../jobs/tools/index.ts';
 import { checkpointsIn, localPath, mustBeWhole } from '../../model/checkpoints/index.ts';
-import { checkpointsOf } from '../../sinks/index.ts';
+import { checkpointsOf } from '../../sinks/weights/index.ts';
 import { topics, type Weights } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';

@@ -8,6 +8,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { makeFolder } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import {
   type Column,
@@ -17,7 +18,6 @@ import {
   tableFormats,
 } from '../../sinks/tables/index.ts';
 import type { Log, Stored, Topic } from '../../streams/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { stoppable } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -4,7 +4,7 @@
  */
 import { isAbsolute } from 'node:path';
 import type { z } from 'zod';
-import { wrapped } from '../../summary/text/index.ts';
+import { wrapped } from '../../base/terminal/index.ts';
 import { groupsOf, isGroup, type Settings } from '../settingFields.ts';
 import { defaultsOf, scalar } from '../showSettings.ts';
 

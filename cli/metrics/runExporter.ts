@@ -6,7 +6,7 @@ import { hostname } from 'node:os';
 import { type Clock, type Outage, ownBytes } from '../../base/index.ts';
 import type { Log } from '../../streams/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
-import type { RunFacts } from '../../summary/index.ts';
+import type { RunFacts } from '../../summary/facts/index.ts';
 import {
   addOwn,
   addRun,

@@ -5,6 +5,7 @@
  */
 
 import { sleepClock } from '../../base/index.ts';
+import { plain } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import { mirror } from '../../sinks/outside/index.ts';
 import {
@@ -17,7 +18,6 @@ import {
   seal,
 } from '../../streams/foreign/index.ts';
 import type { Log, Topic } from '../../streams/index.ts';
-import { plain } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

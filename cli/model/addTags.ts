@@ -1,7 +1,7 @@
 /** `millrace model add-tags`: a checkpoint whose tags are tokens of their own. */
 import { resolve } from 'node:path';
+import { jsonText } from '../../base/terminal/index.ts';
 import { addTokens } from '../../model/hf/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { parameterCount } from './writePolicy.ts';

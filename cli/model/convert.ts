@@ -7,7 +7,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
 import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/index.ts';
+import { loadAdapterFile } from '../../model/checkpoints/index.ts';
 import {
   CONFIG_FILE,
   checkAdapter,
@@ -17,8 +19,6 @@ import {
   readAdapter,
   writeAdapter,
 } from '../../model/hf/index.ts';
-import { loadAdapterFile } from '../../model/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { ggufPolicy } from './ggufPolicy.ts';

@@ -8,7 +8,9 @@
 import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/index.ts';
+import { jsonText, table } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
+import { loadAdapterFile } from '../../model/checkpoints/index.ts';
 import {
   ADAPTER_CONFIG,
   type LoraAdapter,
@@ -19,8 +21,7 @@ import {
   problemText,
   readAdapter,
 } from '../../model/hf/index.ts';
-import { type DecoderConfig, headDim, loadAdapterFile, type Tensor } from '../../model/index.ts';
-import { jsonText, table } from '../../summary/text/index.ts';
+import { type DecoderConfig, headDim, type Tensor } from '../../model/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { located } from './located.ts';

@@ -3,6 +3,7 @@
  * folder.
  */
 import { stat } from 'node:fs/promises';
+import { jsonText } from '../../base/terminal/index.ts';
 import {
   checkpointError,
   DTYPES,
@@ -13,7 +14,6 @@ import {
   writeTensorFile,
 } from '../../model/hf/index.ts';
 import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 

@@ -3,6 +3,7 @@
  * evaluation.
  */
 
+import { colours, folded } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import {
   count,
@@ -13,7 +14,6 @@ import {
   type ProgressScreen,
   type ProgressStatus,
 } from '../../sinks/progress/index.ts';
-import { colours, folded } from '../../summary/text/index.ts';
 import type { Io } from '../io.ts';
 import { spinner } from './spinner.ts';
 

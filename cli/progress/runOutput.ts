@@ -4,8 +4,8 @@
  */
 
 import type { Report } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
 import { lineScreen, type ProgressEvent, type ProgressScreen } from '../../sinks/progress/index.ts';
-import { jsonText } from '../../summary/text/index.ts';
 import type { Io } from '../io.ts';
 import { liveScreen } from './liveScreen.ts';
 import { isDrawn, spinner } from './spinner.ts';

@@ -1,6 +1,7 @@
 /** A difference between two records, as text: where it is, and both sides. */
+
+import { plain } from '../../base/terminal/index.ts';
 import type { Difference } from '../../streams/replay/index.ts';
-import { plain } from '../../summary/text/index.ts';
 
 /** Most characters of a value that are shown. */
 const CHARACTERS_MAX = 200;

@@ -9,11 +9,11 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { canWrite, makeFolder, scratchName } from '../../base/index.ts';
+import { table } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import type { Job } from '../../jobs/index.ts';
 import { type Verified, verify } from '../../jobs/replay/index.ts';
 import { openLog } from '../../streams/embedded/index.ts';
-import { table } from '../../summary/text/index.ts';
 import { exitCodes } from '../failure.ts';
 import { type Interruption, interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -2,7 +2,7 @@
 import { MillraceError } from '../../base/index.ts';
 import { checkpointsIn, mustBeWhole } from '../../model/checkpoints/index.ts';
 import type { TrainerCheckpoint } from '../../model/index.ts';
-import { checkpointsOf } from '../../sinks/index.ts';
+import { checkpointsOf } from '../../sinks/weights/index.ts';
 import type { Weights } from '../../topics/index.ts';
 
 export interface Version extends TrainerCheckpoint {

@@ -3,9 +3,9 @@
  * `none` with `--stats`.
  */
 import { writeToString } from 'fast-csv';
+import { jsonText, plain } from '../../base/terminal/index.ts';
 import { csvCell } from '../../base/text/index.ts';
 import type { Stored } from '../../streams/index.ts';
-import { jsonText, plain } from '../../summary/text/index.ts';
 import { usageError } from '../failure.ts';
 import { withEnvelope } from './fields.ts';
 import { pretty } from './pretty.ts';

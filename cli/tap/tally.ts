@@ -1,7 +1,8 @@
 /** What a tap has seen of each topic, and how fast: the lines of `--stats`. */
+
+import { table } from '../../base/terminal/index.ts';
 import type { Stored } from '../../streams/index.ts';
 import { size } from '../../summary/format/index.ts';
-import { table } from '../../summary/text/index.ts';
 import type { TopicQueue } from './topicQueue.ts';
 
 interface Count {

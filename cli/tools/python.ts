@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Exchange } from '../../base/http/index.ts';
 import { sleepClock } from '../../base/index.ts';
+import { jsonText, table } from '../../base/terminal/index.ts';
 import {
   type AddedPackage,
   addedPackages,
@@ -20,7 +21,6 @@ import {
   removePackages,
   withNeeded,
 } from '../../operators/tools/python/packages/index.ts';
-import { jsonText, table } from '../../summary/text/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';

@@ -6,8 +6,9 @@
  * is redrawn when the size changes; the last one is printed when that screen is left.
  */
 
+import { jsonText } from '../../base/terminal/index.ts';
 import type { Live } from '../../summary/index.ts';
-import { jsonText, liveLines } from '../../summary/text/index.ts';
+import { liveLines } from '../../summary/text/index.ts';
 import type { Io, Screen } from '../io.ts';
 import { asTyped } from '../programName.ts';
 

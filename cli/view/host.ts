@@ -4,15 +4,10 @@
  */
 import { resolve } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';
-import {
-  type Host,
-  type KnownRun,
-  type Opened,
-  TOKEN_VARIABLE,
-} from '../../page/server/http/index.ts';
+import type { Host, KnownRun, Opened } from '../../page/server/http/index.ts';
 import { RunView, type Viewed } from '../../page/server/run/index.ts';
 import type { WeightsData } from '../../page/wire/index.ts';
-import { checkpointsOf } from '../../sinks/index.ts';
+import { checkpointsOf } from '../../sinks/weights/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { Io } from '../io.ts';
 import { readVerified } from '../replay/verified.ts';
@@ -45,12 +40,8 @@ export function hostOf(runs: string, io: Io): Host {
       admission: (kind, run) => admission(kind, { run, runs }, io),
       mustExist: async (run) => void (await findRun(io, runs, run)),
       freeName: (stem) => freeRunName(folder, stem),
-      replay(run, options) {
-        // A job file of the run's choice is run there: it has no use for the page's token.
-        const { [TOKEN_VARIABLE]: _, ...env } = process.env;
-        const args = ['replay', run, '--runs', folder, ...options];
-        return ownCommand(args, { cwd: io.cwd, env });
-      },
+      replay: (run, options, env) =>
+        ownCommand(['replay', run, '--runs', folder, ...options], { cwd: io.cwd, env }),
     },
   };
 }

@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
 import { checkpointsIn, localPath, mustBeWhole } from '../../model/checkpoints/index.ts';
-import { checkpointsOf } from '../../sinks/index.ts';
+import { checkpointsOf } from '../../sinks/weights/index.ts';
 import { type AnyLogOptions, openAnyLog, recordsOf } from '../../streams/index.ts';
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { notedTokenizer } from '../inputs.ts';

@@ -9,7 +9,7 @@
  */
 
 import { type Clock, MillraceError, type Report } from '../../base/index.ts';
-import { weightsStore } from '../../sinks/index.ts';
+import { weightsStore } from '../../sinks/weights/index.ts';
 import {
   type Control,
   type Flow,

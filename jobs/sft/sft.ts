@@ -18,9 +18,9 @@ import {
   progress,
   type TrainerOptions,
   trainer,
-  weightsStore,
 } from '../../sinks/index.ts';
 import { type EncodeExample, heldOutNumbers } from '../../sinks/trainer/index.ts';
+import { weightsStore } from '../../sinks/weights/index.ts';
 import { type Flow, flow, sink, source, stage } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import type { JobContext } from '../defineJob.ts';

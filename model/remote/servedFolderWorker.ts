@@ -5,7 +5,7 @@
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serve, unfinished } from '../../base/index.ts';
-import { loadAdapterFile } from '../adapterFile.ts';
+import { loadAdapterFile } from '../checkpoints/adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
 import { ADAPTER_CONFIG, readAdapter, writeAdapter } from '../hf/adapterFiles.ts';
 import { digestError } from '../hf/digestError.ts';

@@ -3,7 +3,7 @@
  */
 
 import { serve, startWorker, workerEntry } from '../../base/index.ts';
-import { PublishedWeights } from '../adapterFile.ts';
+import { PublishedWeights } from '../checkpoints/adapterFile.ts';
 import { readingVersion } from '../checkpoints/digest.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint, GenerateRequest } from '../engine.ts';

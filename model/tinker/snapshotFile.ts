@@ -6,7 +6,7 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { unfinished } from '../../base/index.ts';
-import { saveAdapterFile } from '../adapterFile.ts';
+import { saveAdapterFile } from '../checkpoints/adapterFile.ts';
 import { localFiles } from '../checkpoints/local.ts';
 import type { SaveTarget } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';

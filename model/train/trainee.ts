@@ -9,7 +9,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { mustHaveRoom } from '../../base/index.ts';
-import { loadAdapterFile, saveAdapterFile, withAdapter } from '../adapterFile.ts';
+import { loadAdapterFile, saveAdapterFile, withAdapter } from '../checkpoints/adapterFile.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { localFiles, localPath } from '../checkpoints/local.ts';
 import type { DecoderConfig, Tensors } from '../config.ts';

@@ -2,7 +2,9 @@
  * What the data of all pages share: the head of a run, the moment it shows, values safe for JSON,
  * errors.
  */
-import type { RunState, RunStatus } from '../../summary/index.ts';
+
+import type { RunStatus } from '../../summary/facts/index.ts';
+import type { RunState } from '../../summary/index.ts';
 
 /** Version of what server and browser say to each other. */
 export const WIRE = 1;

@@ -9,7 +9,7 @@ import { counted } from '../../base/text/index.ts';
 import type { TrainerEngine } from '../../model/index.ts';
 import { type Log, recordsOf } from '../../streams/index.ts';
 import { type Batch, topics, type Weights } from '../../topics/index.ts';
-import type { WeightsStore } from '../weights.ts';
+import type { WeightsStore } from '../weights/weights.ts';
 import { LEFT_OUT } from './entropyLeft.ts';
 import type { VersionedEngine } from './versionedEngine.ts';
 

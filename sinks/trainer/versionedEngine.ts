@@ -4,7 +4,7 @@
 import { LruCache } from '../../base/index.ts';
 import type { Checkpoint, Scorer, TrainerEngine } from '../../model/index.ts';
 import type { Weights } from '../../topics/index.ts';
-import type { WeightsStore } from '../weights.ts';
+import type { WeightsStore } from '../weights/weights.ts';
 
 /** What can hold a frozen version: another `EmbeddedTrainer`, say. */
 export type FrozenEngine = Pick<TrainerEngine, 'score' | 'restore'>;

@@ -1,7 +1,7 @@
 /** An evaluation as one self-contained page: the table, the radar, and some trajectories, shown as text. */
 
-import type { BenchmarkSample } from '../benchmarkSamples.ts';
-import type { Benchmarks } from '../benchmarks.ts';
+import type { Benchmarks } from '../benchmarks/benchmarks.ts';
+import type { BenchmarkSample } from '../benchmarks/samples.ts';
 import { duration } from '../format/numbers.ts';
 import { benchmarksNote, benchmarksTable, meansOf } from '../tables/benchmarks.ts';
 import { cautionsOf, headOf } from '../text/benchmarkLines.ts';

@@ -1,6 +1,6 @@
 /** The settings of a run: those that were changed first and marked, the defaults folded away. */
 import { counted } from '../../base/text/index.ts';
-import type { ChangedSetting, RunFacts } from '../facts.ts';
+import type { ChangedSetting, RunFacts } from '../facts/facts.ts';
 import { type Html, html } from './html.ts';
 import { scrolling } from './table.ts';
 

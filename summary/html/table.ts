@@ -1,5 +1,5 @@
 /** A table as HTML, in a box that scrolls sideways if it is too wide. */
-import type { Table } from '../tables/table.ts';
+import type { Table } from '../../base/terminal/index.ts';
 import { type Html, html } from './html.ts';
 
 /** `quiet` = how many rows at the end (means, say) are muted. */

@@ -2,7 +2,7 @@
 import type { TopicStat } from '../../streams/index.ts';
 import type { SourceStats, StageStats, WorkerStatus } from '../../streams/run/index.ts';
 import { topics as topicsOfRun } from '../../topics/index.ts';
-import { type RunFacts, runStatuses } from '../facts.ts';
+import { type RunFacts, runStatuses } from '../facts/facts.ts';
 import type { Page } from './exposition.ts';
 import { ownFamilies, processFamilies as p, runFamilies as r } from './families.ts';
 import type { Tallies } from './tallies.ts';

@@ -1,7 +1,8 @@
 /** The paper's table of an evaluation as people read it. */
+
+import { columns, type Table } from '../../base/terminal/index.ts';
 import type { BenchmarkRow, BenchmarkTable, TableNumbers } from '../../operators/metrics/index.ts';
 import { fixed, hundred, orDash } from '../format/numbers.ts';
-import { columns, type Table } from './table.ts';
 
 interface Column {
   readonly label: string;

@@ -1,4 +1,6 @@
 /** The tables of a run's results: before and after, round by round, the outcome of training. */
+
+import { columns, type Table } from '../../base/terminal/index.ts';
 import { duration, fixed, orDash, type Show, significant } from '../format/numbers.ts';
 import type { Results, Round } from '../results.ts';
 import type { Course } from '../training.ts';
@@ -13,7 +15,6 @@ import {
   intervalText,
   shownFigure,
 } from './figures.ts';
-import { columns, type Table } from './table.ts';
 
 /** A row for each figure; null before the first evaluation. */
 export function beforeAfterTable({ before, after, change }: Results): Table | null {

@@ -3,9 +3,9 @@
  * that ended and one that goes on.
  */
 
+import { columns, type Table } from '../../base/terminal/index.ts';
 import { percent, rate } from '../format/numbers.ts';
 import type { Live } from '../live.ts';
-import { columns, type Table } from './table.ts';
 
 export function spentTable({ sources, stages }: Live): Table {
   return {

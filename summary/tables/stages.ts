@@ -1,8 +1,8 @@
 /** What each source and stage of a run does and waits for. */
 
+import { columns, type Table } from '../../base/terminal/index.ts';
 import { percent, rate } from '../format/numbers.ts';
 import type { Live, SourceRow, StageRow } from '../live.ts';
-import { columns, type Table } from './table.ts';
 
 /** In a narrow table these columns are left out, the last first. */
 const drops = { 'in/s': 1, groups: 2, commits: 3, reads: 4 };

@@ -2,7 +2,7 @@
 
 import { counted } from '../../base/text/index.ts';
 import { describeSampling } from '../../model/index.ts';
-import type { Benchmarks } from '../benchmarks.ts';
+import type { Benchmarks } from '../benchmarks/benchmarks.ts';
 
 /** What was evaluated, in one line. */
 export function headOf(benchmarks: Benchmarks): string {

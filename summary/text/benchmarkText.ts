@@ -1,10 +1,10 @@
 /** An evaluation as plain text. */
 
-import type { Benchmarks } from '../benchmarks.ts';
+import { textTable } from '../../base/terminal/index.ts';
+import type { Benchmarks } from '../benchmarks/benchmarks.ts';
 import { duration } from '../format/numbers.ts';
 import { benchmarksTable } from '../tables/benchmarks.ts';
 import { cautionsOf, headOf } from './benchmarkLines.ts';
-import { textTable } from './table.ts';
 
 export function benchmarkText(benchmarks: Benchmarks): string {
   const parts = [

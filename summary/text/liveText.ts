@@ -1,13 +1,11 @@
 /** What a run does now as lines of text, for a terminal or a log of your own. */
 
+import { colours, folded, textTable, wrapped } from '../../base/terminal/index.ts';
 import { counted, visible } from '../../base/text/index.ts';
 import { duration, fixed, rate, type Show, size } from '../format/numbers.ts';
 import { isLive, isOld, type Live, type WorkerRow } from '../live.ts';
 import type { RunState } from '../state.ts';
 import { stagesTable } from '../tables/stages.ts';
-import { colours } from './colours.ts';
-import { textTable } from './table.ts';
-import { folded, wrapped } from './wrapped.ts';
 
 const WORKERS_MAX = 16;
 

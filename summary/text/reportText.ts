@@ -1,4 +1,6 @@
 /** The results of a run as plain text. */
+
+import { textTable, wrapped } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import type { Results } from '../results.ts';
 import {
@@ -9,8 +11,6 @@ import {
   trainingTable,
 } from '../tables/results.ts';
 import { askedOf, headOf, trainedOf } from './reportLines.ts';
-import { textTable } from './table.ts';
-import { wrapped } from './wrapped.ts';
 
 export interface ReportTextOptions {
   /** Characters of a line; left out = as many as the tables have. */

@@ -7,7 +7,7 @@ import { main } from '../../cli/program.ts';
 import { writeRunRecord } from '../../cli/runRecord.ts';
 import { logFolder } from '../../cli/runs.ts';
 import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
-import { loadAdapterFile, saveAdapterFile } from '../../model/adapterFile.ts';
+import { loadAdapterFile, saveAdapterFile } from '../../model/checkpoints/adapterFile.ts';
 import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
 import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { plain } from '../../base/terminal/plain.ts';
 import { diff } from '../../cli/tap/diff.ts';
 import { pickFields, withEnvelope } from '../../cli/tap/fields.ts';
 import { grep, keyIs, where } from '../../cli/tap/filters.ts';
 import { type FormatOptions, formatOf } from '../../cli/tap/formats.ts';
 import { parseFrom, parsePartitions, parseTo } from '../../cli/tap/range.ts';
 import type { From, Stored } from '../../streams/log.ts';
-import { plain } from '../../summary/text/plain.ts';
 
 function stored(value: unknown, offset = 3): Stored<unknown> {
   return {

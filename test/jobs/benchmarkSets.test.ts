@@ -5,9 +5,9 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { planEvaluation } from '../../jobs/evaluate.ts';
-import { judgedBenchmark } from '../../operators/metrics/benchmark.ts';
+import { judgedBenchmark } from '../../operators/metrics/graders/benchmark.ts';
 import { type GraderName, graderOf } from '../../operators/metrics/graders/graderOf.ts';
-import { jury } from '../../operators/metrics/jury.ts';
+import { jury } from '../../operators/metrics/graders/jury.ts';
 import { type BenchmarkRow, benchmarkTable } from '../../operators/metrics/table.ts';
 import { paperTools } from '../support/paperTools.ts';
 import { scored } from '../support/scored.ts';

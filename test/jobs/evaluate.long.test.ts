@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { draws } from '../../base/draws.ts';
 import { evaluate, evaluateSettings, planEvaluation } from '../../jobs/evaluate.ts';
-import { type AskModel, jury } from '../../operators/metrics/jury.ts';
+import { type AskModel, jury } from '../../operators/metrics/graders/jury.ts';
 import { benchmarkTable } from '../../operators/metrics/table.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { runFlow } from '../../streams/run/runFlow.ts';

@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SaveTarget } from '../../model/engine.ts';
-import { type WeightsStore, weightsStore } from '../../sinks/weights.ts';
+import { type WeightsStore, weightsStore } from '../../sinks/weights/weights.ts';
 import { avroCodec } from '../../streams/contracts/codec.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import type { Log } from '../../streams/log.ts';

@@ -1,4 +1,6 @@
 import { expect, it } from '@jest/globals';
+import { columns } from '../../base/terminal/columns.ts';
+import { textTable } from '../../base/terminal/table.ts';
 import {
   duration,
   fixed,
@@ -10,8 +12,6 @@ import {
   size,
 } from '../../summary/format/numbers.ts';
 import { htmlTable } from '../../summary/html/table.ts';
-import { columns } from '../../summary/tables/table.ts';
-import { textTable } from '../../summary/text/table.ts';
 
 it('numbers are formatted the same way everywhere', () => {
   expect([0.6875, 1].map((share) => percent(share))).toEqual(['68.8 %', '100.0 %']);

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { shareDifference } from '../../operators/metrics/difference.ts';
 import { wilsonInterval } from '../../operators/metrics/interval.ts';
 import { curvesOf } from '../../summary/curves.ts';
-import { RunningTime } from '../../summary/facts.ts';
+import { RunningTime } from '../../summary/facts/facts.ts';
 import { reportPage } from '../../summary/html/reportPage.ts';
 import { liveOf } from '../../summary/live.ts';
 import { MetricBook } from '../../summary/metricBook.ts';

@@ -2,9 +2,10 @@
  * The judge of ARPO, AEPO, Tool-Star, Tool-Light and ET-Agent (ET-Agent §9.4), for all their sets: LaTeX
  * equality, else a model that says Correct or Incorrect.
  */
-import { saysCorrect, saysVerdict } from '../judge.ts';
-import { judgePrompt } from '../juryPrompts.ts';
+
 import type { AskingGrader } from './grader.ts';
+import { saysCorrect, saysVerdict } from './judge.ts';
+import { judgePrompt } from './juryPrompts.ts';
 
 export const papers: AskingGrader = {
   name: 'papers',

@@ -5,7 +5,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Clock } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
-import type { RunFacts } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
 import type { Viewed } from '../run/runView.ts';
 import type { Opened } from './hotRuns.ts';
 
@@ -40,7 +40,11 @@ export interface RunCommands {
   /** A name that no run has yet. */
   freeName(stem: string): Promise<string>;
   /** `millrace replay RUN …` as a process of its own. */
-  replay(run: string, options: readonly string[]): ChildProcessWithoutNullStreams;
+  replay(
+    run: string,
+    options: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ): ChildProcessWithoutNullStreams;
 }
 
 export interface KnownRun extends Pick<Viewed, 'name' | 'place' | 'resume'> {

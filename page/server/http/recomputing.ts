@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { MillraceError } from '../../../base/index.ts';
 import type { ControlJob, replayFrom } from '../../wire/index.ts';
 import type { Host, RunCommands } from './host.ts';
+import { TOKEN_VARIABLE } from './secret.ts';
 
 const OUTPUT_MAX = 32_768;
 /** How long it may take to stop gracefully, and then at once, before it is killed. */
@@ -76,7 +77,9 @@ export class Recomputing {
       const more = Math.max(0, all.length - OUTPUT_MAX);
       now({ output: all.slice(more), cut: job.cut + more });
     };
-    const child = commands.replay(what.run, how);
+    // A job file of the run's choice is run there: it has no use for the page's token.
+    const { [TOKEN_VARIABLE]: _, ...env } = process.env;
+    const child = commands.replay(what.run, how, env);
     this.#child = child;
     child.stdin.on('error', () => undefined).end();
     child.stdout.setEncoding('utf8').on('data', said);

@@ -1,7 +1,8 @@
 /** What every page says first about its run: its state, since when, and how far it is. Pure. */
 
+import type { RunFacts } from '../../../summary/facts/index.ts';
 import { duration } from '../../../summary/format/index.ts';
-import { type Live, type RunFacts, type RunState, stateOf } from '../../../summary/index.ts';
+import { type Live, type RunState, stateOf } from '../../../summary/index.ts';
 import type { RunHead } from '../../wire/index.ts';
 
 export interface HeadParts {

@@ -3,7 +3,8 @@
  * sentence. Pure.
  */
 import type { TopicStat } from '../../../streams/index.ts';
-import { isLive, isOld, type Live, type RunFacts, type StageRow } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
+import { isLive, isOld, type Live, type StageRow } from '../../../summary/index.ts';
 import { allTopics } from '../../../topics/index.ts';
 import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';

@@ -9,7 +9,8 @@ import { Subject, Subscription } from 'rxjs';
 import { type Clock, messageOf } from '../../../base/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
 import type { From, Log, Stored, Topic } from '../../../streams/index.ts';
-import { type Live, type RunFacts, Watch } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
+import { type Live, Watch } from '../../../summary/index.ts';
 import { Learning, topics, type Weights } from '../../../topics/index.ts';
 import {
   type Mill,

@@ -1,5 +1,5 @@
 /** The data of a run's first page: the mill, six curves, and what it was started with. */
-import type { RunFacts } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
 import type { Mill, OverviewData, SettingRow } from '../../wire/index.ts';
 import { topicAt } from '../run/mill.ts';
 import type { Moment } from '../run/moment.ts';

@@ -1,6 +1,7 @@
 /** A run in the list of runs: what a glance at its log shows. */
 import type { Log, Topic } from '../../../streams/index.ts';
-import { metricNames, type RunFacts, Workers } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
+import { metricNames, Workers } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
 import { headOf } from '../run/head.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { table } from '../../../base/terminal/table.ts';
 import { terminalText } from '../../../base/text/terminalText.ts';
-import { table } from '../../../summary/text/table.ts';
 
 test('text for a terminal has colours and line ends, and no other control characters', () => {
   expect(terminalText('\u001b[1;31mred\u001b[0m\n\tnext')).toBe('\u001b[1;31mred\u001b[0m\n\tnext');

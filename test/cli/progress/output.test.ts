@@ -1,8 +1,8 @@
 import { describe, expect, it, jest, test } from '@jest/globals';
+import { folded } from '../../../base/terminal/wrapped.ts';
 import { statusText } from '../../../cli/progress/liveScreen.ts';
 import { runOutput } from '../../../cli/progress/runOutput.ts';
 import type { ProgressEvent, ProgressStatus } from '../../../sinks/progress/events.ts';
-import { folded } from '../../../summary/text/wrapped.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 
 const status: ProgressStatus = {

@@ -3,7 +3,7 @@
  */
 
 import { aggregate, type ScoredSample } from '../../../operators/metrics/aggregate.ts';
-import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
+import { redundancyVote, saysCorrect } from '../../../operators/metrics/graders/judge.ts';
 import { meanNumbers, resampling } from '../../../operators/metrics/resampled.ts';
 import { evaluateSample, predictionOf } from '../../../operators/metrics/sample.ts';
 import { isEquivalent } from '../../../operators/text/latex.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
-import { saveAdapterFile } from '../../../model/adapterFile.ts';
+import { saveAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Tensor } from '../../../model/config.ts';
 import type { Checkpoint } from '../../../model/engine.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { saveAdapterFile } from '../../../model/adapterFile.ts';
+import { saveAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Checkpoint } from '../../../model/engine.ts';
 import { readAdapter } from '../../../model/hf/adapterFiles.ts';

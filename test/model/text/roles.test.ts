@@ -3,7 +3,7 @@ import { expect, it } from '@jest/globals';
 import { scripted } from '../../../model/text/scripted.ts';
 import type { TextRequest } from '../../../model/text/textModel.ts';
 import { byRole, type Complete, type Role } from '../../../operators/evolve/models.ts';
-import type { AskModel } from '../../../operators/metrics/jury.ts';
+import type { AskModel } from '../../../operators/metrics/graders/jury.ts';
 
 it('a text model plays a role of the flywheel', async () => {
   const seen: TextRequest[] = [];

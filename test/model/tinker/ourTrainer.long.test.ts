@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
-import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import { loadAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { SavedCheckpoint } from '../../../model/engine.ts';
 import { EmbeddedEngine } from '../../../model/rollout/embeddedEngine.ts';

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
-import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import { loadAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import type { SavedCheckpoint } from '../../../model/engine.ts';
 import { writeAdapter } from '../../../model/hf/adapterFiles.ts';
 import { openPolicy } from '../../../model/hf/loadPolicy.ts';

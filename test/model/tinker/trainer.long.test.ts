@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
-import { loadAdapterFile } from '../../../model/adapterFile.ts';
+import { loadAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Loss, TrainSequence } from '../../../model/engine.ts';
 import { readAdapter, writeAdapter } from '../../../model/hf/adapterFiles.ts';

@@ -2,7 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { loadAdapterFile, PublishedWeights, saveAdapterFile } from '../../../model/adapterFile.ts';
+import {
+  loadAdapterFile,
+  PublishedWeights,
+  saveAdapterFile,
+} from '../../../model/checkpoints/adapterFile.ts';
 import { type DecoderConfig, initialise } from '../../../model/config.ts';
 import type { SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
 import { savePolicy } from '../../../model/policyFile.ts';

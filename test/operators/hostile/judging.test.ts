@@ -10,9 +10,9 @@ import { splitActions } from '../../../operators/dialect/actions.ts';
 import { fenceFor } from '../../../operators/dialect/fence.ts';
 import { withEmptyResults } from '../../../operators/dialect/results.ts';
 import { splitSteps } from '../../../operators/dialect/steps.ts';
-import { benchmark, judgedBenchmark } from '../../../operators/metrics/benchmark.ts';
 import { execution } from '../../../operators/metrics/execution.ts';
-import { jury } from '../../../operators/metrics/jury.ts';
+import { benchmark, judgedBenchmark } from '../../../operators/metrics/graders/benchmark.ts';
+import { jury } from '../../../operators/metrics/graders/jury.ts';
 import type { Candidate, Criterion } from '../../../operators/preferences/candidate.ts';
 import { selfCritic } from '../../../operators/preferences/selfCritic.ts';
 import {

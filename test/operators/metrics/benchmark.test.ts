@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { aggregate } from '../../../operators/metrics/aggregate.ts';
-import { isConcise, redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
+import {
+  isConcise,
+  redundancyVote,
+  saysCorrect,
+} from '../../../operators/metrics/graders/judge.ts';
 import { mersenneTwister } from '../../../operators/metrics/mersenneTwister.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
 import { averageMetrics, bootstrap } from '../../oracles/bootstrap.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { isGaiaAnswer } from '../../../operators/metrics/graders/gaia.ts';
 import { type AskingGrader, spokenIn } from '../../../operators/metrics/graders/grader.ts';
 import { type GraderName, graderOf } from '../../../operators/metrics/graders/graderOf.ts';
-import { gradingLines } from '../../../operators/metrics/gradingLines.ts';
-import { type AskModel, jury } from '../../../operators/metrics/jury.ts';
+import { gradingLines } from '../../../operators/metrics/graders/gradingLines.ts';
+import { type AskModel, jury } from '../../../operators/metrics/graders/jury.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 

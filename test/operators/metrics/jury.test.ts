@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgedBenchmark } from '../../../operators/metrics/benchmark.ts';
-import { type AskModel, type JuryRequest, jury } from '../../../operators/metrics/jury.ts';
+import { judgedBenchmark } from '../../../operators/metrics/graders/benchmark.ts';
+import { type AskModel, type JuryRequest, jury } from '../../../operators/metrics/graders/jury.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
 

@@ -1,7 +1,7 @@
 /** Votes on a task without a reference. */
 import { describe, expect, test } from '@jest/globals';
-import { jury } from '../../../operators/metrics/jury.ts';
-import { verdictIn } from '../../../operators/metrics/solvedVotes.ts';
+import { jury } from '../../../operators/metrics/graders/jury.ts';
+import { verdictIn } from '../../../operators/metrics/graders/solvedVotes.ts';
 import type { Question } from '../../../topics/index.ts';
 import { question } from '../../support/records.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { behaviour } from '../../../operators/metrics/behaviour.ts';
-import { benchmark } from '../../../operators/metrics/benchmark.ts';
 import { execution } from '../../../operators/metrics/execution.ts';
+import { benchmark } from '../../../operators/metrics/graders/benchmark.ts';
 import { benchmarkTable } from '../../../operators/metrics/table.ts';
 import { accuracy } from '../../../operators/rewards/accuracy.ts';
 import { weighted } from '../../../operators/rewards/reward.ts';

@@ -28,7 +28,7 @@ import {
   reopenedWithHint,
   withThinkingTags,
 } from '../../../operators/evolve/replies.ts';
-import { redundancyVote, saysCorrect } from '../../../operators/metrics/judge.ts';
+import { redundancyVote, saysCorrect } from '../../../operators/metrics/graders/judge.ts';
 import { evaluateSample } from '../../../operators/metrics/sample.ts';
 import { cutCodePoints, strip, words } from '../../../operators/text/characters.ts';
 import { finalAnswerForm } from '../../../operators/text/finalAnswer.ts';

@@ -7,7 +7,7 @@ import { batchDemonstrations, batchPairs } from '../../../operators/batchExample
 import { roundRate } from '../../../operators/batching/learningRate.ts';
 import { encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { type TrainerOptions, trainer } from '../../../sinks/trainer.ts';
-import { weightsStore } from '../../../sinks/weights.ts';
+import { weightsStore } from '../../../sinks/weights/weights.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { flow } from '../../../streams/flow.ts';
 import type { Log } from '../../../streams/log.ts';

@@ -10,7 +10,7 @@ import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { batchDemonstrations, batchPairs } from '../../../operators/batchExamples.ts';
 import { encodeExample } from '../../../operators/dialect/encodeExample.ts';
 import { trainer } from '../../../sinks/trainer.ts';
-import { type WeightsStore, weightsStore } from '../../../sinks/weights.ts';
+import { type WeightsStore, weightsStore } from '../../../sinks/weights/weights.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import { flow } from '../../../streams/flow.ts';
 import type { Log } from '../../../streams/log.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from '@jest/globals';
 import type { Checkpoint, TrainerCheckpoint } from '../../../model/index.ts';
 import { versionedEngine } from '../../../sinks/trainer/versionedEngine.ts';
-import type { WeightsStore } from '../../../sinks/weights.ts';
+import type { WeightsStore } from '../../../sinks/weights/weights.ts';
 import type { Weights } from '../../../topics/index.ts';
 
 function checkpoint(version: number, of: string): Checkpoint {

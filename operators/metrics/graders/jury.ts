@@ -8,16 +8,16 @@
  * A task without an answer (ToolBench) is judged by votes (solvedVotes.ts). Draws are keyed by question and
  * request, so a resumed run asks the same and a cache can answer.
  */
-import type { DrawKey } from '../../base/index.ts';
-import type { Question, Reward } from '../../topics/index.ts';
-import { firstCall } from '../dialect/calls.ts';
-import { afterLastResult } from '../dialect/steps.ts';
-import { isEquivalent } from '../text/latex.ts';
-import { type GradedAnswer, type Grader, spokenIn, type Verdict } from './graders/grader.ts';
-import { papers } from './graders/papers.ts';
+import type { DrawKey } from '../../../base/index.ts';
+import type { Question, Reward } from '../../../topics/index.ts';
+import { firstCall } from '../../dialect/calls.ts';
+import { afterLastResult } from '../../dialect/steps.ts';
+import { isEquivalent } from '../../text/latex.ts';
+import { type EvaluatedSample, predictionOf } from '../sample.ts';
+import { type GradedAnswer, type Grader, spokenIn, type Verdict } from './grader.ts';
 import { isConcise, redundancyVote } from './judge.ts';
 import { redundancyPrompt } from './juryPrompts.ts';
-import { type EvaluatedSample, predictionOf } from './sample.ts';
+import { papers } from './papers.ts';
 import { votedSolved } from './solvedVotes.ts';
 
 /** What a model is asked; how it samples is the caller's. */

@@ -4,7 +4,7 @@
  * What a jury is shown cannot end the message that it is in, nor contain a verdict's tag. It can still claim
  * to be right: a judge that believes what it grades is a poor judge.
  */
-import { chatFence, judgeFence } from '../dialect/fence.ts';
+import { chatFence, judgeFence } from '../../dialect/fence.ts';
 
 /**
  * Whether an answer says what one of the references says. The reply ends in Correct or Incorrect, between

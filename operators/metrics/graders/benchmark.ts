@@ -8,24 +8,24 @@
  * be read, what its grader says besides (`confidence`, `notAttempted`), and `concise` if it votes on that.
  * Where a question has several responses, `vote` is the place of the first that answers the same.
  */
-import type { Question, Reward } from '../../topics/index.ts';
-import { extractAnswer } from '../dialect/answer.ts';
-import { withEmptyResults } from '../dialect/results.ts';
-import { correctness } from '../rewards/accuracy.ts';
+import type { Question, Reward } from '../../../topics/index.ts';
+import { extractAnswer } from '../../dialect/answer.ts';
+import { withEmptyResults } from '../../dialect/results.ts';
+import { correctness } from '../../rewards/accuracy.ts';
 import {
   faultOf,
   type GroupForReward,
   ownTexts,
   type PureReward,
   type RewardFunction,
-} from '../rewards/reward.ts';
-import type { VerifyAnswer } from '../rewards/toolStar.ts';
-import { finalAnswerForm } from '../text/finalAnswer.ts';
-import { callParts } from './callParts.ts';
-import { executions } from './execution.ts';
-import { headline } from './headline.ts';
+} from '../../rewards/reward.ts';
+import type { VerifyAnswer } from '../../rewards/toolStar.ts';
+import { finalAnswerForm } from '../../text/finalAnswer.ts';
+import { callParts } from '../callParts.ts';
+import { executions } from '../execution.ts';
+import { headline } from '../headline.ts';
+import { type EvaluatedSample, evaluateSample } from '../sample.ts';
 import type { Jury } from './jury.ts';
-import { type EvaluatedSample, evaluateSample } from './sample.ts';
 
 /**
  * A response as evaluation sees it: its answer is the last box of the last answer block, else of the text.

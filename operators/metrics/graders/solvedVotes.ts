@@ -6,9 +6,9 @@
  * released (`unsolvablePasses`), an unsolved task passes if the judge thinks that the functions at hand
  * cannot solve it; repaired, it does not.
  */
-import { type DrawKey, draws } from '../../base/index.ts';
-import type { Question } from '../../topics/index.ts';
-import { nextBlock } from '../dialect/tags.ts';
+import { type DrawKey, draws } from '../../../base/index.ts';
+import type { Question } from '../../../topics/index.ts';
+import { nextBlock } from '../../dialect/tags.ts';
 import { solvablePrompt, solvedPrompt } from './juryPrompts.ts';
 
 /** Asks the judge; null = it gave no reply. */

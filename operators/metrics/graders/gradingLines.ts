@@ -1,7 +1,7 @@
 /** How an evaluation grades each of its sets, for people, before it begins. */
-import type { Question } from '../../topics/index.ts';
-import { type GraderName, graderOf } from './graders/graderOf.ts';
-import { isJudgedSet } from './headline.ts';
+import type { Question } from '../../../topics/index.ts';
+import { isJudgedSet } from '../headline.ts';
+import { type GraderName, graderOf } from './graderOf.ts';
 
 /** A line for each way of grading, with the sets that are graded so. */
 export function gradingLines(

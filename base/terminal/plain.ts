@@ -2,7 +2,7 @@
  * Records as plain JSON data, and as text: typed arrays become arrays, numbers that JSON lacks become their
  * names.
  */
-import { escaped, replaceHidden } from '../../base/text/index.ts';
+import { escaped, replaceHidden } from '../text/visible.ts';
 
 export function plain(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);

@@ -1,9 +1,9 @@
 /**
  * Some trajectories of an evaluation: the first wrong and the first right ones of each benchmark, in turn.
  */
-import type { Log } from '../streams/index.ts';
-import { type Question, type Rollout, type Scored, topics } from '../topics/index.ts';
-import { toolsIn } from './samples.ts';
+import type { Log } from '../../streams/index.ts';
+import { type Question, type Rollout, type Scored, topics } from '../../topics/index.ts';
+import { toolsIn } from '../samples.ts';
 
 export interface BenchmarkSample {
   readonly question: Question;

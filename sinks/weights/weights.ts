@@ -10,15 +10,15 @@
  * (model/checkpoints).
  */
 import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
-import { MillraceError } from '../base/index.ts';
-import { type CheckpointStore, checkpointsIn } from '../model/checkpoints/index.ts';
+import { MillraceError } from '../../base/index.ts';
+import { type CheckpointStore, checkpointsIn } from '../../model/checkpoints/index.ts';
 import type {
   Checkpoint,
   SavedCheckpoint,
   TrainerCheckpoint,
   TrainerEngine,
-} from '../model/index.ts';
-import { type From, type Log, recordsOf } from '../streams/index.ts';
+} from '../../model/index.ts';
+import { type From, type Log, recordsOf } from '../../streams/index.ts';
 import {
   type Batch,
   type Position,
@@ -26,7 +26,7 @@ import {
   topics,
   versionMade,
   type Weights,
-} from '../topics/index.ts';
+} from '../../topics/index.ts';
 
 export interface WeightsStore {
   /** What an engine loads for this manifest. */

@@ -1,7 +1,7 @@
 /** Rows as columns of text, two spaces between; the first row is the head. */
 
-import { terminalText } from '../../base/text/index.ts';
-import { type Column, type Table, withoutColumns } from '../tables/table.ts';
+import { terminalText } from '../text/index.ts';
+import { type Column, type Table, withoutColumns } from './columns.ts';
 
 /** Between two columns. */
 const GAP = 2;

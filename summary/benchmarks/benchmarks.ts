@@ -1,15 +1,12 @@
 /** What an evaluation of a policy has found: the paper's table, and what was asked. */
-import type { Sampling } from '../model/index.ts';
-import {
-  type BenchmarkTable,
-  benchmarkTable,
-  type GraderName,
-} from '../operators/metrics/index.ts';
-import type { Log } from '../streams/index.ts';
-import { topics } from '../topics/index.ts';
-import { type BenchmarkSample, benchmarkSamples } from './benchmarkSamples.ts';
-import type { RunFacts, RunStatus } from './facts.ts';
-import { each, readRun } from './reading.ts';
+import type { Sampling } from '../../model/index.ts';
+import type { GraderName } from '../../operators/metrics/graders/index.ts';
+import { type BenchmarkTable, benchmarkTable } from '../../operators/metrics/index.ts';
+import type { Log } from '../../streams/index.ts';
+import { topics } from '../../topics/index.ts';
+import type { RunFacts, RunStatus } from '../facts/facts.ts';
+import { each, readRun } from '../reading.ts';
+import { type BenchmarkSample, benchmarkSamples } from './samples.ts';
 
 /** What the settings of an evaluation say. */
 export interface Evaluated extends Required<Sampling> {

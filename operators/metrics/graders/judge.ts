@@ -1,8 +1,8 @@
 /**
  * Reading the replies of judge models (ET-Agent §9.4, §10).
  */
-import { nextBlock } from '../dialect/tags.ts';
-import { isSpace } from '../text/characters.ts';
+import { nextBlock } from '../../dialect/tags.ts';
+import { isSpace } from '../../text/characters.ts';
 
 /** Whether a judge called an answer correct: inside its judgment tags when it has both, else anywhere. */
 export function saysCorrect(reply: string): boolean {

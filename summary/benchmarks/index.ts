@@ -1,0 +1,2 @@
+/** What an evaluation found. */
+export { type Evaluated, readBenchmarks } from './benchmarks.ts';
