@@ -8,7 +8,7 @@ import type { AskingGrader } from './grader.ts';
 export const deepAgent: AskingGrader = {
   name: 'deep-agent',
   way: 'as DeepAgent’s evaluation asks it',
-  equalityFirst: true,
+  first: 'equality',
   prompt: ({ question, references, prediction }) => `Decide whether an answer is right.
 
 Question:

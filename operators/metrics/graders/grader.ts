@@ -29,8 +29,10 @@ export interface AskingGrader {
   readonly name: string;
   /** For people: `graded by the judge, WAY`. */
   readonly way: string;
-  /** LaTeX equality with a reference is a yes, and nothing is asked then. */
-  readonly equalityFirst: boolean;
+  /**
+   * What is a yes without asking: LaTeX equality with a reference, the very text of one, or nothing (null).
+   */
+  readonly first: 'equality' | 'same text' | null;
   prompt(given: GradedAnswer): string;
   /** Null = the reply says neither. */
   read(reply: string): Verdict | null;

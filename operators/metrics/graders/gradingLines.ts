@@ -29,6 +29,6 @@ function wayOf(source: string, isMath: boolean, name: GraderName, judge: string 
       : 'shared words (F1)';
   }
   if (!isMath && !isJudgedSet(source)) return 'shared words (F1)';
-  const first = grader.equalityFirst ? 'equality, then ' : '';
+  const first = grader.first === null ? '' : `${grader.first}, then `;
   return `${first}the judge ${judge}, ${grader.way} (--grader ${name})`;
 }

@@ -11,7 +11,7 @@ const CONFIDENCE = /confidence[ \t"*]{0,8}:[ \t"*]{0,8}(\d{1,3})(?!\d)/gi;
 export const hle: AskingGrader = {
   name: 'hle',
   way: 'in the form of the authors of HLE',
-  equalityFirst: false,
+  first: null,
   prompt: ({
     question,
     references,

@@ -105,8 +105,11 @@ async function judged(
     );
     return solved === null ? settled(false, { judgeFailed: 1 }) : settled(solved);
   }
-  const isEqual = () => equal || references.some((one) => isEquivalent(prediction, one, 'rollout'));
-  if (grader.equalityFirst && isEqual()) return settled(true);
+  const isRight = {
+    equality: () => equal || references.some((one) => isEquivalent(prediction, one, 'rollout')),
+    'same text': () => references.includes(prediction.trim()),
+  };
+  if (grader.first !== null && isRight[grader.first]()) return settled(true);
   const key = [options.seed, question.id, 'judge'];
   const reply = await asked(
     judge,

@@ -10,7 +10,7 @@ import { judgePrompt } from './juryPrompts.ts';
 export const papers: AskingGrader = {
   name: 'papers',
   way: 'as the papers’ evaluations ask it',
-  equalityFirst: true,
+  first: 'equality',
   prompt: judgePrompt,
   read: (reply) => (saysVerdict(reply) ? { right: saysCorrect(reply) } : null),
 };

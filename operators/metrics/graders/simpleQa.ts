@@ -16,7 +16,7 @@ const letters: Readonly<Record<string, string>> = {
 export const simpleQa: AskingGrader = {
   name: 'simpleqa',
   way: 'in the form of the authors of SimpleQA',
-  equalityFirst: false,
+  first: null,
   prompt: ({
     question,
     references,

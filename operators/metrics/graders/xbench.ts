@@ -11,7 +11,7 @@ const CONCLUSION = /结论[^\n正错不]{0,12}(正确|错误)/gu;
 export const xbench: AskingGrader = {
   name: 'xbench',
   way: 'in the form of the authors of xbench',
-  equalityFirst: false,
+  first: 'same text',
   prompt: ({
     question,
     references,

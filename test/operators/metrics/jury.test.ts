@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { judgedBenchmark } from '../../../operators/metrics/graders/benchmark.ts';
+import { graderOf } from '../../../operators/metrics/graders/graderOf.ts';
 import { type AskModel, type JuryRequest, jury } from '../../../operators/metrics/graders/jury.ts';
 import { paperTools } from '../../support/paperTools.ts';
 import { question } from '../../support/records.ts';
@@ -48,6 +49,23 @@ describe('a judge', () => {
       expect(requests[0]!.prompt).toContain(part);
     }
     expect(requests[0]!.draws).toEqual([7, 'q', 'judge', 0]);
+  });
+
+  test('in xbench’s form is asked about all but the reference’s own text', async () => {
+    const { ask, requests } = model(() => '结论: 错误');
+    const sit = jury({
+      seed: 7,
+      judge: ask,
+      grader: () => graderOf('authors', 'xbench'),
+      sleep: async () => undefined,
+    });
+    const sample = { ability: 'qa', references: asked.answers, tools: paperTools } as const;
+    const said = async (prediction: string) =>
+      (await sit(asked, { ...sample, output: prediction, prediction })).judged;
+    expect(await said(' two hours ')).toBe(1);
+    expect(requests).toEqual([]);
+    expect(await said('2h')).toBe(0);
+    expect(requests).toHaveLength(1);
   });
 
   test('is not asked what equality has settled, nor about an empty answer', async () => {
