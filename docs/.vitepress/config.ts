@@ -2,8 +2,7 @@
  * The documentation site: the pages of docs/ in the order of docs/README.md, with the READMEs of the examples and
  * the generated reference. `npm run docs:site` builds it; a dead link fails the build.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { defineConfig } from 'vitepress';
 import { contents } from './contents.ts';
 import { copySources, linksToPages, uncoloured } from './links.ts';
@@ -61,6 +60,5 @@ export default defineConfig({
   vite: {
     build: { chunkSizeWarningLimit: 4_000 },
     server: { fs: { allow: [ROOT] } },
-    publicDir: existsSync(join(ROOT, 'docs', 'pictures')) ? join(ROOT, 'docs', 'pictures') : false,
   },
 });

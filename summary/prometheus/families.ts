@@ -1,6 +1,6 @@
 /**
- * Every number that a run gives Prometheus. docs/observability.md lists them, docker/grafana draws them, and
- * a test holds both to this table.
+ * Every number that a run gives Prometheus. `npm run docs` lists them, docker/grafana draws them, and a test
+ * holds it to this table.
  *
  * Base units, `_total` on counters, and no label that grows with the data: no question, rollout, version or
  * error text.
