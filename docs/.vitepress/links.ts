@@ -10,7 +10,7 @@ import { pagePath, REPOSITORY, ROOT } from './places.ts';
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 
 /** What is a page, of the files outside docs/. */
-const PAGES = /^(docs\/.*|examples\/\w+\/README|bench\/README|CHANGELOG)\.md$/;
+const PAGES = /^(docs\/.*|examples\/\w+\/README|bench\/\w+|CHANGELOG)\.md$/;
 /** Made by `npm run docs` before a build. */
 const GENERATED = /^docs\/(api|reference)\//;
 /** The sources that pages link to, as paths from the root. */

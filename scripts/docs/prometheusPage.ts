@@ -1,5 +1,5 @@
 /** The page of what a run gives Prometheus, from the table that it is served by. */
-import { allFamilies } from '../../summary/prometheus/index.ts';
+import { allFamilies } from '../../summary/prometheus/families.ts';
 import { sentence, table } from './table.ts';
 
 export function prometheusPage(): string {

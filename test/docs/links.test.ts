@@ -8,7 +8,13 @@ import { anchorsOf, pages, prose } from './support.ts';
 /** Made by `npm run docs`. */
 const GENERATED = /^docs\/(api|reference)\//;
 
-const more = ['CONTRIBUTING.md', 'CHANGELOG.md', 'DECISIONS.md', 'bench/README.md'].map((file) => ({
+const more = [
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'DECISIONS.md',
+  'bench/README.md',
+  'bench/experiments.md',
+].map((file) => ({
   file,
   text: readFileSync(join(ROOT, file), 'utf8'),
 }));

@@ -29,7 +29,8 @@ const sections = page
     const rows = lines
       .filter((line) => line.startsWith('|') && !/^\| (script|---)/.test(line))
       .map((line) => rowOf(line, presets.length));
-    return { presets, rows };
+    const [, same = ''] = /^The same here, by our name: ([\s\S]*?)\.$/m.exec(section) ?? [];
+    return { presets, rows: [...rows, ...sameIn(same, presets.length)] };
   });
 
 function rowOf(line: string, count: number): Row {
@@ -45,6 +46,18 @@ function rowOf(line: string, count: number): Row {
     ...{ script: script!, theirs: each(theirs!), ours: each(ours!), why: why! },
     setting: setting === NONE ? null : setting!.slice(1, -1),
   };
+}
+
+/** `theirs → \`ours\` value; …` */
+function sameIn(text: string, count: number): Row[] {
+  return text
+    .replace(/\s+/g, ' ')
+    .split('; ')
+    .filter((one) => one !== '')
+    .map((one) => {
+      const [, script, setting, value] = /^(.+) → (`[^`]+`) (.+)$/.exec(one)!;
+      return rowOf(`| ${script} | ${value} | ${setting} | ${value} | |`, count);
+    });
 }
 
 const presets = Object.fromEntries(
