@@ -27,6 +27,8 @@ export interface Series {
 
 export interface Curve {
   readonly title: string;
+  /** Its name in `metrics`. */
+  readonly metric: string;
   /** Learning: what training is for; stability: whether it goes well. */
   readonly about: 'learning' | 'stability';
   readonly series: readonly Series[];
@@ -57,7 +59,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
     points: heldOutPoints(results, ends, key),
   });
   const one = (title: string, metric: string, fromZero = false) =>
-    ({ title, series: [training(title, metric)], unit: 'number', fromZero }) as const;
+    ({ title, metric, series: [training(title, metric)], unit: 'number', fromZero }) as const;
   const losses: readonly Omit<Curve, 'about'>[] = [
     one('Loss', metricNames.loss),
     {
@@ -72,12 +74,14 @@ export function curvesOf(reading: Reading, results: Results): Curves {
     one('Reward', metricNames.reward),
     {
       title: 'Accuracy',
+      metric: metricNames.accuracy,
       series: [training('training', metricNames.accuracy), heldOut('accuracy')],
       unit: 'share',
       fromZero: true,
     },
     {
       title: 'Tool calls',
+      metric: metricNames.toolCalls,
       series: [training('training', metricNames.toolCalls), heldOut('meanToolCalls')],
       unit: 'number',
       fromZero: true,
@@ -86,6 +90,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
     one('Policy lag (versions)', metricNames.policyLag, true),
     {
       title: 'Tokens per second',
+      metric: metricNames.generated,
       series: [
         training('generated', metricNames.generated),
         training('trained', metricNames.trained),

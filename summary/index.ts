@@ -5,6 +5,6 @@ export { isLive, isOld, type Live, type StageRow } from './live.ts';
 export { metricNames } from './metricNames.ts';
 export { completeRounds, type Reading, readMetrics, readRun } from './reading.ts';
 export { type RunState, stateOf } from './state.ts';
-export { type Summary, summarise } from './summary.ts';
+export { type Achieved, readAchieved, type Summary, summarise } from './summary.ts';
 export { Watch } from './watch.ts';
 export { Workers } from './workers.ts';

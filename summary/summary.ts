@@ -12,12 +12,16 @@ import { type Results, resultsOf } from './results.ts';
 import { chooseSamples, fetchSamples, type Sample } from './samples.ts';
 import { Watch } from './watch.ts';
 
-export interface Summary {
-  readonly facts: RunFacts;
+/** What its log says of a run: one reading of it. */
+export interface Achieved {
   readonly results: Results;
   readonly curves: Curves;
   /** Trajectories before and after training. */
   readonly samples: readonly Sample[];
+}
+
+export interface Summary extends Achieved {
+  readonly facts: RunFacts;
   /** Rates and shares of the time of each stage, as its processes said last. */
   readonly live: Live;
 }
@@ -29,13 +33,16 @@ export async function summarise(
   facts: RunFacts,
   clock: Clock,
 ): Promise<Summary> {
+  const achieved = await readAchieved(log, run, facts);
+  return { facts, ...achieved, live: await new Watch(log, run).look(facts, clock) };
+}
+
+export async function readAchieved(log: Log, run: string, facts: RunFacts): Promise<Achieved> {
   const reading = await readRun(log, run, facts);
   const results = resultsOf(reading);
   return {
-    facts,
     results,
     curves: curvesOf(reading, results),
     samples: await fetchSamples(log, chooseSamples(reading)),
-    live: await new Watch(log, run).look(facts, clock),
   };
 }

@@ -1,4 +1,5 @@
 /** How a policy writes calls and reads results. */
+export { extractAnswer } from './answer.ts';
 export { type CallFaults, callFaults } from './callFaults.ts';
 export {
   type AskedBy,

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { type RunHead, type RunPage, runPages, runViews } from '../wire/index.ts';
 import { nowMs } from './data/clock.ts';
-import { frozen, results } from './data/frozen.ts';
+import { frozen } from './data/frozen.ts';
 import { type Does, lettersOn, setLetters, useKeys } from './data/keyboard.ts';
 import { at, go, linkAt, linkTo, place, query, route, setQuery } from './data/place.ts';
 import { shownHead } from './data/shownHead.ts';
@@ -11,6 +11,7 @@ import { command, copy, toast } from './data/take.ts';
 import { age, short } from './logic/format.ts';
 import { keyHelp } from './logic/keys.ts';
 import { type Route, searchOf, stepOf } from './logic/route.ts';
+import { Abouts, closeAbout } from './parts/About.tsx';
 import { State } from './parts/basics.tsx';
 import { titleOf, View } from './views.tsx';
 
@@ -30,9 +31,7 @@ export function App() {
   };
   useKeys({
     ...runKeys((page) => {
-      if (run !== null && (page !== 'results' || results !== null)) {
-        go(linkAt({ page, run, id: '' }));
-      }
+      if (run !== null) go(linkAt({ page, run, id: '' }));
     }),
     diff: () => {
       if (run !== null) go(linkTo(`/?diff=${encodeURIComponent(run)}`));
@@ -48,7 +47,10 @@ export function App() {
     },
     filter: () => document.querySelector<HTMLInputElement>('main input[type="search"]')?.focus(),
     help: () => help.current?.showModal(),
-    leave: () => help.current?.close(),
+    leave: () => {
+      help.current?.close();
+      closeAbout();
+    },
   });
 
   // Another view: its name is the title, and the keyboard is at its beginning.
@@ -103,6 +105,7 @@ export function App() {
         </p>
       )}
       <Help dialog={help} />
+      <Abouts />
     </>
   );
 }
@@ -112,29 +115,14 @@ function runKeys(to: (page: RunPage) => void): Does {
   return Object.fromEntries(runPages.map((page) => [page, () => to(page)]));
 }
 
-interface Tab {
-  readonly name: string;
-  readonly page: RunPage;
-  readonly id: string;
-}
-
-const tabs: readonly Tab[] = [
-  ...(results === null ? [] : [{ name: 'Results', page: 'results', id: '' } as const]),
-  ...runPages.flatMap((page): readonly Tab[] => {
-    const { tab } = runViews[page];
-    if (tab === undefined) return [];
-    const rollouts = { name: 'Rollouts', page, id: 'rollouts' };
-    return [{ name: tab, page, id: '' }, ...(page === 'topics' ? [rollouts] : [])];
-  }),
-];
+const tabs = runPages.flatMap((page) => {
+  const { tab } = runViews[page];
+  return tab === undefined ? [] : [{ page, tab }];
+});
 
 function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
-  const here = (page: RunPage, id = ''): boolean => {
-    if (now.page === 'question' || now.page === 'trajectory') return id === 'rollouts';
-    if (now.page !== page) return false;
-    if (page !== 'topics') return true;
-    return (now.id === 'rollouts') === (id === 'rollouts');
-  };
+  const isRollout = now.page === 'question' || now.page === 'trajectory';
+  const here = isRollout ? 'rollouts' : now.page;
   // On a phone they do not all have room: the one that is shown is in sight.
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -144,13 +132,13 @@ function Tabs({ run, now }: { readonly run: string; readonly now: Route }) {
   }, [now.page]);
   return (
     <nav class="tabs" aria-label="Views of this run" ref={bar}>
-      {tabs.map(({ name, page, id }) => (
+      {tabs.map(({ page, tab }) => (
         <a
-          key={name}
-          href={linkAt({ page, run, id })}
-          aria-current={here(page, id) ? 'page' : undefined}
+          key={page}
+          href={linkAt({ page, run, id: '' })}
+          aria-current={here === page ? 'page' : undefined}
         >
-          {name}
+          {tab}
         </a>
       ))}
       {frozen === null && <a href={`/?diff=${encodeURIComponent(run)}`}>Diff</a>}
@@ -172,7 +160,7 @@ function RunLine({
   const speed = now?.tokensPerSecond.generated ?? null;
   return (
     <>
-      <a class="run-name" href={linkAt({ page: 'overview', run, id: '' })}>
+      <a class="run-name" href={linkAt({ page: 'results', run, id: '' })}>
         {run}
       </a>
       {of !== null && <State state={of.state} />}

@@ -18,9 +18,12 @@
  *
  *   /                          RunsData
  *   /r/RUN                     OverviewData        ?at=
+ *   /r/RUN/results             ResultsData
+ *   /r/RUN/happened            HappenedData        ?at=
  *   /r/RUN/metrics             MetricsData         ?m=a,b &x=step|time|tokens &from= &to= &n=1600 &with=RUN2,RUN3 &at=
  *   /r/RUN/topics              TopicsData          ?at=
  *   /r/RUN/topics/TOPIC        TopicData           ?offset= &partition= &dir=back|on &where= &key= &limit=100 &full=1 &at=; also `.ndjson`
+ *   /r/RUN/rollouts            RolloutsData        ?n=200 &at=
  *   /r/RUN/pareto              ParetoData          ?step= | ?round= &x= &y= &at=
  *   /r/RUN/q/QUESTION          QuestionData        ?at=     (the id URL-encoded)
  *   /r/RUN/t/ROLLOUT           TrajectoryData      ?at= &full=1
@@ -28,6 +31,7 @@
  *   /r/RUN/weights/VERSION     WeightsData         ?at=
  *   /r/RUN/replay              ReplayData
  *   /diff/RUN_A..RUN_B         DiffData            ?only=flips
+ *   /terms.json                Terms
  *   /control.json              ControlData
  *   /stream                    server-sent events, see `StreamEvents`   ?run=RUN[:metric,metric…] (repeated) &runs=1 &since=RUN@CURSOR[;RUN@CURSOR…]
  *
@@ -54,6 +58,7 @@ export {
 export { type ControlData, type ControlJob, type ControlSaid, replayFrom } from './control.ts';
 export type { DiffData, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
 export { FROZEN_ID, type Frozen, frozenKey, RESULTS_ID } from './frozen.ts';
+export type { HappenedData, HappenedEvent } from './happened.ts';
 export { limits } from './limits.ts';
 export type { AbsentMetric, MetricName, MetricsData, Series } from './metrics.ts';
 export type { Health, Mill, MillSource, MillStage, MillTopic, Shares } from './mill.ts';
@@ -61,8 +66,11 @@ export type { OverviewData, SettingRow } from './overview.ts';
 export type { ParetoAxis, ParetoData, ParetoPoint } from './pareto.ts';
 export type { Group, QuestionData, QuestionFacts, RolloutRow, Verdict } from './question.ts';
 export type { ReplayData, ReplayStep } from './replay.ts';
+export type { Example, Headline, ResultCurve, ResultsData, Shot } from './results.ts';
+export type { ListedRollout, RolloutsData } from './rollouts.ts';
 export type { RunRow, RunsData } from './runs.ts';
 export type { Heads, Hello, Points, StateChange, StreamEvents } from './stream.ts';
+export type { Term, TermKind, Terms } from './terms.ts';
 export type { TopicData, TopicRow, TopicsData, UnreadableRow } from './topics.ts';
 export {
   type Call,

@@ -10,7 +10,7 @@ export interface RunsData {
   readonly folder: string;
   /** How the program is called here (`npx millrace`): commands to copy begin with it. */
   readonly program: string;
-  /** Newest first; at most 200. */
+  /** Newest first; at most 1,000. */
   readonly runs: readonly RunRow[];
   readonly total: number;
   /** Folders whose `run.json` cannot be read, and why; at most 20. */
@@ -21,7 +21,11 @@ export interface RunsData {
 
 export interface RunRow extends RunHead {
   /**
-   * Newest `reward/mean` (or, where nothing is rewarded, `loss`), its name, and at most 60 points of it.
+   * Of held-out questions, as measured last; null before that, and until it was read.
+   */
+  readonly accuracy: number | null;
+  /**
+   * Newest `reward/mean` (or, where nothing is rewarded, `loss`), its name, and at most 40 points of it.
    * Null/empty until it was read.
    */
   readonly metric: string | null;

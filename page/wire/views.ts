@@ -17,21 +17,21 @@ interface RunView {
   readonly key?: string;
   /** What the list of keys says; left out = its name. */
   readonly about?: string;
-  /** Only a page in a file has it: the server computes nothing for it. */
-  readonly inFile?: true;
 }
 
 /** In the order of their tabs. */
 const ofRun = {
+  results: { tab: 'Results', key: 's' },
   overview: { segment: '', tab: 'Overview', key: 'o' },
+  happened: { tab: 'What happened', key: 'h', about: 'what happened' },
   metrics: { tab: 'Metrics', key: 'm' },
   topics: { id: 'perhaps', tab: 'Topics', key: 't' },
+  rollouts: { tab: 'Rollouts', key: 'l' },
   pareto: { tab: 'Pareto', key: 'p', about: 'Pareto' },
   question: { segment: 'q', id: 'always' },
   trajectory: { segment: 't', id: 'always' },
   weights: { id: 'perhaps', tab: 'Weights', key: 'w' },
   replay: { tab: 'Replay', key: 'r' },
-  results: { inFile: true, key: 's', about: 'results, in a report' },
 } as const satisfies Readonly<Record<string, RunView>>;
 
 /** The views of one run. */

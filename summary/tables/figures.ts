@@ -9,6 +9,8 @@ import type { Evaluation } from '../results.ts';
 
 export interface Figure {
   readonly key: keyof Evaluation;
+  /** Its name in `metrics`. */
+  readonly metric: string;
   readonly label: string;
   /** For narrow tables. */
   readonly short: string;
@@ -56,10 +58,25 @@ function count(digits: number) {
 
 /** Those that training may change. */
 export const figures: readonly Figure[] = [
-  { key: 'accuracy', label: 'accuracy', short: 'accuracy', ...share, about: '' },
-  { key: 'meanToolCalls', label: 'tool calls', short: 'calls', ...count(2), about: 'per response' },
+  {
+    key: 'accuracy',
+    metric: 'eval/accuracy',
+    label: 'accuracy',
+    short: 'accuracy',
+    ...share,
+    about: '',
+  },
+  {
+    key: 'meanToolCalls',
+    metric: 'eval/tools_mean',
+    label: 'tool calls',
+    short: 'calls',
+    ...count(2),
+    about: 'per response',
+  },
   {
     key: 'meanToolCallsCorrect',
+    metric: 'eval/tools_mean_correct',
     label: 'calls when right',
     short: 'when right',
     ...count(2),
@@ -67,6 +84,7 @@ export const figures: readonly Figure[] = [
   },
   {
     key: 'efficiency',
+    metric: 'eval/efficiency',
     label: 'efficiency',
     short: 'efficiency',
     ...share,
@@ -74,6 +92,7 @@ export const figures: readonly Figure[] = [
   },
   {
     key: 'formatValid',
+    metric: 'eval/format_valid',
     label: 'valid format',
     short: 'valid',
     ...share,
@@ -81,6 +100,7 @@ export const figures: readonly Figure[] = [
   },
   {
     key: 'tokens',
+    metric: 'eval/len_response',
     label: 'tokens',
     short: 'tokens',
     ...count(0),

@@ -10,6 +10,7 @@ import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
+import { About } from '../parts/About.tsx';
 import { Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
@@ -96,6 +97,7 @@ export function Pareto({ run }: { readonly run: string }) {
                     <span aria-hidden="true">{name === 'selected' ? '●' : '○'}</span> {name}{' '}
                     <b class="num">{count(number)}</b>
                   </button>
+                  <About kind="verdict" name={name} />
                 </li>
               );
             })}

@@ -1,42 +1,83 @@
-/** All runs of the folder, newest first; with `?diff=RUN` the other half of a comparison is chosen here. */
+/**
+ * All runs of the folder, newest first: searched, sorted, two of them compared; `?diff=RUN` is one that is
+ * already chosen.
+ */
 import { Fragment } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { orDash } from '../../../summary/format/index.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { counted } from '../../../base/text/index.ts';
+import { orDash, percent } from '../../../summary/format/index.ts';
 import type { RunRow, RunsData } from '../../wire/index.ts';
-import { linkTo, query } from '../data/place.ts';
+import { linkTo, query, setQuery } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
 import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
+import type { Columns } from '../logic/sorted.ts';
 import { Ago, Command, Empty, Missing, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
+import { SortTh, sorted } from '../parts/sorting.tsx';
+
+const columns: Columns<RunRow> = {
+  run: (row) => row.name,
+  state: (row) => row.state,
+  job: (row) => row.job,
+  step: (row) => row.step,
+  accuracy: (row) => row.accuracy,
+  started: (row) => row.startedMs,
+};
 
 export function Runs() {
   const answer = useData<RunsData>('/runs.json', refreshes.value);
   const { data } = answer;
   const other = query.value.diff;
+  // Two of them are compared: a third takes the place of the second.
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  useEffect(() => setChosen(other === undefined ? [] : [other]), [other]);
   useEffect(() => {
     command.value = 'npx millrace view';
     listen({ runs: true });
   }, []);
   if (data === null) return <Missing answer={answer} />;
-  const rows = newest(data.runs, runRows.value);
+  const all = newest(data.runs, runRows.value);
+  const text = (query.value.find ?? '').toLowerCase();
+  const rows = sorted(
+    all.filter(({ name, job, state }) => `${name} ${job} ${state}`.toLowerCase().includes(text)),
+    columns,
+  );
+  const [a, b] = chosen;
+  const choose = (name: string): void =>
+    setChosen(
+      chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen.slice(0, 1), name],
+    );
   return (
     <>
       <div class="bar">
         <h1>{other === undefined ? 'Runs' : 'Compare two runs'}</h1>
-        <span class="muted">
-          in <code>{data.folder}</code>
+        {all.length > 0 && (
+          <input
+            type="search"
+            placeholder="search"
+            aria-label="search runs by name, job or state"
+            value={query.value.find ?? ''}
+            onInput={(event) => setQuery({ find: event.currentTarget.value || undefined })}
+          />
+        )}
+        {a !== undefined && b !== undefined ? (
+          <a class="button" href={linkTo(hrefOf({ page: 'diff', a, b }))}>
+            Compare {a} and {b}
+          </a>
+        ) : (
+          a !== undefined && <span>Choose a run to compare with {a}.</span>
+        )}
+        <span class="grow" />
+        <span class="muted num">
+          {text !== '' && `${rows.length} of `}
+          {counted(all.length, 'run')} in <code>{data.folder}</code>
           {data.total > data.runs.length && ` · the newest ${data.runs.length} of ${data.total}`}
         </span>
       </div>
-      {other !== undefined && (
-        <p class="sentence">
-          Choose a run to compare with <b>{other}</b>, or <a href={linkTo('/')}>cancel</a>.
-        </p>
-      )}
-      {rows.length === 0 ? (
+      {all.length === 0 ? (
         <div class="card">
           <Empty>
             <h2>No runs yet</h2>
@@ -56,28 +97,41 @@ export function Runs() {
           <table class="runs">
             <thead>
               <tr>
-                <Th left>run</Th>
-                <Th left>state</Th>
-                <Th left>job</Th>
-                <Th>step</Th>
+                <Th left>
+                  <span class="unseen">compare</span>
+                </Th>
+                <SortTh by="run" left>
+                  run
+                </SortTh>
+                <SortTh by="state" left>
+                  state
+                </SortTh>
+                <SortTh by="job" left>
+                  job
+                </SortTh>
+                <SortTh by="step">step</SortTh>
+                <SortTh by="accuracy">held-out accuracy</SortTh>
                 <th class="l" scope="col" colSpan={2}>
                   latest value
                 </th>
-                <Th>started</Th>
+                <SortTh by="started">started</SortTh>
                 <Th>last update</Th>
-                {other !== undefined && (
-                  <Th>
-                    <span class="unseen">compare</span>
-                  </Th>
-                )}
               </tr>
             </thead>
             <tbody>
               {rows.map((row) => (
                 <Fragment key={row.name}>
                   <tr class={row.stateText === '' ? undefined : 'stated'}>
+                    <td class="l">
+                      <input
+                        type="checkbox"
+                        aria-label={`compare ${row.name}`}
+                        checked={chosen.includes(row.name)}
+                        onChange={() => choose(row.name)}
+                      />
+                    </td>
                     <th scope="row">
-                      <a href={linkTo(hrefOf({ page: 'overview', run: row.name, id: '' }))}>
+                      <a href={linkTo(hrefOf({ page: 'results', run: row.name, id: '' }))}>
                         {row.name}
                       </a>
                     </th>
@@ -86,10 +140,13 @@ export function Runs() {
                     </td>
                     <td class="l">{row.job}</td>
                     <td>{orDash(row.step, String)}</td>
+                    <td>
+                      <b>{orDash(row.accuracy, (share) => percent(share))}</b>
+                    </td>
                     <td class="l">
                       {row.metric !== null && (
                         <>
-                          <b class="num">{value(row.last)}</b>{' '}
+                          <span class="num">{value(row.last)}</span>{' '}
                           <span class="muted">{row.metric}</span>
                         </>
                       )}
@@ -101,21 +158,10 @@ export function Runs() {
                     <td>
                       <Ago at={row.heardMs} />
                     </td>
-                    {other !== undefined && (
-                      <td>
-                        {row.name !== other && (
-                          <a
-                            class="button"
-                            href={linkTo(hrefOf({ page: 'diff', a: other, b: row.name }))}
-                          >
-                            compare
-                          </a>
-                        )}
-                      </td>
-                    )}
                   </tr>
                   {row.stateText !== '' && (
                     <tr>
+                      <td />
                       <td class="l" colSpan={9}>
                         <p class="note">{row.stateText}</p>
                       </td>

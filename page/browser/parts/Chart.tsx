@@ -9,11 +9,14 @@ import uPlot from 'uplot';
 import { count, curveSentence, tickTexts, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
+import { About } from './About.tsx';
 import { appearance } from './appearance.ts';
 import { Scrolls, Th } from './basics.tsx';
 
 export interface ChartProps {
   readonly title: string;
+  /** Its name in `metrics`; the title if it is left out. */
+  readonly metric?: string;
   /** Beside the title: what the numbers are. */
   readonly about?: string | undefined;
   readonly lines: readonly Line[];
@@ -23,6 +26,8 @@ export interface ChartProps {
   readonly smoothing?: number;
   /** Values that were not finite: where. */
   readonly broken?: readonly number[] | undefined;
+  /** Drawn as dashed uprights: where rounds end. */
+  readonly marks?: readonly number[] | undefined;
   /** Under the chart: what a point means, say. */
   readonly note?: string | undefined;
   readonly unit?: 'steps' | 'time' | 'tokens';
@@ -51,6 +56,7 @@ export function Chart(props: ChartProps) {
       <figcaption>
         <span class="chart-title" id={id}>
           {href === undefined ? title : <a href={href}>{title}</a>}
+          <About name={props.metric ?? title} />
           {about !== undefined && <span class="muted"> {about}</span>}
         </span>
         {last !== undefined && <output class="chart-last">{value(last)}</output>}
@@ -290,7 +296,12 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
       series,
       bands,
       hooks: {
-        draw: [(drawn) => drawBroken(drawn, latest.current.broken ?? [], bad)],
+        draw: [
+          (drawn) => {
+            drawBroken(drawn, latest.current.broken ?? [], bad);
+            drawMarks(drawn, latest.current.marks ?? [], ink);
+          },
+        ],
         setSelect: [
           (drawn) => {
             const { left, width } = drawn.select;
@@ -359,6 +370,21 @@ function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {
       );
     }
   }
+}
+
+function drawMarks({ ctx, bbox, valToPos }: uPlot, xs: readonly number[], colour: string): void {
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.globalAlpha = 0.5;
+  ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const x of xs) {
+    const left = valToPos(x, 'x', true);
+    ctx.beginPath();
+    ctx.moveTo(left, bbox.top);
+    ctx.lineTo(left, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 /** Rows that a table shows; the rest is in the page's data. */

@@ -8,13 +8,14 @@ import type { Mill as MillData, MillSource, MillStage, Shares } from '../../wire
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
 import { type Box, millLayout, partsOf } from '../logic/millLayout.ts';
+import { About, termOf } from './About.tsx';
 import { Scrolls, Th } from './basics.tsx';
 
 const kinds = [
-  ['busy', 'B', 'busy'],
-  ['starved', 'S', 'starved: no input'],
-  ['blocked', 'K', 'blocked: waits for its output to be written'],
-  ['paced', 'P', 'paced: waits for the policy version it needs'],
+  ['busy', 'B'],
+  ['starved', 'S'],
+  ['blocked', 'K'],
+  ['paced', 'P'],
 ] as const;
 
 export function Mill({ mill, run }: { readonly mill: MillData; readonly run: string }) {
@@ -33,13 +34,14 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
         <h2 id="mill-title">The mill</h2>
         {known && (
           <ul class="legend">
-            {kinds.map(([name, letter, about]) => (
+            {kinds.map(([name, letter]) => (
               <li key={name}>
                 <svg width="18" height="14" aria-hidden="true">
                   <rect class={`share ${name}`} width="18" height="14" rx="2" />
                 </svg>
                 <span>
-                  <b>{letter}</b> {about}
+                  <b>{letter}</b> {name}
+                  <About kind="time" name={name} />
                 </span>
               </li>
             ))}
@@ -215,6 +217,7 @@ function StageBox({
       class={`part stage${limits ? ' limits' : ''}${stage.isOld ? ' old' : ''}`}
       aria-label={said(stage)}
     >
+      <title>{termOf('stage', stage.name)?.what ?? ''}</title>
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
         {fitted(width - 50, stage.name)}
@@ -322,7 +325,10 @@ export function StageTable({ mill, run }: { readonly mill: MillData; readonly ru
         <tbody>
           {mill.stages.map((stage) => (
             <tr key={stage.name}>
-              <th scope="row">{stage.name}</th>
+              <th scope="row">
+                {stage.name}
+                <About kind="stage" name={stage.name} />
+              </th>
               <td class="l">
                 <a href={linkAt({ page: 'topics', run, id: stage.from })}>{stage.from}</a>
                 {stage.to !== '' && (

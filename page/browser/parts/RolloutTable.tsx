@@ -3,6 +3,7 @@ import { fixed, orDash, signed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { count } from '../logic/format.ts';
+import { About } from './About.tsx';
 import { glyphOf } from './BranchTree.tsx';
 import { Scrolls, Th } from './basics.tsx';
 
@@ -30,7 +31,10 @@ export function RolloutTable({
             <Th left>ended</Th>
             {scored && <Th>reward</Th>}
             {parts.map((name) => (
-              <Th key={name}>{name}</Th>
+              <Th key={name}>
+                {name}
+                <About kind="part" name={name} />
+              </Th>
             ))}
             {scored && <Th>advantage</Th>}
             <Th>calls</Th>

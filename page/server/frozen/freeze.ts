@@ -22,6 +22,7 @@ import {
   type TrajectoryData,
   WIRE,
 } from '../../wire/index.ts';
+import { terms } from '../http/terms.ts';
 import { limits } from '../run/limits.ts';
 import { now } from '../run/moment.ts';
 import { recordsAt, stretch } from '../run/records.ts';
@@ -57,12 +58,13 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     millrace: options.millrace,
     folder: '',
     program,
-    runs: [{ ...(await view.head()), metric: null, last: null, spark: [] }],
+    runs: [{ ...(await view.head()), accuracy: null, metric: null, last: null, spark: [] }],
     total: 1,
     unreadable: [],
     commands: [],
   };
   answers.put(dataPath('/'), list);
+  answers.put('/terms.json', terms());
   const overview = await answers.ask<OverviewData>('overview');
   if (!answers.put(answers.at('overview'), overview)) return null;
   await answers.add('replay');
@@ -97,8 +99,8 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
 }
 
 function needsOnlyRun(page: RunPage): boolean {
-  const { id, inFile } = runViews[page];
-  return id === undefined && !inFile;
+  // The file has the report in its place.
+  return runViews[page].id === undefined && page !== 'results';
 }
 
 type Query = Readonly<Record<string, string>>;

@@ -3,7 +3,7 @@
  * assets by a list), never joined into a file name.
  */
 import { MillraceError } from '../../../base/index.ts';
-import { dataPath, routeAt, runViews } from '../../wire/index.ts';
+import { dataPath, routeAt } from '../../wire/index.ts';
 import { momentOf } from '../run/moment.ts';
 import type { Asked } from '../views/asked.ts';
 import { diffData } from '../views/diff.ts';
@@ -12,6 +12,7 @@ import { type Answer, json } from './answers.ts';
 import type { Divergences } from './divergences.ts';
 import type { HotRuns } from './hotRuns.ts';
 import type { RunsFolder } from './runsFolder.ts';
+import { terms } from './terms.ts';
 
 export interface Served {
   readonly hot: HotRuns;
@@ -33,11 +34,11 @@ export async function dataAt(
   served: Served,
 ): Promise<Answer | null> {
   if (path === dataPath('/')) return json(await served.folder.list());
+  if (path === '/terms.json') return json(terms());
   const [, at = '', ending] = dataAddress.exec(path) ?? [];
   const route = routeAt(at, decoded);
   if (route === null || route.page === 'runs') return null;
   if (route.page === 'diff') return ending === '.json' ? diff(route.a, route.b, served) : null;
-  if (runViews[route.page].inFile) return null;
   const { data, other } = await servedView(route.page);
   const isOther = other?.ending === ending;
   if (!isOther && ending !== '.json') return null;

@@ -7,7 +7,7 @@ import { type RunRow, type RunsData, WIRE } from '../../wire/index.ts';
 import { type Glance, glance, rowOf } from '../views/runRow.ts';
 import type { Host, KnownRun } from './host.ts';
 
-const ROWS_MAX = 200;
+const ROWS_MAX = 1_000;
 /**
  * Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later
  * listings open them.

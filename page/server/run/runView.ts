@@ -20,6 +20,7 @@ import {
   type WeightsData,
   WIRE,
 } from '../../wire/index.ts';
+import { Achievement } from './achievement.ts';
 import type { Sample } from './bucketSeries.ts';
 import { Cursor } from './cursor.ts';
 import { Damage } from './damage.ts';
@@ -76,6 +77,7 @@ export class RunView {
   readonly places = new Places();
   readonly timeline = new Timeline();
   readonly recent: Recent;
+  readonly achievement: Achievement;
   readonly history = new RateHistory();
   readonly samples$ = new Subject<NewSample>();
   readonly #cursor = new Cursor();
@@ -96,6 +98,7 @@ export class RunView {
     const { name, clock } = viewed;
     this.viewed = { ...viewed, log };
     this.recent = new Recent(clock);
+    this.achievement = new Achievement(this.viewed);
     this.#watch = new Watch(log, name, { windowMs: WINDOW_MS });
     this.#watch.follow(clock.now());
     const earliest = { kind: 'earliest' } as const;

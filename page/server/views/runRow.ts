@@ -2,18 +2,24 @@
 import type { Log, Topic } from '../../../streams/index.ts';
 import type { RunFacts } from '../../../summary/facts/index.ts';
 import { metricNames, Workers } from '../../../summary/index.ts';
+import { figures } from '../../../summary/tables/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
 import { headOf } from '../run/head.ts';
+import { stretch } from '../run/records.ts';
+import { finite } from '../run/shown.ts';
 
 /** Of `metrics`: a few dozen names a step. */
 const METRICS_LAST = 1_500;
-const SPARK = 60;
+const ACCURACY = figures.find(({ key }) => key === 'accuracy')!.metric;
+const SPARK = 40;
 
 export interface Glance {
   readonly newest: { readonly step: number; readonly version: number } | null;
   readonly metric: string | null;
   readonly values: readonly number[];
+  /** Of held-out questions, as measured last. */
+  readonly accuracy: number | null;
   readonly posted: readonly unknown[];
 }
 
@@ -26,13 +32,24 @@ export async function glance(log: Log): Promise<Glance> {
   const reward = of(metricNames.reward);
   const [metric, values] =
     reward.length > 0 ? [metricNames.reward, reward] : [metricNames.loss, of(metricNames.loss)];
-  const finite = values.filter(Number.isFinite).slice(-SPARK);
+  const known = values.filter(Number.isFinite).slice(-SPARK);
   return {
     newest,
-    metric: finite.length === 0 ? null : metric,
-    values: finite,
+    metric: known.length === 0 ? null : metric,
+    values: known,
+    accuracy: (await accuracyOf(log)) ?? of(ACCURACY).at(-1) ?? null,
     posted: (await log.posted?.()) ?? [],
   };
+}
+
+/** By the log's index, if it has one: it may be older than the last values. */
+async function accuracyOf(log: Log): Promise<number | null> {
+  if (log.standing === undefined) return null;
+  const { rows } = await stretch(log, topics.metrics, {
+    from: { kind: 'earliest' },
+    only: { keys: [ACCURACY] },
+  });
+  return rows.at(-1)?.value.value ?? null;
 }
 
 async function last<T>(log: Log, topic: Topic<T>, count: number): Promise<T[]> {
@@ -73,6 +90,7 @@ export function rowOf({ viewed, facts, seen, problem, nowMs }: RowParts): RunRow
     ...head,
     ...unread,
     stateText,
+    accuracy: finite(seen?.accuracy),
     metric: seen?.metric ?? null,
     last: spark.at(-1) ?? null,
     spark,

@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import type { TrajectoryData } from '../../../page/wire/index.ts';
+import type { ResultsData, TrajectoryData } from '../../../page/wire/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { violations } from './axe.ts';
@@ -23,10 +23,13 @@ const rolloutId = encodeURIComponent('sum-28/evaluate-0/0');
 
 const pages = [
   ['runs', '/', 'Runs'],
+  ['results', '/r/tiny/results', 'tiny'],
   ['overview', '/r/tiny', 'tiny'],
+  ['happened', '/r/tiny/happened', 'What happened'],
   ['metrics', '/r/tiny/metrics', 'Metrics'],
   ['topics', '/r/tiny/topics', 'Topics'],
   ['tap', '/r/tiny/topics/rollouts?limit=12', 'rollouts'],
+  ['rollouts', '/r/tiny/rollouts', 'Rollouts'],
   ['pareto', '/r/tiny/pareto', 'Pareto selection'],
   ['question', '/r/tiny/q/sum-28', 'question'],
   ['trajectory', `/r/tiny/t/${rolloutId}`, 'rollout'],
@@ -72,7 +75,9 @@ withBrowser('the page of a finished run', () => {
     afterEach(() => seen.context.close());
 
     // In the others the order of rows is a matter of timing.
-    const same = pages.filter(([name]) => !['tap', 'pareto', 'version'].includes(name));
+    const same = pages.filter(
+      ([name]) => !['tap', 'rollouts', 'happened', 'pareto', 'version'].includes(name),
+    );
 
     test.each(same)('has the same text as before: %s', async (_, path, heading) => {
       await shown(seen.page, path, heading);
@@ -116,6 +121,74 @@ withBrowser('the page of a finished run', () => {
       }
     }
     expect(wide).toEqual([]);
+    await seen.context.close();
+  });
+
+  test('results come first: accuracy as one number, and what it was; names explain themselves', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await shown(page, '/', 'Runs');
+    await page.getByRole('link', { name: 'tiny', exact: true }).click();
+    await page.waitForURL('**/r/tiny/results');
+    const data = (await (
+      await page.request.get(addressOf('/r/tiny/results.json'))
+    ).json()) as ResultsData;
+    const headline = page.getByRole('region', { name: 'held-out accuracy' });
+    const { accuracy, before } = data.headline!;
+    const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+    await headline.getByText(percent(accuracy), { exact: true }).waitFor();
+    await headline.getByText(`was ${percent(before!.accuracy)}`).waitFor();
+    expect(await page.getByRole('heading', { level: 3 }).count()).toBe(data.examples.length);
+    const sentence = page.getByText('mean correctness', { exact: true });
+    expect(await sentence.isVisible()).toBe(false);
+    await headline.getByRole('button', { name: 'about eval/accuracy' }).click();
+    expect(await sentence.isVisible()).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await sentence.isVisible()).toBe(false);
+    expect(seen.wrong).toEqual([]);
+    await seen.context.close();
+  });
+
+  test('rollouts are sorted by a column, filtered by a value, and each row leads to its trajectory', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await shown(page, '/r/tiny/rollouts', 'Rollouts');
+    const cells = async (column: number): Promise<string[]> =>
+      page.locator(`.rollouts tbody tr > :nth-child(${column})`).allInnerTexts();
+    await page.getByRole('button', { name: 'reward', exact: true }).click();
+    await page.locator('th[aria-sort="descending"]').waitFor();
+    const rewards = (await cells(2)).map(Number).filter(Number.isFinite);
+    expect(rewards.length).toBeGreaterThan(2);
+    expect(rewards).toEqual([...rewards].sort((a, b) => b - a));
+    const all = (await cells(1)).length;
+    await page.getByRole('button', { name: 'wrong', exact: true }).first().click();
+    await page.getByRole('button', { name: /^ended: wrong/ }).waitFor();
+    expect(new Set((await cells(1)).map((text) => text.trim()))).toEqual(new Set(['✗wrong']));
+    await page.getByRole('button', { name: /^ended: wrong/ }).click();
+    await page.getByRole('button', { name: /^ended: wrong/ }).waitFor({ state: 'detached' });
+    expect(await cells(1)).toHaveLength(all);
+    const ref = await page.locator('.rollouts tbody tr').first().getAttribute('data-ref');
+    await page.locator('.rollouts tbody tr').first().locator('td').nth(1).click();
+    await page.waitForURL(`**/r/tiny/t/${ref}`);
+    expect(seen.wrong).toEqual([]);
+    await seen.context.close();
+  });
+
+  test('runs are searched, and two that are checked are compared', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await shown(page, '/', 'Runs');
+    await page.getByRole('searchbox').fill('oth');
+    await page.getByText('1 of 2 runs').waitFor();
+    expect(await page.locator('.runs tbody th').allInnerTexts()).toEqual(['other']);
+    await page.getByRole('searchbox').fill('');
+    await page.getByText('2 runs').waitFor();
+    await page.getByRole('checkbox', { name: 'compare tiny' }).check();
+    await page.getByText('Choose a run to compare with tiny.').waitFor();
+    await page.getByRole('checkbox', { name: 'compare other' }).check();
+    await page.getByRole('link', { name: 'Compare tiny and other' }).click();
+    await page.waitForURL('**/diff/tiny..other');
+    expect(seen.wrong).toEqual([]);
     await seen.context.close();
   });
 

@@ -4,6 +4,7 @@
  */
 import type { RolloutRow } from '../../../wire/index.ts';
 import { value } from '../../logic/format.ts';
+import { About } from '../About.tsx';
 
 const [left, right] = [5, 59];
 
@@ -29,7 +30,10 @@ export function Parts({
                   all={group.flatMap(({ parts }) => parts[name] ?? [])}
                 />
               </td>
-              <td>{value(of.parts[name])}</td>
+              <td>
+                {value(of.parts[name])}
+                <About kind="part" name={name} />
+              </td>
             </tr>
           ))}
         </tbody>

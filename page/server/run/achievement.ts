@@ -1,0 +1,63 @@
+/**
+ * What a run has achieved, by one reading of its log that all tabs share. It is read again once something was
+ * added, but no more than a tenth of the time is spent on it; while a run goes on, the reading before it
+ * counts meanwhile.
+ */
+import type { Clock } from '../../../base/index.ts';
+import type { Log } from '../../../streams/index.ts';
+import { type Achieved, type RunFacts, readAchieved } from '../../../summary/index.ts';
+import { topics } from '../../../topics/index.ts';
+
+const SPENT = 10;
+const FRESH_MS = 2_000;
+const read: ReadonlySet<string> = new Set(
+  [topics.questions, topics.scored, topics.batches, topics.metrics].map(({ name }) => name),
+);
+
+interface Of {
+  readonly name: string;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
+export class Achievement {
+  readonly #of: Of;
+  #last: Achieved | null = null;
+  #next: Promise<Achieved> | null = null;
+  #sign = '';
+  #nextMs = Number.NEGATIVE_INFINITY;
+
+  constructor(of: Of) {
+    this.#of = of;
+  }
+
+  async get(facts: RunFacts): Promise<Achieved> {
+    const known = facts.status === 'running' ? this.#last : null;
+    if (this.#next === null && known !== null && this.#of.clock.now() < this.#nextMs) return known;
+    this.#next ??= this.#read(facts).finally(() => {
+      this.#next = null;
+    });
+    if (known === null) return this.#next;
+    // Why it cannot be read is said to the one who asks next.
+    this.#next.catch(() => {
+      this.#last = null;
+    });
+    return known;
+  }
+
+  async #read(facts: RunFacts): Promise<Achieved> {
+    const { log, name, clock } = this.#of;
+    const startMs = clock.now();
+    const ends = (await log.stats()).flatMap(({ topic, records }) =>
+      read.has(topic) ? [records] : [],
+    );
+    const sign = JSON.stringify([facts.status, ends]);
+    if (this.#last === null || sign !== this.#sign) {
+      this.#last = await readAchieved(log, name, facts);
+      this.#sign = sign;
+    }
+    const nowMs = clock.now();
+    this.#nextMs = nowMs + Math.max(FRESH_MS, SPENT * (nowMs - startMs));
+    return this.#last;
+  }
+}

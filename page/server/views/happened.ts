@@ -1,0 +1,109 @@
+/** The data of what happened: the change points of all curves, those of the same step together. */
+import { metricNames } from '../../../summary/index.ts';
+import { topics } from '../../../topics/index.ts';
+import type { HappenedData, HappenedEvent } from '../../wire/index.ts';
+import { changePoints } from '../run/changePoints.ts';
+import { recordsAt, Search } from '../run/records.ts';
+import { refOf } from '../run/refs.ts';
+import type { RunView } from '../run/runView.ts';
+import type { Asked } from './asked.ts';
+
+const EVENTS_MAX = 20;
+const CHANGES_MAX = 8;
+/** Values of a curve that are compared. */
+const BUCKETS = 400;
+const SEARCH_MAX = 10_000;
+/** Schedules: they change because they were told to. */
+const schedules: ReadonlySet<string> = new Set([metricNames.learningRate, 'round/share']);
+
+type Change = HappenedEvent['changes'][number] & { readonly step: number };
+
+export async function data({ view, moment }: Asked): Promise<HappenedData> {
+  const last = moment.at?.step ?? Number.POSITIVE_INFINITY;
+  const names = view.book.names.map(({ name }) => name).filter((name) => !schedules.has(name));
+  const changes = names
+    .flatMap((name) => changesOf(view, name, last))
+    .sort((a, b) => a.step - b.step);
+  const events = together(changes);
+  const largest = [...events].sort((a, b) => b[0]!.size - a[0]!.size).slice(0, EVENTS_MAX);
+  const shown = largest.sort((a, b) => stepOf(a) - stepOf(b));
+  const roundAt = await rounds(view);
+  const described: HappenedEvent[] = [];
+  for (const event of shown) {
+    const step = stepOf(event);
+    const sides = [];
+    for (const side of [step - 1, step]) {
+      sides.push({ step: side, rollout: await rolloutOf({ view, moment }, side) });
+    }
+    described.push({
+      step,
+      ...roundAt(step),
+      changes: event
+        .slice(0, CHANGES_MAX)
+        .map(({ name, before, after, size }) => ({ name, before, after, size })),
+      sides: sides.filter((side) => side.step > 0),
+    });
+  }
+  return {
+    ...(await view.frame(moment)),
+    events: described,
+    total: events.length,
+    curves: names.length,
+  };
+}
+
+function changesOf({ book }: RunView, name: string, last: number): Change[] {
+  const buckets = book.series(name)?.between(Number.NEGATIVE_INFINITY, last, BUCKETS).buckets ?? [];
+  const values = buckets.map(({ sum, count }) => sum / count);
+  return changePoints(values).map(({ index, ...change }) => ({
+    ...change,
+    name,
+    step: buckets[index]!.step,
+  }));
+}
+
+/** Changes at one step or the next are one event, its largest change first. */
+function together(changes: readonly Change[]): Change[][] {
+  const events: Change[][] = [];
+  for (const change of changes) {
+    const event = events.at(-1);
+    if (event !== undefined && change.step - event[0]!.step <= 1) event.push(change);
+    else events.push([change]);
+  }
+  return events.map((event) => event.sort((a, b) => b.size - a.size));
+}
+
+function stepOf(event: readonly Change[]): number {
+  return Math.min(...event.map(({ step }) => step));
+}
+
+async function rounds(
+  view: RunView,
+): Promise<(step: number) => Pick<HappenedEvent, 'round' | 'begins'>> {
+  const { facts } = await view.look();
+  const { results, curves } = await view.achievement.get(facts);
+  // Of each round the last step, after the 0 of the time before.
+  const ends = curves.roundEnds;
+  return (step) => {
+    const place = ends.findIndex((end) => step <= end);
+    const name = results.rounds[place - 1]?.name ?? '';
+    const first = (ends[place - 1] ?? Number.NaN) + 1;
+    return { round: name, begins: step === first };
+  };
+}
+
+/** The first of those that the step was trained on. */
+async function rolloutOf(
+  { view, moment }: Pick<Asked, 'view' | 'moment'>,
+  step: number,
+): Promise<string | null> {
+  const { log } = view.viewed;
+  const search = new Search(log, moment, SEARCH_MAX);
+  const about = { keys: [String(step)] };
+  const batches = await search.find(topics.batches, about, (batch) => batch.step === step);
+  const position = batches.at(-1)?.value.groups[0]?.scored;
+  if (position === undefined) return null;
+  const groups = await recordsAt(log, topics.scored, [position]);
+  const rollout = groups.get(refOf(position))?.value.rollouts[0];
+  return rollout === undefined ? null : refOf(rollout);
+}

@@ -1,0 +1,18 @@
+/** The newest rollouts as a table: `/r/RUN/rollouts`. */
+import type { OfRun } from './common.ts';
+import type { RolloutRow } from './question.ts';
+
+export interface RolloutsData extends OfRun {
+  /** Newest first. */
+  readonly rows: readonly ListedRollout[];
+  /** In the topic. */
+  readonly total: number;
+}
+
+export interface ListedRollout extends RolloutRow {
+  /** Of the question and of the final answer: their beginnings. */
+  readonly text: string;
+  readonly answer: string;
+  /** `practice, round 2`, `measured before training`. */
+  readonly phase: string;
+}
