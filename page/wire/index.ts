@@ -66,7 +66,7 @@ export type { OverviewData, SettingRow } from './overview.ts';
 export type { ParetoAxis, ParetoData, ParetoPoint } from './pareto.ts';
 export type { Group, QuestionData, QuestionFacts, RolloutRow, Verdict } from './question.ts';
 export type { ReplayData, ReplayStep } from './replay.ts';
-export type { Example, Headline, ResultCurve, ResultsData, Shot } from './results.ts';
+export type { Example, Headline, ResultCurve, ResultsData, Shot, TextTable } from './results.ts';
 export type { ListedRollout, RolloutsData } from './rollouts.ts';
 export type { RunRow, RunsData } from './runs.ts';
 export type { Heads, Hello, Points, StateChange, StreamEvents } from './stream.ts';

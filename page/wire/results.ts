@@ -1,5 +1,4 @@
 /** What a run has achieved so far: `/r/RUN/results`. Texts and tables are those of `millrace report`. */
-import type { Table } from '../../summary/tables/index.ts';
 import type { Cut, Interval, OfRun } from './common.ts';
 
 export interface ResultsData extends OfRun {
@@ -9,7 +8,7 @@ export interface ResultsData extends OfRun {
   readonly warnings: readonly string[];
   readonly tables: readonly {
     readonly title: string;
-    readonly table: Table;
+    readonly table: TextTable;
     readonly notes: readonly string[];
   }[];
   /** Metrics behind labels of rows and columns. */
@@ -18,6 +17,11 @@ export interface ResultsData extends OfRun {
   /** The last step of each round; 0 for the time before training. */
   readonly roundEnds: readonly number[];
   readonly examples: readonly Example[];
+}
+
+export interface TextTable {
+  readonly columns: readonly { readonly label: string; readonly align: 'left' | 'right' }[];
+  readonly rows: readonly (readonly string[])[];
 }
 
 /** Held-out accuracy: shares from 0 to 1. */

@@ -1,10 +1,5 @@
 /** Tables of results. */
-export {
-  changeIntervalText,
-  changeOf,
-  directionOf,
-  figures,
-} from './figures.ts';
+export { changeIntervalText, changeOf, directionOf, figures } from './figures.ts';
 export {
   beforeAfterTable,
   phaseLines,
@@ -13,4 +8,3 @@ export {
   trainingTable,
 } from './results.ts';
 export { stageColumns } from './stages.ts';
-export type { Table } from './table.ts';

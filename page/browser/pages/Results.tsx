@@ -5,8 +5,14 @@
 import { useCallback, useMemo } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash, percent } from '../../../summary/format/index.ts';
-import type { Table } from '../../../summary/tables/index.ts';
-import type { Example, Headline, OverviewData, ResultsData, Shot } from '../../wire/index.ts';
+import type {
+  Example,
+  Headline,
+  OverviewData,
+  ResultsData,
+  Shot,
+  TextTable,
+} from '../../wire/index.ts';
 import { frozen, results } from '../data/frozen.ts';
 import { linkAt } from '../data/place.ts';
 import { grownOf, useCommand, useView } from '../data/useView.ts';
@@ -81,7 +87,7 @@ function Live({ run }: { readonly run: string }) {
       {data.tables.map(({ title, table, notes }) => (
         <section class="card flush" key={title}>
           <h2>{title}</h2>
-          <TextTable table={table} label={title} about={data.about} />
+          <ShownTable table={table} label={title} about={data.about} />
           <p class="note padded">{notes.join('. ')}</p>
         </section>
       ))}
@@ -127,12 +133,12 @@ function Accuracy({ of }: { readonly of: Headline }) {
   );
 }
 
-function TextTable({
+function ShownTable({
   table,
   label,
   about,
 }: {
-  readonly table: Table;
+  readonly table: TextTable;
   readonly label: string;
   readonly about: ResultsData['about'];
 }) {

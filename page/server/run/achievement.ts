@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
-import { type Achieved, type RunFacts, readAchieved } from '../../../summary/index.ts';
+import type { RunFacts } from '../../../summary/facts/index.ts';
+import { type Achieved, readAchieved } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';
 
 const SPENT = 10;
