@@ -25,7 +25,7 @@ export function SortTh({
       <button
         type="button"
         class="quiet sort"
-        onClick={() => setQuery({ sort: order[order.indexOf(now) + 1] })}
+        onClick={() => setQuery({ sort: order[now === undefined ? 0 : order.indexOf(now) + 1] })}
       >
         {children}
         {way === undefined ? '' : way === 'ascending' ? ' ↑' : ' ↓'}

@@ -142,9 +142,9 @@ withBrowser('the page of a finished run', () => {
     const sentence = page.getByText('mean correctness', { exact: true });
     expect(await sentence.isVisible()).toBe(false);
     await headline.getByRole('button', { name: 'about eval/accuracy' }).click();
-    expect(await sentence.isVisible()).toBe(true);
+    await sentence.waitFor();
     await page.keyboard.press('Escape');
-    expect(await sentence.isVisible()).toBe(false);
+    await sentence.waitFor({ state: 'hidden' });
     expect(seen.wrong).toEqual([]);
     await seen.context.close();
   });
