@@ -17,7 +17,7 @@ import {
 const ROLLOUT = 'actor_rollout_ref.rollout';
 const ACTOR = 'actor_rollout_ref.actor';
 const QUIET =
-  /(offload|fsdp|_per_gpu|gpu_memory|tensor_model_parallel|log_prob|logger|project_name|experiment_name|default_local_dir|n_gpus|nnodes|use_dynamic_bsz|gradient_checkpointing|remove_padding|rollout_data_dir|enforce_eager|free_cache|rollout\.name$|rollout\.mode$|max_num_batched|chunked_prefill|ulysses|resume|hydra|verbose_logging|max_workers|fail_on_error|val_before_train|critic_warmup|ref\.|reward_manager|custom_reward|wandb|class_path|conda|cache_file|multi_turn|return_raw_chat|filter_overlong|use_kl_loss$|kl_ctrl|prompt_key|dataloader)/;
+  /(offload|fsdp|_per_gpu|gpu_memory|tensor_model_parallel|log_prob|logger|project_name|experiment_name|default_local_dir|n_gpus|nnodes|use_dynamic_bsz|gradient_checkpointing|remove_padding|rollout_data_dir|enforce_eager|free_cache|rollout\.name$|rollout\.mode$|max_num_batched|chunked_prefill|ulysses|resume|hydra|verbose_logging|max_workers|fail_on_error|val_before_train|critic_warmup|\.ref\.|reward_manager|custom_reward|wandb|class_path|conda|cache_file|multi_turn|return_raw_chat|filter_overlong|use_kl_loss$|kl_ctrl|prompt_key|dataloader)/;
 
 /** A word of a shell's line, quotes included. */
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;

@@ -100,7 +100,7 @@ python3 -m verl.trainer.main_ppo --config-name=ppo_trainer \\
     actor_rollout_ref.rollout.gpu_memory_utilization=0.5 \\
     actor_rollout_ref.rollout.tools.call_limit=6 \\
     trainer.nnodes=1 trainer.total_epochs=3 trainer.save_freq=30 trainer.test_freq=10 \\
-    trainer.unheard_of=1
+    actor_rollout_ref.actor.shuffle=True trainer.unheard_of=1
 `;
 
 describe('a script for verl', () => {
@@ -112,7 +112,7 @@ describe('a script for verl', () => {
       ...{ callLimit: 6, rounds: 3, keepEvery: 30, evaluateEvery: 10, advantage: 'grpo' },
       kl: { kind: 'k3', coefficient: 0 },
     });
-    expect(err).toContain('theirs: not used: trainer.unheard_of');
+    expect(err).toContain('theirs: not used: actor_rollout_ref.actor.shuffle, trainer.unheard_of');
   });
 
   test.each([
