@@ -61,6 +61,7 @@ withBrowser('the page of a live run', () => {
     await page.getByText('No runs yet').waitFor();
     run = start();
     await page.getByRole('link', { name: 'live' }).click({ timeout: 50_000 });
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
     await page.getByRole('figure').getByText('reward/mean').waitFor({ timeout: 50_000 });
     // The curve goes on by itself.
     const value = page.getByRole('figure').filter({ hasText: 'reward/mean' }).getByRole('status');
