@@ -1,5 +1,5 @@
 /**
- * Checkpoints on disk: a policy file (model/policyFile.ts, model/adapterFile.ts), an optimiser file
+ * Checkpoints on disk: a policy file (model/policyFile.ts, adapterFile.ts), an optimiser file
  * (model/train/optimiserFile.ts), or a Hugging Face folder. Those of a run are in its folder `weights/`,
  * named by version.
  */

@@ -11,7 +11,7 @@
  * - the same request draws the same, even in a resumed run.
  *
  * A role of the flywheel (`Complete` of operators/evolve/models.ts) or of a jury (`AskModel` of
- * operators/metrics/jury.ts) is made of it in one line:
+ * operators/metrics/graders/jury.ts) is made of it in one line:
  *
  *     const critic: Complete = (request, signal) => model.complete({ ...sampling, ...request }, signal);
  */
