@@ -43,14 +43,7 @@ export default defineConfig({
     outline: [2, 3],
     search: { provider: 'local', options: { _render: uncoloured } },
     externalLinkIcon: false,
-    ...(EDIT === null
-      ? {}
-      : {
-          editLink: {
-            pattern: ({ filePath }) => `${EDIT}/${filePath}`,
-            text: 'Edit this page',
-          },
-        }),
+    ...(EDIT === null ? {} : { editLink: { pattern: `${EDIT}/:path`, text: 'Edit this page' } }),
   },
   transformPageData(page) {
     // What is made from the sources is edited there.
