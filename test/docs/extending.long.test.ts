@@ -142,7 +142,17 @@ describe('a recipe', () => {
       data: [1, 2, 3, 4, 5],
       drawn: {
         tabs: [
-          ...['Overview', 'Metrics', 'Topics', 'Rollouts', 'Pareto', 'Weights', 'Replay'],
+          ...[
+            'Results',
+            'Overview',
+            'What happened',
+            'Metrics',
+            'Topics',
+            'Rollouts',
+            'Pareto',
+            'Weights',
+            'Replay',
+          ],
           'Pace',
         ],
         view: [1, 2, 3, 4, 5].map((step) => `step ${step} took … `).join(''),
