@@ -96,7 +96,7 @@ export async function watched(
     locale: 'en-GB',
     permissions: [],
   });
-  context.setDefaultTimeout(8_000);
+  context.setDefaultTimeout(30_000);
   const wrong: string[] = [];
   await context.addInitScript(`addEventListener('securitypolicyviolation', (event) => {
     console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI);
