@@ -330,7 +330,7 @@ withBrowser('the page of a finished run', () => {
       await page.getByRole('button', { name: 'Use' }).click();
       await page.getByRole('button', { name: 'Verify' }).click();
       const job = page.getByRole('region', { name: 'recomputing' });
-      await job.getByText('is equal to its record, bit for bit').waitFor({ timeout: 60_000 });
+      await job.getByText('is equal to its record, bit for bit').waitFor({ timeout: 200_000 });
       await job.getByText('done').waitFor();
       expect(await violations(page)).toEqual([]);
       // It is kept nowhere: another tab is asked again.
