@@ -107,7 +107,9 @@ describe('a failure', () => {
     };
     expect(failure(ours(new TypeError('x is not y')), {}).message).toMatch(/x is not y\n +at /);
     const theirs = failure(new TypeError('x is not y'), {}).message;
-    expect(theirs).toMatch(/^error: TypeError: x is not y \(.*failedStart\.long\.test\.ts:\d+:\d+\)$/);
+    expect(theirs).toMatch(
+      /^error: TypeError: x is not y \(.*failedStart\.long\.test\.ts:\d+:\d+\)$/,
+    );
     expect(failure(refused('ENOSPC'), {}).message).not.toMatch(/\n/);
     expect(failure(refused('ENOSPC'), debug).message).toMatch(/ENOSPC: raw text\n +at /);
     const stage = new MillraceError('STAGE', 'it failed', { cause: new Error('deep down') });
