@@ -34,9 +34,9 @@ export interface Round extends Nullable<Evaluation> {
   readonly trainAccuracy: number | null;
   readonly entropy: number | null;
   readonly lag: number | null;
-  /** 95 %; null until it is measured. */
+  /** 95 %; null until it is measured, and before the newest `ROUNDS_SHOWN`. */
   readonly intervals: Intervals | null;
-  /** Since the evaluation before it; null if one of the two is missing. */
+  /** Since the evaluation before it; null if one of the two is missing, and before these rounds. */
   readonly change: Differences | null;
   /** From the evaluation before it to its own. */
   readonly seconds: number | null;
@@ -71,16 +71,24 @@ export interface Results {
   readonly warnings: readonly string[];
 }
 
+/**
+ * Rounds that are shown one by one, the newest: a run without an end has thousands, and resampling each takes
+ * milliseconds.
+ */
+export const ROUNDS_SHOWN = 200;
+
 export function resultsOf(reading: Reading): Results {
   const { run, facts, kinds, evaluations, training } = reading;
   const { seed } = facts;
   const groupsOf = (round: number): readonly Scored[] => evaluations.get(round)?.groups ?? [];
-  const measure = (round: number): Measurement => ({
-    ...evaluation(groupsOf(round)),
-    intervals: intervalsOf(groupsOf(round), { seed }),
-  });
   const complete = completeRounds(reading);
-  const byRound = new Map(complete.map((round) => [round, measure(round)]));
+  const byRound = new Map(complete.map((round) => [round, evaluation(groupsOf(round))]));
+  const intervals = (round: number): Intervals | null =>
+    byRound.has(round) ? intervalsOf(groupsOf(round), { seed }) : null;
+  const measurement = (round: number): Measurement | null => {
+    const [measured, known] = [byRound.get(round), intervals(round)];
+    return measured === undefined || known === null ? null : { ...measured, intervals: known };
+  };
   const change = (from: number, to: number): Differences | null =>
     byRound.has(from) && byRound.has(to)
       ? differencesOf(groupsOf(from), groupsOf(to), { seed })
@@ -88,7 +96,10 @@ export function resultsOf(reading: Reading): Results {
   const last = complete.filter((round) => round > 0).at(-1) ?? Number.NaN;
   const behaviour = (round: number): Behaviour | null =>
     byRound.has(round) ? behaviourOf(groupsOf(round)) : null;
-  const rounds = roundNumbers(reading, complete);
+  const steps = stepsOf(reading);
+  const rounds = [...new Set([...steps.keys(), ...complete])]
+    .filter((round) => round > 0)
+    .sort((a, b) => a - b);
   const names = roundNames(rounds, kinds);
   return {
     run,
@@ -97,17 +108,19 @@ export function resultsOf(reading: Reading): Results {
     status: facts.status,
     sampling: samplingOf(facts),
     rolloutsEach: rolloutsEach(evaluations),
-    before: byRound.get(0) ?? null,
-    after: byRound.get(last) ?? null,
+    before: measurement(0),
+    after: measurement(last),
     change: change(0, last),
     training,
-    rounds: rounds.map((round) => {
-      const measured = byRound.get(round) ?? null;
+    rounds: rounds.map((round, i) => {
+      const isShown = i >= rounds.length - ROUNDS_SHOWN;
+      const before = isShown ? complete.filter((one) => one < round).at(-1) : undefined;
       return {
-        ...roundOf(reading, round, measured),
+        ...roundOf(reading, round, byRound.get(round) ?? null),
+        steps: steps.get(round) ?? 0,
         name: names.get(round) ?? String(round),
-        intervals: measured?.intervals ?? null,
-        change: change(complete.filter((before) => before < round).at(-1) ?? Number.NaN, round),
+        intervals: isShown ? intervals(round) : null,
+        change: before === undefined ? null : change(before, round),
       };
     }),
     phases: phasesOf(byRound, kinds),
@@ -134,24 +147,23 @@ const unmeasured: Nullable<Evaluation> = {
   questions: null,
 };
 
-function roundNumbers({ metrics }: Reading, complete: readonly number[]): number[] {
-  const trained = metrics.means.filter(({ name }) => !isOfEvaluation(name));
-  const rounds = new Set([...trained.map(({ round }) => round), ...complete]);
-  return [...rounds].filter((round) => round > 0).sort((a, b) => a - b);
+/** Training steps of each round, in one pass: a run without an end has thousands of rounds. */
+function stepsOf({ metrics }: Reading): ReadonlyMap<number, number> {
+  const found = new Map<number, number>();
+  for (const { name, round, steps } of metrics.means) {
+    if (!isOfEvaluation(name)) found.set(round, Math.max(found.get(round) ?? 0, steps));
+  }
+  return found;
 }
 
 function roundOf(
   reading: Reading,
   round: number,
   measured: Evaluation | null,
-): Omit<Round, 'name' | 'intervals' | 'change'> {
+): Omit<Round, 'name' | 'steps' | 'intervals' | 'change'> {
   const { metrics } = reading;
-  const steps = metrics.means
-    .filter((mean) => mean.round === round && !isOfEvaluation(mean.name))
-    .map((mean) => mean.steps);
   return {
     round,
-    steps: Math.max(0, ...steps),
     reward: metrics.mean(metricNames.reward, round),
     ...(measured ?? unmeasured),
     trainAccuracy: metrics.mean(metricNames.accuracy, round),

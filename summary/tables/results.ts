@@ -1,8 +1,9 @@
 /** The tables of a run's results: before and after, round by round, the outcome of training. */
 
 import { columns, type Table } from '../../base/terminal/index.ts';
+import { counted } from '../../base/text/index.ts';
 import { duration, fixed, orDash, type Show, significant } from '../format/numbers.ts';
-import type { Results, Round } from '../results.ts';
+import { type Results, ROUNDS_SHOWN, type Round } from '../results.ts';
 import type { Course } from '../training.ts';
 import {
   changeIntervalText,
@@ -44,7 +45,7 @@ const CHANGE = 'change';
 /** Figures that the table of rounds shows. */
 const ofRounds = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
 
-/** A row for each round, with one before them for the state before training. */
+/** A row for each of the newest rounds, with one before them for the state before training. */
 export function roundsTable(results: Results): Table {
   const labels = ofRounds.flatMap(({ key, short }) =>
     key === 'accuracy' ? [short, CHANGE] : [short],
@@ -55,11 +56,14 @@ export function roundsTable(results: Results): Table {
       const cell = shownFigure(figureOf(measured, figure), figure);
       return figure.key === 'accuracy' ? [cell, changed] : [cell];
     });
+  const shown = results.rounds.slice(-ROUNDS_SHOWN);
+  const older = results.rounds.length - shown.length;
   return {
     columns: columns(['round', 'steps', 'reward', ...labels, 'time'], 1, drops),
     rows: [
       ['before', '', '', ...row(results.before, ''), ''],
-      ...results.rounds.map((round) => [
+      ...(older === 0 ? [] : [[`… ${counted(older, 'round')}`]]),
+      ...shown.map((round) => [
         round.name,
         String(round.steps),
         orDash(round.reward, fixed(3)),

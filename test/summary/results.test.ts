@@ -7,9 +7,10 @@ import { reportPage } from '../../summary/html/reportPage.ts';
 import { liveOf } from '../../summary/live.ts';
 import { MetricBook } from '../../summary/metricBook.ts';
 import { measured, type Reading } from '../../summary/reading.ts';
-import { resultsOf } from '../../summary/results.ts';
+import { ROUNDS_SHOWN, resultsOf } from '../../summary/results.ts';
 import { chooseSamples } from '../../summary/samples.ts';
 import type { Summary } from '../../summary/summary.ts';
+import { roundsTable } from '../../summary/tables/results.ts';
 import { reportText } from '../../summary/text/reportText.ts';
 import { TrainingTally } from '../../summary/training.ts';
 import type { BatchKind, Metric, Scored } from '../../topics/index.ts';
@@ -80,6 +81,20 @@ function summaryOf(over: Partial<Reading> = {}): Summary {
   });
   return { facts, results, curves: curvesOf(given, results), samples: [], live };
 }
+
+it('of a run without an end, the newest rounds are shown one by one', () => {
+  const rounds = Array.from({ length: ROUNDS_SHOWN + 51 }, (_, round) => round);
+  const groups = rounds.map((round) => [group('a', round, [1, 0], [2, 4])]);
+  const results = resultsOf({ ...reading, evaluations: evaluated({ ...groups }, 1) });
+  expect(results.rounds).toHaveLength(ROUNDS_SHOWN + 50);
+  const [older, shown] = [results.rounds[49]!, results.rounds[50]!];
+  expect([older.accuracy, older.intervals, older.change]).toEqual([0.5, null, null]);
+  expect(shown.intervals).not.toBeNull();
+  expect(shown.change?.accuracy.difference).toBe(0);
+  const { rows } = roundsTable(results);
+  expect(rows).toHaveLength(ROUNDS_SHOWN + 2);
+  expect(rows[1]).toEqual(['… 50 rounds']);
+});
 
 describe('a summary', () => {
   it('measures the first and the last evaluation as the paper does', () => {

@@ -42,11 +42,14 @@ export async function glance(log: Log): Promise<Glance> {
   };
 }
 
+/** Of `metrics`, where the last measurement is looked for by the log's index. */
+const MEASURED_LAST = 100_000;
+
 /** By the log's index, if it has one: it may be older than the last values. */
 async function accuracyOf(log: Log): Promise<number | null> {
   if (log.standing === undefined) return null;
   const { rows } = await stretch(log, topics.metrics, {
-    from: { kind: 'earliest' },
+    from: { kind: 'last', count: MEASURED_LAST },
     only: { keys: [ACCURACY] },
   });
   return rows.at(-1)?.value.value ?? null;
