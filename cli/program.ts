@@ -30,7 +30,10 @@ export async function main(args: readonly string[], process: Io): Promise<number
   }
 }
 
-/** The program as it is for a command line, without running it: what the reference and the tests of the docs read. */
+/**
+ * The program as it is for a command line, without running it: what the reference and the tests of the docs
+ * read.
+ */
 export function programFor(args: readonly string[], io: Io): Promise<Command> {
   return build({ io, args, main, done: () => undefined });
 }

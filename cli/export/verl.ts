@@ -1,6 +1,6 @@
 /**
- * `millrace export RUN.questions --schema verl` writes `train_processed_stage<N>.parquet`, one a round, with the
- * questions that Pareto sampling kept (or, without it, those that were asked to train on); `RUN.rollouts`
+ * `millrace export RUN.questions --schema verl` writes `train_processed_stage<N>.parquet`, one a round, with
+ * the questions that Pareto sampling kept (or, without it, those that were asked to train on); `RUN.rollouts`
  * writes `<step>.jsonl`, the rollouts of each step as verl dumps them (ET-Agent §8.9).
  */
 import { createWriteStream } from 'node:fs';

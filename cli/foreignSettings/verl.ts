@@ -1,6 +1,6 @@
 /**
- * `--settings verl:FILE` (or `verl:-`, the standard input): the overrides that a script gives verl's trainer as
- * settings of the RL jobs. Variables that the file itself sets are filled in.
+ * `--settings verl:FILE` (or `verl:-`, the standard input): the overrides that a script gives verl's trainer
+ * as settings of the RL jobs. Variables that the file itself sets are filled in.
  */
 import {
   type Dictionary,

@@ -1,6 +1,6 @@
 /**
- * The settings file that `millrace init` writes: about ten lines, those that one changes first. All others are
- * in `millrace run … --show-settings`.
+ * The settings file that `millrace init` writes: about ten lines, those that one changes first. All others
+ * are in `millrace run … --show-settings`.
  */
 import { isAbsolute } from 'node:path';
 import type { z } from 'zod';

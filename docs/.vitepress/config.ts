@@ -1,6 +1,6 @@
 /**
- * The documentation site: the pages of docs/ in the order of docs/README.md, with the READMEs of the examples and
- * the generated reference. `npm run docs:site` builds it; a dead link fails the build.
+ * The documentation site: the pages of docs/ in the order of docs/README.md, with the READMEs of the examples
+ * and the generated reference. `npm run docs:site` builds it; a dead link fails the build.
  */
 import { readdirSync } from 'node:fs';
 import { defineConfig } from 'vitepress';

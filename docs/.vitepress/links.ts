@@ -1,6 +1,7 @@
 /**
- * Links between files, as they work in the repository, become links between the site's pages. A source file has no
- * page: its link leads to the repository's web page, or, while there is none, to a copy of its text in the site.
+ * Links between files, as they work in the repository, become links between the site's pages. A source file
+ * has no page: its link leads to the repository's web page, or, while there is none, to a copy of its text in
+ * the site.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative, sep } from 'node:path';

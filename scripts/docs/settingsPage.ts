@@ -1,4 +1,6 @@
-/** The page of settings, from the schemas of the ready jobs: each setting once, with its default in each job. */
+/**
+ * The page of settings, from the schemas of the ready jobs: each setting once, with its default in each job.
+ */
 import { readyJobs } from '../../cli/readyJobs.ts';
 import { groupsOf, type SettingField } from '../../cli/settingFields.ts';
 import { defaultsOf } from '../../cli/showSettings.ts';

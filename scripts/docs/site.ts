@@ -1,6 +1,7 @@
 /**
- * `npm run docs:site` and `npm run docs:dev`: the documentation as a site, in docs/.vitepress/dist or served while
- * you write. VitePress has a lock file of its own beside its settings; it is installed when it is first needed.
+ * `npm run docs:site` and `npm run docs:dev`: the documentation as a site, in docs/.vitepress/dist or served
+ * while you write. VitePress has a lock file of its own beside its settings; it is installed when it is first
+ * needed.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';

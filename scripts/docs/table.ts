@@ -8,7 +8,10 @@ export function table(
   return `${[line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }
 
-/** A sentence of the program as Markdown: nothing in it is markup but code, and a page that it names is a link. */
+/**
+ * A sentence of the program as Markdown: nothing in it is markup but code, and a page that it names is a
+ * link.
+ */
 export function sentence(text: string): string {
   return text
     .split(/(`[^`]*`)/)

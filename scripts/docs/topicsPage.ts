@@ -1,4 +1,4 @@
-/** The page of topics, from their contracts: who writes and reads each, its key and the fields of its records. */
+/** The page of topics, from their contracts: what each holds, its key and the fields of its records. */
 import { topics } from '../../topics/index.ts';
 import { sentence, table } from './table.ts';
 

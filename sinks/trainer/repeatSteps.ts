@@ -19,7 +19,9 @@ export interface Repetition<Plan> {
   readonly store: WeightsStore;
   readonly log: Log;
   readonly report: Report;
-  /** What a batch comes to, before the engine holds the version that it begins with; it may change weights. */
+  /**
+   * What a batch comes to, before the engine holds the version that it begins with; it may change weights.
+   */
   plan(batch: Batch, until: AbortSignal): Promise<Plan>;
   /** Its optimiser steps. */
   step(plan: Plan): Promise<unknown>;

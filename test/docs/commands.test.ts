@@ -1,6 +1,6 @@
 /**
- * Every command in the documentation is one that there is: known commands and options, known settings and presets,
- * known topics, and runs that the README makes or the page itself.
+ * Every command in the documentation is one that there is: known commands and options, known settings and
+ * presets, known topics, and runs that the README makes or the page itself.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

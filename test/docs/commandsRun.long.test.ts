@@ -1,4 +1,6 @@
-/** Commands of the documentation that only read a run are run, on a small run of the name that the pages use. */
+/**
+ * Commands of the documentation that only read a run are run, on a small run of the name that the pages use.
+ */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';

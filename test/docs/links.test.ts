@@ -1,4 +1,7 @@
-/** Every link between pages leads to a file and a heading that exist, and every page has its place in the order. */
+/**
+ * Every link between pages leads to a file and a heading that exist, and every page has its place in the
+ * order.
+ */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, expect, test } from '@jest/globals';

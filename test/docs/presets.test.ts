@@ -1,6 +1,6 @@
 /**
- * docs/presets.md, held to the presets: each value that it says a setting has, each number that a preset sets,
- * and a reason wherever a script has another value.
+ * docs/presets.md, held to the presets: each value that it says a setting has, each number that a preset
+ * sets, and a reason wherever a script has another value.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';

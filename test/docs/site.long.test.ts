@@ -1,6 +1,6 @@
 /**
- * The documentation's site, built as `npm run docs:site` does: every link and heading in it, the search, a page in the
- * browser, edit links.
+ * The documentation's site, built as `npm run docs:site` does: every link and heading in it, the search, a
+ * page in the browser, edit links.
  */
 import { execFile } from 'node:child_process';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';

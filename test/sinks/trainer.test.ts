@@ -93,8 +93,8 @@ const batchOf = (step: number): Batch =>
   });
 
 /**
- * Runs a trainer until everything is trained on, until the log dies and the trainer with it, or until `stopAt`
- * batches are in flight.
+ * Runs a trainer until everything is trained on, until the log dies and the trainer with it, or until
+ * `stopAt` batches are in flight.
  */
 async function train(
   fate?: Fate,

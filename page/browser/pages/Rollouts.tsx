@@ -1,4 +1,6 @@
-/** The newest rollouts: sorted by a column, filtered by a click on a value, each row leads to its trajectory. */
+/**
+ * The newest rollouts: sorted by a column, filtered by a click on a value, each row leads to its trajectory.
+ */
 import { useState } from 'preact/hooks';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ListedRollout, RolloutsData } from '../../wire/index.ts';
