@@ -58,6 +58,8 @@ export class Store {
   readonly #file: MappedFile;
   readonly #env: RootDatabase<unknown, string>;
   readonly #segments: SegmentReader;
+  /** What is archived as it was last read, by topic: it is needed again for each archived record. */
+  readonly #archived = new Map<string, { readonly text: string; readonly is: Archived }>();
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<string, string[]>;
   /** Undefined in a log to read that was written before there was one. */
@@ -127,7 +129,14 @@ export class Store {
 
   /** What of the topic has left the file. */
   archived(topic: string): Archived {
-    return (this.#get(['archive', topic]) as Archived | undefined) ?? NOTHING_ARCHIVED;
+    const key = ['archive', topic];
+    const text = this.#state.get(key);
+    if (text === undefined) return NOTHING_ARCHIVED;
+    const known = this.#archived.get(topic);
+    if (known?.text === text) return known.is;
+    const is = unsealJson(text, placeOf(key)) as Archived;
+    this.#archived.set(topic, { text, is });
+    return is;
   }
 
   /** Takes the records of a segment, which is on disk, out of the file; `bytes` = what they took. */
