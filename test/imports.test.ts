@@ -6,7 +6,17 @@ import { describe, expect, test } from '@jest/globals';
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 
-const JOBS = ['jobs', 'sources', 'sinks', 'operators', 'topics', 'streams', 'model', 'base'];
+const JOBS = [
+  'jobs',
+  'gateway',
+  'sources',
+  'sinks',
+  'operators',
+  'topics',
+  'streams',
+  'model',
+  'base',
+];
 
 /** What each room may import of this package. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
@@ -16,6 +26,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   topics: ['topics', 'streams', 'base'],
   model: ['model', 'jinja', 'base'],
   operators: ['operators', 'topics', 'streams', 'model', 'base'],
+  gateway: ['gateway', 'operators', 'topics', 'streams', 'model', 'base'],
   sources: ['sources', 'topics', 'streams', 'model', 'base'],
   sinks: ['sinks', 'topics', 'streams', 'model', 'base'],
   // A ready job is written as a user would write it: with public names.
@@ -44,6 +55,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'summary',
     'jobs/ready',
     'jobs',
+    'gateway',
     'sources',
     'sinks',
     'operators',

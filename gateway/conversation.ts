@@ -1,0 +1,117 @@
+/**
+ * A model call of an agent as every protocol says it, and its answer: what protocols are translated to and from.
+ *
+ * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it, except
+ * for what an SDK changes on the way (arguments written anew, reasoning left out): `sameTurn` says what counts.
+ */
+
+/** A function that the agent offers to the model; `parameters` is a JSON schema. */
+export interface FunctionTool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+/** A call of a function; `arguments` is JSON text. */
+export interface FunctionCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** What the model said in one turn. */
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly content: string;
+  readonly reasoning: string | null;
+  readonly calls: readonly FunctionCall[];
+}
+
+/** A message of a conversation. Content is text: other kinds are refused where a protocol is read. */
+export type Message =
+  | { readonly role: 'system' | 'user'; readonly content: string }
+  | AssistantMessage
+  | { readonly role: 'tool'; readonly callId: string; readonly content: string };
+
+/** The protocols that agents speak: OpenAI's Chat Completions and Responses, Anthropic's Messages. */
+export type ProtocolName = 'chat' | 'responses' | 'messages';
+
+/** What an agent asks of the model. */
+export interface ModelCall {
+  readonly protocol: ProtocolName;
+  readonly model: string;
+  readonly messages: readonly Message[];
+  readonly tools: readonly FunctionTool[];
+  readonly toolChoice: 'auto' | 'none' | 'required' | { readonly name: string };
+  /** Most tokens of the answer; null = the agent does not say. */
+  readonly maxTokens: number | null;
+  /** Texts that end the answer; it does not contain them. */
+  readonly stop: readonly string[];
+}
+
+/** The answer. */
+export interface ModelReply {
+  /** Letters, digits, `_` and `-`; one in a session, the same when the answer is given again. */
+  readonly id: string;
+  readonly message: AssistantMessage;
+  /** `calls` = it calls functions; `length` = it ran into a limit. */
+  readonly finish: 'stop' | 'length' | 'calls';
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly createdMs: number;
+}
+
+/** A session as protocols use it: one run of an agent. */
+export interface ModelSession {
+  readonly id: string;
+  /** What a protocol remembers of the session (Responses refers to items by id); it alone reads it. */
+  readonly memory: Map<string, unknown>;
+  /**
+   * The answer to a call, once it is committed. `digest` is that of the request as it came: the same request gets
+   * the same answer. Rejects with a `GatewayRefusal`, or with the signal's reason.
+   */
+  call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply>;
+  /** Tokens of the prompt. Throws a `GatewayRefusal`. */
+  count(call: ModelCall): number;
+  /** What the agent says its work is worth. Rejects with a `GatewayRefusal`. */
+  reward(value: number, reason: string): Promise<void>;
+}
+
+/** The sessions that are open, or were. */
+export interface ModelSessions {
+  /** The names of models that `GET /v1/models` lists; every name is answered. */
+  readonly models: readonly string[];
+  /** The session whose key this is. Throws a `GatewayRefusal`. */
+  session(key: string): ModelSession;
+}
+
+/** Why a call is not answered, which each protocol says in its own form. */
+export type RefusalKind =
+  /** The request is not one of the protocol, or asks for what cannot be had. */
+  | 'invalid'
+  /** No key, or one of no session. */
+  | 'key'
+  /** The session has ended: no SDK may try again. */
+  | 'ended'
+  /** A limit of the session (calls, tokens, time) is reached: no SDK may try again. */
+  | 'limit'
+  /** The conversation does not fit the model's context. */
+  | 'context'
+  /** Too many bytes. */
+  | 'size'
+  /** The model cannot be asked now; the agent may try again. */
+  | 'unavailable';
+
+/** A call that is not answered. */
+export class GatewayRefusal extends Error {
+  readonly kind: RefusalKind;
+  /** The place in the request, as a path: `messages[3].content`; empty = none. */
+  readonly at: string;
+
+  constructor(kind: RefusalKind, message: string, at = '') {
+    super(message);
+    this.name = 'GatewayRefusal';
+    this.kind = kind;
+    this.at = at;
+  }
+}
