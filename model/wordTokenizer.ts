@@ -50,6 +50,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     ids.set(text, FIRST_TAG + index);
   }
   const encoder = new TextEncoder();
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const written = texts.map((text) => encoder.encode(text));
   const digits = new Set(vocabulary.words.filter((word) => /^\d$/.test(word)));
   const shapes: Shape[] = texts.map((text, index) => {
@@ -130,7 +131,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
         }
         joined = false;
       }
-      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+      return decoder.decode(Uint8Array.from(bytes));
     },
   };
 }

@@ -28,9 +28,9 @@ export function meanInterval(values: readonly number[], options: Bootstrap): Int
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, count);
   if (count < 2) return { low: mean, high: mean };
-  const drawn = (draw: () => number): number => {
+  const drawn = (places: Uint32Array): number => {
     let sum = 0;
-    for (let i = 0; i < count; i++) sum += values[draw()]!;
+    for (let i = 0; i < count; i++) sum += values[places[i]!]!;
     return sum / count;
   };
   return resampled(count, drawn, options) ?? { low: mean, high: mean };
@@ -61,13 +61,9 @@ export function ratioDifference(
 ): Interval | null {
   if (Math.min(having(before), having(after)) < HAVING_MIN) return null;
   const [first, second] = [ratioOf(before), ratioOf(after)];
-  const drawn = (draw: () => number): number | null => {
-    const places = before.map(draw);
-    const [from, to] = [first, second].map((ratio) => {
-      let next = 0;
-      return ratio(() => places[next++]!);
-    });
-    return from == null || to == null ? null : to - from;
+  const drawn = (places: Uint32Array): number | null => {
+    const [from, to] = [first(places), second(places)];
+    return from === null || to === null ? null : to - from;
   };
   return resampled(before.length, drawn, options);
 }
@@ -78,11 +74,11 @@ function having(parts: readonly PartOfMean[]): number {
   return parts.filter(({ count }) => count > 0).length;
 }
 
-function ratioOf(parts: readonly PartOfMean[]): (draw: () => number) => number | null {
-  return (draw) => {
+function ratioOf(parts: readonly PartOfMean[]): (places: Uint32Array) => number | null {
+  return (places) => {
     let [sum, count] = [0, 0];
-    for (let i = 0; i < parts.length; i++) {
-      const part = parts[draw()]!;
+    for (let i = 0; i < places.length; i++) {
+      const part = parts[places[i]!]!;
       sum += part.sum;
       count += part.count;
     }
@@ -91,16 +87,16 @@ function ratioOf(parts: readonly PartOfMean[]): (draw: () => number) => number |
 }
 
 /**
- * What `of` says of `RESAMPLES` draws of questions with replacement; draws of which it says nothing do not
- * count.
+ * What `of` says of `RESAMPLES` draws of questions with replacement, given as their places; draws of which it
+ * says nothing do not count.
  */
 function resampled(
   questions: number,
-  of: (draw: () => number) => number | null,
+  of: (places: Uint32Array) => number | null,
   { seed, level = 0.95 }: Bootstrap,
 ): Interval | null {
   const draw = questions > KEPT_MAX ? drawing(seed, questions) : keptDrawing(seed, questions);
-  const found = Array.from({ length: questions === 0 ? 0 : RESAMPLES }, () => of(draw));
+  const found = Array.from({ length: questions === 0 ? 0 : RESAMPLES }, (_, i) => of(draw(i)));
   const values = Float64Array.from(found.filter((value) => value !== null)).sort();
   if (values.length === 0) return null;
   const last = values.length - 1;
@@ -108,26 +104,29 @@ function resampled(
   return { low: values[Math.floor(tail)]!, high: values[Math.ceil(last - tail)]! };
 }
 
-function drawing(seed: number, questions: number): () => number {
+/** The resamples, in order. */
+function drawing(seed: number, questions: number): () => Uint32Array {
   const generator = mersenneTwister(seed);
-  return () => generator.below(questions);
+  return () => Uint32Array.from({ length: questions }, () => generator.below(questions));
 }
 
 /** More questions than this are drawn again for each figure: what is kept takes 4 KB each. */
 const KEPT_MAX = 5_000;
 
 /** Of the last call: all figures of an evaluation are drawn over the same questions. */
-let kept = { seed: 0, questions: 0, places: new Uint32Array() };
+let kept = { seed: 0, questions: 0, resamples: [] as readonly Uint32Array[] };
 
-/** The same draws, one resample of all questions after the other. */
-function keptDrawing(seed: number, questions: number): () => number {
+/** The same draws, made once. */
+function keptDrawing(seed: number, questions: number): (resample: number) => Uint32Array {
   if (kept.seed !== seed || kept.questions !== questions) {
-    const draw = drawing(seed, questions);
-    kept = { seed, questions, places: Uint32Array.from({ length: RESAMPLES * questions }, draw) };
+    kept = {
+      seed,
+      questions,
+      resamples: Array.from({ length: RESAMPLES }, drawing(seed, questions)),
+    };
   }
-  const { places } = kept;
-  let next = 0;
-  return () => places[next++]!;
+  const { resamples } = kept;
+  return (resample) => resamples[resample]!;
 }
 
 /** The standard normal's quantile for 95 %. */
