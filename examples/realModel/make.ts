@@ -31,8 +31,17 @@ const seed = Number(values.seed);
 
 const SYSTEM = `Think between <think> and </think>. Two tools help: <python>code</python> runs code, and <search>words</search> finds a page. What they give follows. End with <answer>The answer is \\boxed{…}.</answer>`;
 
-const towns = makeTowns(seed, 60);
-const part = (number: number) => towns.slice(20 * number, 20 * (number + 1));
+/** Each part is about towns of its own: enough of them for a third of its questions to ask for a fact. */
+const parts = ['demonstrations', 'train', 'held-out'] as const;
+const sizes = parts.map((name) => Math.max(20, Math.ceil(Number(values[name]) / 6)));
+const towns = makeTowns(
+  seed,
+  sizes.reduce((sum, size) => sum + size, 0),
+);
+const part = (number: number) => {
+  const from = sizes.slice(0, number).reduce((sum, size) => sum + size, 0);
+  return towns.slice(from, from + sizes[number]!);
+};
 const documents = towns.map((town) => ({ id: town.name, title: town.name, text: pageOf(town) }));
 const search = searchTool({ documents, top: 1 });
 

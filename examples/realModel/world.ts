@@ -96,7 +96,10 @@ export function makeTasks(
   for (let tried = 0; tasks.length < count; tried++) {
     const kind = KINDS[tasks.length % KINDS.length]!;
     const drawn = makers[kind](draws('tasks', seed, purpose, tried), towns);
-    if (seen.has(drawn.question)) continue;
+    if (seen.has(drawn.question)) {
+      if (tried < 100 * count) continue;
+      throw new Error(`there are no ${count} different questions about ${towns.length} towns`);
+    }
     seen.add(drawn.question);
     tasks.push({ id: `${purpose}-${tasks.length}`, kind, ...drawn });
   }
