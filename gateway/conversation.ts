@@ -100,7 +100,9 @@ export type RefusalKind =
   /** Too many bytes. */
   | 'size'
   /** The model cannot be asked now; the agent may try again. */
-  | 'unavailable';
+  | 'unavailable'
+  /** Something broke on our side. */
+  | 'failed';
 
 /** A call that is not answered. */
 export class GatewayRefusal extends Error {

@@ -15,6 +15,8 @@ export interface ListenOn {
   readonly connectionsMax: number;
   /** For the head of a request, and for all of it; Node's own bounds when left out. */
   readonly waitMs?: number;
+  /** How long a connection may be idle between two requests; Node's own bound when left out. */
+  readonly idleMs?: number;
   /** Called with errors after the start. */
   readonly failed?: (error: Error) => void;
 }
@@ -61,9 +63,10 @@ function bound(server: Server, connectionsMax: number): void {
 
 /** Rejects with the system's error if it cannot listen there. */
 export async function listenOn(options: ListenOn, answer: RequestListener): Promise<Listening> {
-  const { host, port, connectionsMax, waitMs, failed = () => undefined } = options;
+  const { host, port, connectionsMax, waitMs, idleMs, failed = () => undefined } = options;
   const waits = waitMs === undefined ? {} : { headersTimeout: waitMs, requestTimeout: waitMs };
-  const server = createServer({ ...waits, connectionsCheckingInterval: CHECK_MS }, answer);
+  const idle = idleMs === undefined ? {} : { keepAliveTimeout: idleMs };
+  const server = createServer({ ...waits, ...idle, connectionsCheckingInterval: CHECK_MS }, answer);
   bound(server, connectionsMax);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,0 +1,62 @@
+/**
+ * What a request is for, by its method and path.
+ *
+ * A session's key stands in the path, `/s/KEY/v1/…`, or is the API key. Base URLs are written in many ways, so `v1`
+ * may be missing or stand there twice, and empty segments do not count.
+ */
+import { chat } from '../protocols/chat.ts';
+import { messages } from '../protocols/messages.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { responses } from '../protocols/responses.ts';
+
+export const PROTOCOLS: readonly Protocol[] = [chat, responses, messages];
+
+/** `protocol` = the form of refusals. */
+export interface Route {
+  readonly kind: 'call' | 'count' | 'reward' | 'models' | 'base' | 'health' | 'unknown';
+  readonly protocol: Protocol;
+  /** The key in the path; null = none there. */
+  readonly key: string | null;
+  /** What follows the route's own path: the name of a model. */
+  readonly rest: string;
+  readonly methods: readonly string[];
+}
+
+const READ = ['GET', 'HEAD'];
+
+/** `form` = the protocol of refusals where the path names none. */
+export function routeOf(url: string, form: Protocol = chat): Route {
+  const segments = segmentsOf(url);
+  if (segments === null) return route('unknown', form, null);
+  const inPath = segments[0] === 's' && segments.length > 1;
+  const key = inPath ? segments[1]! : null;
+  const rest = inPath ? segments.slice(2) : segments;
+  if (key === null && rest.join('/') === 'healthz') return route('health', form, null);
+  while (rest[0] === 'v1') rest.shift();
+  const path = rest.join('/');
+  const protocol = PROTOCOLS.find((one) => one.path === path);
+  if (protocol !== undefined) return route('call', protocol, key);
+  if (path === `${messages.path}/count_tokens`) return route('count', messages, key);
+  if (path === 'reward') return route('reward', form, key);
+  if (path === '') return route('base', form, key);
+  if (rest[0] === 'models') return { ...route('models', form, key), rest: rest.slice(1).join('/') };
+  return route('unknown', rest[0] === messages.path ? messages : form, key);
+}
+
+function route(kind: Route['kind'], protocol: Protocol, key: string | null): Route {
+  const posted = kind === 'call' || kind === 'count' || kind === 'reward';
+  return { kind, protocol, key, rest: '', methods: posted ? ['POST'] : READ };
+}
+
+/** Decoded; null if that cannot be. */
+function segmentsOf(url: string): string[] | null {
+  try {
+    const path = url.split(/[?#]/, 1)[0]!;
+    return path
+      .split('/')
+      .filter((one) => one !== '')
+      .map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}

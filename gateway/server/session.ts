@@ -1,0 +1,56 @@
+/**
+ * The session of a request: by the key in its path, or by its API key.
+ *
+ * With a key in the path, the API key may be anything but that of another session: agents must set one, and many
+ * set a word that says nothing.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';
+
+export function sessionOf(
+  sessions: ModelSessions,
+  inPath: string | null,
+  headers: IncomingHttpHeaders,
+): ModelSession {
+  const given = keysIn(headers);
+  if (inPath === null) {
+    const [key] = given;
+    if (key === undefined) {
+      throw new GatewayRefusal(
+        'key',
+        'no key: the session’s key is the API key, or stands in the base URL',
+      );
+    }
+    mustAgree(given);
+    return sessions.session(key);
+  }
+  const session = sessions.session(inPath);
+  for (const key of given) {
+    if (key !== inPath && isOther(sessions, key, session)) throw twoSessions();
+  }
+  return session;
+}
+
+function keysIn(headers: IncomingHttpHeaders): string[] {
+  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1]?.trim() ?? '';
+  const own = headers['x-api-key'];
+  return [bearer, typeof own === 'string' ? own.trim() : ''].filter((key) => key !== '');
+}
+
+function mustAgree(keys: readonly string[]): void {
+  if (new Set(keys).size > 1) throw twoSessions();
+}
+
+/** Whether a key is that of another session, ended ones included. */
+function isOther(sessions: ModelSessions, key: string, session: ModelSession): boolean {
+  try {
+    return sessions.session(key).id !== session.id;
+  } catch (error) {
+    if (error instanceof GatewayRefusal) return error.kind !== 'key';
+    throw error;
+  }
+}
+
+function twoSessions(): GatewayRefusal {
+  return new GatewayRefusal('key', 'two keys of different sessions: one in the base URL is enough');
+}
