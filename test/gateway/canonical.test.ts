@@ -5,7 +5,7 @@ import {
   firstDifferenceOf,
   sameTurn,
 } from '../../gateway/canonical.ts';
-import type { AssistantMessage, Message } from '../../gateway/index.ts';
+import type { AssistantMessage, Message } from '../../gateway/conversation.ts';
 
 function turn(content: string, ...texts: readonly string[]): AssistantMessage {
   const calls = texts.map((text, at) => ({ id: `call_${at}`, name: 'weather', arguments: text }));

@@ -9,7 +9,7 @@ import {
   type ModelReply,
   type ModelSession,
   type ModelSessions,
-} from '../../gateway/index.ts';
+} from '../../gateway/conversation.ts';
 
 export interface ScriptedSession extends ModelSession {
   /** Calls that got an answer of their own, in order. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { GatewayRefusal } from '../../../gateway/index.ts';
+import { GatewayRefusal } from '../../../gateway/conversation.ts';
 import { messages } from '../../../gateway/protocols/messages.ts';
 import { replyOf, said } from '../../support/scriptedSessions.ts';
 import { eventsIn, refusedBy } from './support.ts';

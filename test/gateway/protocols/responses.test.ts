@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { GatewayRefusal, type Message } from '../../../gateway/index.ts';
+import { GatewayRefusal, type Message } from '../../../gateway/conversation.ts';
 import { responses } from '../../../gateway/protocols/responses.ts';
 import { replyOf, said } from '../../support/scriptedSessions.ts';
 import { eventsIn, refusedBy } from './support.ts';

@@ -1,5 +1,5 @@
 /** What tests of protocols share. */
-import { GatewayRefusal } from '../../../gateway/index.ts';
+import { GatewayRefusal } from '../../../gateway/conversation.ts';
 
 export interface ReadEvent {
   readonly name: string;

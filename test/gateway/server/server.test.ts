@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Listening } from '../../../base/http/index.ts';
 import { type SleepClock, sleepClock, systemClock } from '../../../base/index.ts';
-import { GatewayRefusal } from '../../../gateway/index.ts';
+import { GatewayRefusal } from '../../../gateway/conversation.ts';
 import { type GatewayServerOptions, gatewayServer } from '../../../gateway/server/server.ts';
 import { ScriptedSessions, said } from '../../support/scriptedSessions.ts';
 import { until } from '../../support/until.ts';
