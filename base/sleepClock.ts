@@ -14,8 +14,9 @@ export interface SleepClock extends Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** `clock`, which sleeps by the process's timers. */
+/** `clock`, which sleeps by the process's timers unless it sleeps in its own way. */
 export function sleepClock(clock: Clock): SleepClock {
+  if (sleeps(clock)) return clock;
   return {
     now: () => clock.now(),
     async sleep(ms, signal) {
@@ -27,4 +28,9 @@ export function sleepClock(clock: Clock): SleepClock {
       }
     },
   };
+}
+
+/** Whether the clock has time of its own, so that nothing may wait by the process's timers. */
+export function sleeps(clock: Clock): clock is SleepClock {
+  return 'sleep' in clock;
 }

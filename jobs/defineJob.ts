@@ -16,6 +16,7 @@ import type { Control, Flow, Log } from '../streams/index.ts';
 import type { Question } from '../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
+import type { RunPlace } from './runPlace.ts';
 
 /** What a job is given. */
 export interface JobContext<Settings> {
@@ -35,6 +36,8 @@ export interface JobContext<Settings> {
   readonly screen?: ProgressScreen;
   /** Hand over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
+  /** Where checkpoints and files of the run are kept; left out = in its folder. */
+  readonly place?: RunPlace;
   /** Commands to the run while it goes on; left out = none. */
   readonly control?: Control;
   /** Set when a recorded run is replayed: what rolls out goes through it. */

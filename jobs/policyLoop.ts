@@ -35,14 +35,7 @@ import {
   weighted,
 } from '../operators/rewards/index.ts';
 import { answerCalls, throughTopics, toolTopics } from '../operators/tools/index.ts';
-import {
-  Measuring,
-  metricFiles,
-  metricsIn,
-  progress,
-  type TrainerOptions,
-  trainer,
-} from '../sinks/index.ts';
+import { Measuring, progress, type TrainerOptions, trainer } from '../sinks/index.ts';
 import { weightsStore } from '../sinks/weights/index.ts';
 import { type Delivery, neverStopping } from '../streams/deliveries/index.ts';
 import {
@@ -71,10 +64,11 @@ import { announcing } from './announce.ts';
 import { attempted } from './attempt.ts';
 import type { JobContext, Replay } from './defineJob.ts';
 import { LiveHandle } from './live.ts';
-import { promptRecord, writePrompt } from './parts/promptRecord.ts';
+import { promptRecord } from './parts/promptRecord.ts';
 import { versionsOnDisk } from './parts/versionsOnDisk.ts';
 import type { QuestionPlan } from './plan.ts';
 import type { PolicySettings } from './policySettings.ts';
+import { placeIn } from './runPlace.ts';
 
 /** What a job runs on. */
 export interface PolicyParts {
@@ -107,7 +101,8 @@ type LoopOwned =
   | 'report'
   | 'lr'
   | 'controls'
-  | 'turn';
+  | 'turn'
+  | 'watch';
 
 /**
  * What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is
@@ -183,16 +178,16 @@ export async function policyLoop(
   plan: QuestionPlan,
   options: LoopOptions,
 ): Promise<PolicyLoop> {
-  const { settings, log, folder, clock, seed, own } = context;
+  const { settings, log, folder, clock, seed, own, place = placeIn(folder, log) } = context;
   const { parts, answering } = called(replayed(given, context.replay), context);
   const { engine, tools, dialect } = parts;
   const { lagMax, concurrency } = settings;
   const asked = promptRecord(dialect);
   context.prompted?.(asked);
-  await writePrompt(folder, asked);
+  await place.prompted(asked);
   for (const note of dialect.notes ?? []) context.print(note);
   for (const loss of Object.values(options.training.losses)) await parts.trainer.check?.(loss);
-  const store = weightsStore(folder, log);
+  const store = weightsStore(folder, log, place.checkpoints);
   const first = { value: await store.adopt(parts.base) };
   const weights = feedback(topics.weights, { history: 'passed' });
   const known = { weights$: weights.values$, manifest: store.manifest, resolve: store.resolve };
@@ -249,7 +244,7 @@ export async function policyLoop(
   const { agreement = null } = engine;
   const { refused, counted, saved } = replay ?? {};
   const recorded = { ...(refused ? { refused } : {}), ...(counted ? { counted } : {}), saved };
-  const judging = { agreement, ...recorded };
+  const judging = { agreement, ...recorded, watch: () => place.watch() };
   const learnt = trainer({ ...training, ...means, ...disk, ...judging, lr, controls, turn });
   const openEvaluations = plan.endless ? stepsOpen(lagMax) : plan.rounds.length;
   const measuring = new Measuring(plan.heldOut);
@@ -293,7 +288,7 @@ export async function policyLoop(
     trained: sink('trainer', topics.batches, weights, learnt, { inflightMax: lagMax + 1 }),
     watched: flow(
       stage('measure', topics.scored, topics.metrics, measured, inflightFor(2 * plan.heldOut)),
-      sink('files', topics.metrics, null, metricFiles({ folder, recorded: metricsIn(log) })),
+      sink('files', topics.metrics, null, place.metrics()),
       sink('progress', topics.metrics, null, shown),
       ...announcing(settings.announce, context),
     ),

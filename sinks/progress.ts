@@ -4,7 +4,7 @@
  * screen, with the current state once a second. It decides nothing.
  */
 import { defer, finalize, type OperatorFunction } from 'rxjs';
-import type { Clock } from '../base/index.ts';
+import { type Clock, every } from '../base/index.ts';
 import type { Delivery } from '../streams/deliveries/index.ts';
 import { expandEach } from '../streams/index.ts';
 import { Learning, type Metric, noteOf } from '../topics/index.ts';
@@ -65,11 +65,9 @@ export function progress(
         if (idle !== null) screen.warning({ text: noteOf(idle, { run }), round, step, atMs });
         numbers.clear();
       };
-      const timer = setInterval(
-        () => screen.status(tracker.status(pulse(), clock.now())),
-        STATUS_MS,
+      const end = every(clock, STATUS_MS, () =>
+        screen.status(tracker.status(pulse(), clock.now())),
       );
-      timer.unref();
       return source.pipe(
         expandEach(
           (metric) => {
@@ -79,7 +77,7 @@ export function progress(
           { concurrency: 1 },
         ),
         finalize(() => {
-          clearInterval(timer);
+          end();
           screen.close();
         }),
       );

@@ -140,6 +140,8 @@ export interface TrainerOptions {
   /** Awaited before a step is made: what it needs to know, and whether the run is paused. */
   readonly turn?: (batch: Batch, until: AbortSignal) => Promise<void>;
   readonly clock: Clock;
+  /** Measures how long the event loop stands still; that of this process unless given. */
+  readonly watch?: () => LoopGap;
 }
 
 /** batches → weights, with the step's metrics and the manifest. */
@@ -148,7 +150,7 @@ export function trainer(
 ): OperatorFunction<Delivery<Batch>, Delivery<Weights>> {
   return (batches$) =>
     defer(() => {
-      const loop = watchLoop();
+      const loop = (options.watch ?? watchLoop)();
       return batches$.pipe(
         stepping(options, loop),
         finalize(() => loop.stop()),

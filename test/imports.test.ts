@@ -32,6 +32,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   // A ready job is written as a user would write it: with public names.
   'jobs/ready': ['jobs/ready', 'api', ...JOBS],
   jobs: JOBS,
+  simulate: ['simulate', 'testing', 'jobs', 'operators', 'topics', 'streams', 'model', 'base'],
   api: ['api', 'testing', 'jinja', ...JOBS],
   testing: ['testing', 'operators', 'topics', 'streams', 'model', 'base'],
   summary: ['summary', 'operators', 'topics', 'streams', 'model', 'base'],

@@ -8,6 +8,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/index.ts';
 
+/** Where a process says what it does. */
+export type StatusBoard = Pick<Board, 'post' | 'posted'>;
+
 export class Board {
   readonly #path: string;
 

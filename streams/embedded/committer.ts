@@ -13,7 +13,7 @@ import { HEADER_BYTES } from './envelope.ts';
 import type { Moment } from './history.ts';
 import { type KeyChange, KeyWriter } from './keys/keyWriter.ts';
 import type { Schemas } from './schemas.ts';
-import type { Head, Store, Writes } from './store.ts';
+import type { Head, LogStore, Writes } from './store.ts';
 
 /** An encoded record that waits for its offset. */
 export interface Append {
@@ -72,7 +72,7 @@ const COMMITS_MAX = 512;
 const groupKey = (topic: string, group: string): string => JSON.stringify([topic, group]);
 
 export class Committer {
-  readonly #store: Store;
+  readonly #store: LogStore;
   readonly #schemas: Schemas;
   readonly #clock: Clock;
   readonly #commitMs: number;
@@ -88,7 +88,7 @@ export class Committer {
   #number: number;
   #running: Promise<void> | null = null;
 
-  constructor(store: Store, schemas: Schemas, options: CommitterOptions) {
+  constructor(store: LogStore, schemas: Schemas, options: CommitterOptions) {
     const { clock, commitMs, hashesAt } = options;
     this.#store = store;
     this.#index = options.index;

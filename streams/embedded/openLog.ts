@@ -7,7 +7,7 @@
  */
 import { defer, Observable, takeUntil } from 'rxjs';
 import { type Clock, MillraceError, systemClock } from '../../base/index.ts';
-import { largeOf, retain } from '../archive/retain.ts';
+import { type Candidate, largeOf, retain, type Shrinking } from '../archive/retain.ts';
 import type { Delivery } from '../deliveries/delivery.ts';
 import { settlementOf } from '../deliveries/settlement.ts';
 import type {
@@ -27,7 +27,7 @@ import { belongs, namesIn } from '../names.ts';
 import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
 import type { Topic } from '../topic.ts';
-import { Board } from './board.ts';
+import { Board, type StatusBoard } from './board.ts';
 import { type Append, Committer, type Settle } from './committer.ts';
 import { AFTER_DAMAGE, type Envelope, HEADER_BYTES } from './envelope.ts';
 import { GroupReader, GroupReaders } from './groupReader.ts';
@@ -37,7 +37,7 @@ import { KeyReader } from './keys/keyReader.ts';
 import { Tail } from './keys/tail.ts';
 import { Schemas } from './schemas.ts';
 import { shrinkingStore } from './shrinkingStore.ts';
-import { type Mode, Store } from './store.ts';
+import { type LogStore, type Mode, Store } from './store.ts';
 import { type Tappable, tapTopic } from './tapTopic.ts';
 import { takeWriterLock } from './writerLock.ts';
 
@@ -60,30 +60,50 @@ export interface EmbeddedLogOptions {
 
 /** Opens the log in a folder. Fails with `LOCKED` (another process writes) or `NO_LOG` (none to read). */
 export async function openLog(options: EmbeddedLogOptions): Promise<Log> {
-  const store = new Store(options.folder, options.mode);
+  const { folder, mode, topics = [], clock = systemClock, ...rest } = options;
+  const store = new Store(folder, mode);
   try {
-    return new EmbeddedLog(store, options);
+    const unlock = mode === 'write' ? takeWriterLock(folder, store) : () => undefined;
+    const large = largeOf(topics);
+    return new EmbeddedLog({
+      ...{ ...rest, store, mode, clock, unlock },
+      board: new Board(folder),
+      shrinking: ({ archive }) => shrinkingStore(store, large, folder, archive),
+    });
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-class EmbeddedLog implements Log {
-  readonly #store: Store;
+/** What a log of one writer is made of, wherever its records are. */
+export interface LogMeans extends Pick<EmbeddedLogOptions, 'commitMs' | 'index' | 'pollMs'> {
+  readonly store: LogStore;
+  readonly mode: Mode;
+  readonly clock: Clock;
+  readonly board: StatusBoard;
+  /** Lets another process write. */
+  readonly unlock: () => void;
+  /** The records that may leave the log. */
+  readonly shrinking: (retention: Retention) => Shrinking<Candidate>;
+  /** How a long tap gives other work its turn; by the event loop unless given. */
+  readonly later?: (act: () => void) => void;
+}
+
+/** A log of one writer over a store. */
+export class EmbeddedLog implements Log {
+  readonly #store: LogStore;
   readonly #schemas: Schemas;
   readonly #readers = new GroupReaders();
   /** Null in mode `read`. */
   readonly #committer: Committer | null;
   readonly #unlock: () => void;
   readonly #pollMs: number;
-  readonly #folder: string;
-  readonly #large: readonly string[];
-  readonly #clock: Clock;
+  readonly #means: LogMeans;
   readonly #tails = new Map<string, Tail>();
   /** One at a time. */
   #retaining: Promise<Retained> | null = null;
-  readonly #board: Board;
+  readonly #board: StatusBoard;
   /** Ends a tap or a reader each. */
   readonly #enders = new Set<() => void>();
   /** Emits when the log is closed: taps and readers complete. */
@@ -94,16 +114,14 @@ class EmbeddedLog implements Log {
   });
   #closed = false;
 
-  constructor(store: Store, options: EmbeddedLogOptions) {
-    const { mode, clock = systemClock, commitMs = 0, pollMs = 100, index = true } = options;
+  constructor(means: LogMeans) {
+    const { store, mode, clock, commitMs = 0, pollMs = 100, index = true } = means;
     this.#store = store;
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
-    this.#folder = options.folder;
-    this.#large = largeOf(options.topics ?? []);
-    this.#clock = clock;
-    this.#board = new Board(options.folder);
-    this.#unlock = mode === 'write' ? takeWriterLock(options.folder, store) : () => undefined;
+    this.#means = means;
+    this.#board = means.board;
+    this.#unlock = means.unlock;
     this.#committer =
       mode === 'write'
         ? new Committer(store, this.#schemas, {
@@ -173,7 +191,9 @@ class EmbeddedLog implements Log {
   }
 
   tap<T>(topic: Topic<T>, options: TapOptions): Observable<Stored<T>> {
+    const { later } = this.#means;
     const tappable = {
+      ...(later === undefined ? {} : { later }),
       end: () => this.#end(topic.name),
       at: (offset: number) => this.#at(topic, offset),
       timeAt: (offset: number) => this.#envelope(topic, offset).atMs,
@@ -255,8 +275,8 @@ class EmbeddedLog implements Log {
 
   async retain(retention: Retention): Promise<Retained> {
     this.#writer();
-    const store = shrinkingStore(this.#store, this.#large, this.#folder, retention.archive);
-    this.#retaining ??= retain(store, retention, this.#clock.now()).finally(() => {
+    const { shrinking, clock } = this.#means;
+    this.#retaining ??= retain(shrinking(retention), retention, clock.now()).finally(() => {
       this.#retaining = null;
     });
     return this.#retaining;

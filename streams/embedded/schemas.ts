@@ -6,16 +6,16 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Codec, Topic } from '../topic.ts';
-import type { Store } from './store.ts';
+import type { LogStore } from './store.ts';
 
 export class Schemas {
-  readonly #store: Store;
+  readonly #store: LogStore;
   /** What is on disk, and what a pending commit will put there. */
   readonly #lists = new Map<string, readonly unknown[]>();
   /** Numbers already found. */
   readonly #numbers = new WeakMap<Codec<unknown>, number>();
 
-  constructor(store: Store) {
+  constructor(store: LogStore) {
     this.#store = store;
   }
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Candidate, Shrinking } from '../archive/retain.ts';
 import { writeSegment } from '../archive/segments.ts';
-import type { Store } from './store.ts';
+import type { LogStore } from './store.ts';
 
 interface Next extends Candidate {
   readonly topic: string;
@@ -14,7 +14,7 @@ interface Next extends Candidate {
 }
 
 export function shrinkingStore(
-  store: Store,
+  store: LogStore,
   large: readonly string[],
   logFolder: string,
   archive = join(logFolder, 'archive'),
@@ -31,7 +31,7 @@ export function shrinkingStore(
   };
 }
 
-function nextOf(store: Store, topic: string, records: number): readonly Next[] {
+function nextOf(store: LogStore, topic: string, records: number): readonly Next[] {
   const from = store.archived(topic).segments.at(-1)?.to ?? 0;
   const settled = Math.min(store.head(topic).end, ...store.groups(topic).map(([, { low }]) => low));
   // The newest segment's worth stays: watching a live run looks there.
@@ -41,7 +41,7 @@ function nextOf(store: Store, topic: string, records: number): readonly Next[] {
 }
 
 /** Bytes of the large topics that are in the file. */
-function keptBytes(store: Store, large: readonly string[]): number {
+function keptBytes(store: LogStore, large: readonly string[]): number {
   return large.reduce(
     (sum, topic) => sum + store.head(topic).bytes - store.archived(topic).bytes,
     0,

@@ -36,6 +36,9 @@ export interface Head {
   readonly bytes: number;
 }
 
+/** What a log stands on: a file (`Store`), or memory. */
+export type LogStore = Pick<Store, Exclude<keyof Store, 'exclusively'>>;
+
 const NO_HEAD: Head = { end: 0, bytes: 0 };
 
 /** What one transaction writes. */

@@ -21,6 +21,8 @@ export interface Tappable<T> {
    */
   candidate?(offset: number, end: number): number;
   shows?(stored: Stored<T>): boolean;
+  /** Gives other work its turn first; that of the event loop unless given. */
+  later?(act: () => void): void;
   /** Calls `wake` when there may be more, until the returned function is called. */
   onMore(wake: () => void): () => void;
 }
@@ -108,7 +110,7 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
     };
     const later = (): void => {
       busy = true;
-      setImmediate(begin);
+      (log.later ?? setImmediate)(begin);
     };
     /** News is shown at once: what follows a commit may rely on that. */
     const more = (): void => {

@@ -11,7 +11,14 @@
  * open groups are theirs to flush, so while one of those waits the flow is not quiescent.
  */
 import { setMaxListeners } from 'node:events';
-import { type Clock, MillraceError, systemClock, thrownBy } from '../../base/index.ts';
+import {
+  after,
+  type Clock,
+  every,
+  MillraceError,
+  systemClock,
+  thrownBy,
+} from '../../base/index.ts';
 import { neverStopping } from '../deliveries/stopping.ts';
 import type { Flow } from '../flow.ts';
 import type { Log } from '../log.ts';
@@ -115,11 +122,11 @@ class FlowRun {
   async toEnd(): Promise<FlowEnd> {
     const { signal, onStats, statsMs = 250 } = this.#options;
     const wake = (): void => this.#wake();
-    const looking = setInterval(() => {
+    const endLooking = every(this.#clock, LOOK_MS, () => {
       for (const stage of this.#stages) stage.look();
       wake();
-    }, LOOK_MS);
-    const telling = onStats && setInterval(() => onStats(this.stats()), statsMs);
+    });
+    const endTelling = onStats && every(this.#clock, statsMs, () => onStats(this.stats()));
     signal?.addEventListener('abort', wake);
     const ingesting = this.#sources.map((source) => this.#ingest(source));
     try {
@@ -136,8 +143,8 @@ class FlowRun {
       await Promise.all(this.#stages.map((stage) => stage.committed()));
       await Promise.all(ingesting);
       signal?.removeEventListener('abort', wake);
-      clearInterval(looking);
-      clearInterval(telling);
+      endLooking();
+      endTelling?.();
     }
   }
 
@@ -217,12 +224,12 @@ class FlowRun {
   async #settleDown(): Promise<void> {
     for (const stage of this.#stages) stage.stop();
     let late = false;
-    const timer = setTimeout(() => {
+    const inTime = after(this.#clock, this.#options.graceMs ?? 5000, () => {
       late = true;
       this.#wake();
-    }, this.#options.graceMs ?? 5000);
+    });
     while (!late && !this.#still() && this.#failure === null) await this.#changed();
-    clearTimeout(timer);
+    inTime();
   }
 
   async #ingest(runner: SourceRunner): Promise<void> {

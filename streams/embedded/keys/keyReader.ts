@@ -3,7 +3,7 @@
  * one by one, and says so: nothing is left out because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';
-import type { Store } from '../store.ts';
+import type { LogStore } from '../store.ts';
 import { hashOf, type Run } from './entries.ts';
 import { hitsIn, runsOf } from './keyRuns.ts';
 import type { Tail } from './tail.ts';
@@ -23,7 +23,7 @@ interface Stretch {
 }
 
 export class KeyReader {
-  readonly #store: Store;
+  readonly #store: LogStore;
   readonly #asked: Asked;
   readonly #hashes: ReadonlySet<number>;
   #runs: readonly Run[] | null;
@@ -31,7 +31,7 @@ export class KeyReader {
   /** Of the stretch's hits, the first that is not before it. */
   #next = 0;
 
-  constructor(store: Store, asked: Asked) {
+  constructor(store: LogStore, asked: Asked) {
     this.#store = store;
     this.#asked = asked;
     this.#hashes = new Set(asked.names.map(hashOf));

@@ -6,11 +6,11 @@
  * changed) is not an error: it has to be read. So an index can be incomplete but never wrong.
  */
 import { hasCode } from '../../../base/index.ts';
-import type { Store, Writes } from '../store.ts';
+import type { LogStore, Writes } from '../store.ts';
 import { entriesIn, hashOf, isWhole, pageOf, placesOf, type Run, sealPages } from './entries.ts';
 
 /** Runs of a topic in order; null if what the log says about them was changed. */
-export function runsOf(store: Store, topic: string): readonly Run[] | null {
+export function runsOf(store: LogStore, topic: string): readonly Run[] | null {
   try {
     return store.runs(topic);
   } catch (error) {
@@ -36,7 +36,11 @@ export function removeRun(writes: Writes, topic: string, { from, pages }: Run): 
 }
 
 /** The entries of a run, page by page; null if one is not as it was written. */
-export function entriesOf(store: Store, topic: string, run: Run): readonly Float64Array[] | null {
+export function entriesOf(
+  store: LogStore,
+  topic: string,
+  run: Run,
+): readonly Float64Array[] | null {
   const pages: Float64Array[] = [];
   for (let page = 0; page < run.pages; page++) {
     const bytes = pageIn(store, topic, run, page);
@@ -50,7 +54,7 @@ export function entriesOf(store: Store, topic: string, run: Run): readonly Float
  * Offsets, in order, of the records of a run that may have one of these names; null if the run cannot say.
  */
 export function hitsIn(
-  store: Store,
+  store: LogStore,
   topic: string,
   run: Run,
   names: readonly string[],
@@ -64,7 +68,7 @@ export function hitsIn(
   return [...hits].sort((a, b) => a - b);
 }
 
-function pageIn(store: Store, topic: string, { from, to }: Run, page: number): Buffer | null {
+function pageIn(store: LogStore, topic: string, { from, to }: Run, page: number): Buffer | null {
   const bytes = store.keys(topic, from, page);
   return bytes !== undefined && isWhole(bytes, nameOf(topic, from, to, page)) ? bytes : null;
 }

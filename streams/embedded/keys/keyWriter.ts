@@ -7,7 +7,7 @@
  * written three times. After a start the records after the last run are read once; where those are more than
  * a process can have left (an older millrace wrote them), they are left out, and readers read them.
  */
-import type { Store, Writes } from '../store.ts';
+import type { LogStore, Writes } from '../store.ts';
 import { entryOf, type Run } from './entries.ts';
 import { entriesOf, removeRun, runsOf, writeRun } from './keyRuns.ts';
 
@@ -41,12 +41,12 @@ export interface Named {
 
 /** What one transaction changes; it counts once the transaction is on disk. */
 export class KeyChange {
-  readonly #store: Store;
+  readonly #store: LogStore;
   readonly #before: ReadonlyMap<string, Tail>;
   readonly tails = new Map<string, Growing>();
   readonly #grown = new Set<string>();
 
-  constructor(store: Store, before: ReadonlyMap<string, Tail>) {
+  constructor(store: LogStore, before: ReadonlyMap<string, Tail>) {
     this.#store = store;
     this.#before = before;
   }
@@ -149,10 +149,10 @@ function entriesFrom(
 
 /** The ends of all topics, between transactions. */
 export class KeyWriter {
-  readonly #store: Store;
+  readonly #store: LogStore;
   readonly #tails = new Map<string, Tail>();
 
-  constructor(store: Store) {
+  constructor(store: LogStore) {
     this.#store = store;
   }
 

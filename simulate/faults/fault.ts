@@ -1,0 +1,116 @@
+/**
+ * What can go wrong in a simulated world, as plain data, and the faults of a seed: drawn, each by itself, so that
+ * one can be left out and the others stay as they are.
+ */
+import { draws } from '../../base/index.ts';
+import type { Shape } from '../world/shape.ts';
+
+/** A stretch of time, counted from the start of the run. */
+interface Lasting {
+  readonly fromMs: number;
+  readonly forMs: number;
+}
+
+export type Fault =
+  /** The process that does the world's `point`-th thing dies right there. */
+  | { readonly kind: 'crash'; readonly point: number }
+  /** The process with this number dies at a moment, whatever it does. */
+  | { readonly kind: 'kill'; readonly fromMs: number; readonly process: number }
+  /** The process stands still: its machine is suspended, or swaps. */
+  | ({ readonly kind: 'still'; readonly process: number } & Lasting)
+  /** The clock on the wall of all processes jumps. */
+  | { readonly kind: 'jump'; readonly fromMs: number; readonly byMs: number }
+  /** Nothing more can be written, to the log or beside it. */
+  | ({ readonly kind: 'full' } & Lasting)
+  /** The log cannot be reached; only where it is shared by processes. */
+  | ({ readonly kind: 'broker' } & Lasting)
+  /** The policy's server does not answer, or comes back with the weights that it began with. */
+  | ({ readonly kind: 'server' } & Lasting)
+  | { readonly kind: 'restart'; readonly fromMs: number }
+  /** A share of its replies is lost, or comes late. */
+  | ({ readonly kind: 'lost'; readonly share: number } & Lasting)
+  | ({ readonly kind: 'late'; readonly share: number } & Lasting)
+  /** A share of tool calls hangs; the tool is not there. */
+  | ({ readonly kind: 'hang'; readonly share: number } & Lasting)
+  | ({ readonly kind: 'down' } & Lasting)
+  /** Someone pauses the run, and resumes it later. */
+  | ({ readonly kind: 'pause' } & Lasting)
+  /** Someone stops it; it is started again. */
+  | { readonly kind: 'stop'; readonly fromMs: number }
+  /** Someone changes a setting, and the request is delivered twice. */
+  | {
+      readonly kind: 'set';
+      readonly fromMs: number;
+      readonly setting: string;
+      readonly value: number;
+    };
+
+export type FaultKind = Fault['kind'];
+
+export const faultKinds: readonly FaultKind[] = [
+  ...(['crash', 'kill', 'still', 'jump', 'full', 'broker', 'server', 'restart'] as const),
+  ...(['lost', 'late', 'hang', 'down', 'pause', 'stop', 'set'] as const),
+];
+
+/** Those that change what comes of a question, and so the weights, not only when. */
+const TELLING: readonly FaultKind[] = ['server', 'lost', 'hang', 'down', 'set'];
+
+/** Whether a run with these faults must end with the weights of one without. */
+export function changeNothing(faults: readonly Fault[]): boolean {
+  return faults.every(({ kind }) => !TELLING.includes(kind));
+}
+
+/** About as long as a small run takes, and as many things as it does. */
+const RUN_MS = 9_000;
+const RUN_POINTS = 700;
+
+/** The faults of a seed, of these kinds. Crashes are the most. */
+export function faultsOf(shape: Shape, kinds: readonly FaultKind[] = faultKinds): readonly Fault[] {
+  const draw = draws('faults', shape.seed);
+  const count = draw.integer(0, 8);
+  return Array.from({ length: count }, (_, i) => faultOf(draw.under(i), shape)).filter(({ kind }) =>
+    kinds.includes(kind),
+  );
+}
+
+function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
+  const several = processes.length > 1;
+  const often: readonly FaultKind[] = ['crash', 'crash', 'crash', 'crash', 'kill', 'stop'];
+  const possible = [...often, ...faultKinds].filter((kind) => kind !== 'broker' || several);
+  const kind = possible[draw.integer(0, possible.length)]!;
+  // Early things are done more often than late ones.
+  const early = draw.uniform(1) ** 1.5;
+  const fromMs = Math.floor(early * RUN_MS);
+  const forMs = 200 + Math.floor(draw.uniform(2) ** 3 * 30_000);
+  const share = 0.1 + 0.8 * draw.uniform(3);
+  const process = draw.integer(4, processes.length);
+  switch (kind) {
+    case 'crash':
+      return { kind, point: 1 + Math.floor(early * RUN_POINTS) };
+    case 'kill':
+      return { kind, fromMs, process };
+    case 'still':
+      return { kind, fromMs, forMs, process };
+    case 'jump':
+      return { kind, fromMs, byMs: Math.floor((draw.uniform(5) - 0.3) * 3_600_000) };
+    case 'restart':
+    case 'stop':
+      return { kind, fromMs };
+    case 'lost':
+    case 'late':
+    case 'hang':
+      return { kind, fromMs, forMs, share };
+    case 'set': {
+      const [setting, value] = (
+        [
+          ['temperature', 0.5 + draw.uniform(6)],
+          ['lr', 1e-5 * (1 + draw.integer(6, 9))],
+          ['concurrency', 1 + draw.integer(6, 5)],
+        ] as const
+      )[draw.integer(5, 3)]!;
+      return { kind, fromMs, setting, value };
+    }
+    default:
+      return { kind, fromMs, forMs };
+  }
+}

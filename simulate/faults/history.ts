@@ -1,0 +1,60 @@
+/**
+ * One history: a seed's run with its faults, and what is wrong with it.
+ */
+import type { Shape } from '../world/shape.ts';
+import { World } from '../world/world.ts';
+import { changeNothing, type Fault } from './fault.ts';
+import { breaches, digestOfAll, weightsIn } from './laws.ts';
+
+export interface History {
+  readonly seed: number;
+  readonly faults: readonly Fault[];
+  /** Sentences; none if all laws are kept. */
+  readonly breaches: readonly string[];
+  readonly digest: string;
+  /** Virtual. */
+  readonly ms: number;
+  readonly points: number;
+  readonly starts: number;
+  readonly versions: number;
+}
+
+export async function historyOf(
+  shape: Shape,
+  faults: readonly Fault[],
+  print?: (line: string) => void,
+): Promise<History> {
+  const { weights, ...history } = await lived(shape, faults, print);
+  const found = [...history.breaches];
+  const { lagMax } = shape.settings;
+  if (found.length === 0 && faults.length > 0 && lagMax === 0 && changeNothing(faults)) {
+    const calm = await lived(shape, []);
+    if (calm.weights.join() !== weights.join()) found.push(otherWeights(calm.weights, weights));
+  }
+  return { ...history, breaches: found, versions: weights.length - 1 };
+}
+
+async function lived(shape: Shape, faults: readonly Fault[], print?: (line: string) => void) {
+  const world = new World({ shape, faults, ...(print === undefined ? {} : { print }) });
+  const { unfinished, broken, ms, points, starts } = await world.live();
+  const { store, disk, clock } = world;
+  const finished = unfinished === null && broken.length === 0;
+  const laws = await breaches({ shape, store, disk, clock, finished });
+  return {
+    ...{ seed: shape.seed, faults, ms, points, starts },
+    breaches: [
+      ...broken,
+      ...(unfinished === null ? [] : [`the run does not end: ${unfinished}`]),
+      ...laws,
+    ],
+    digest: digestOfAll(store),
+    weights: await weightsIn(store, clock),
+  };
+}
+
+/** With lagMax 0 what is learnt does not depend on timing. */
+function otherWeights(calm: readonly string[], found: readonly string[]): string {
+  const at = calm.findIndex((version, i) => version !== found[i]);
+  const text = (version = 'none'): string => version.slice(0, 12);
+  return `replayed without faults the run makes other weights: ${text(calm[at])}, not ${text(found[at])}`;
+}

@@ -1,0 +1,173 @@
+/** The planted faults. */
+import type { Mutant } from './mutant.ts';
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'cursor-ahead',
+    about: "a source's cursor is committed before the items that it is behind",
+    file: 'streams/run/sourceRunner',
+    find: 'const items = this.#items + records.length;',
+    replace:
+      'const items = this.#items + records.length; if (records.length > 0) await this.#log.commit((tx) => tx.mark(this.#markName, items));',
+    seeds: 200,
+  },
+  {
+    name: 'siblings',
+    about:
+      'outputs are committed before the records that they came of are settled: a retry makes them again',
+    file: 'streams/embedded/openLog',
+    find: 'await committer.commit({ appends, settles, marks, committed });',
+    replace:
+      'await committer.commit({ appends, settles: [], marks: new Map(), committed: () => undefined }); await committer.commit({ appends: [], settles, marks, committed });',
+    seeds: 200,
+  },
+  {
+    name: 'early-settlement',
+    about: 'records are settled before what they led to is committed',
+    file: 'streams/embedded/openLog',
+    find: 'await committer.commit({ appends, settles, marks, committed });',
+    replace:
+      'await committer.commit({ appends: [], settles, marks, committed: () => undefined }); await committer.commit({ appends, settles: [], marks: new Map(), committed });',
+    seeds: 200,
+  },
+  {
+    name: 'early-acknowledgement',
+    about: 'a commit is acknowledged before it is written',
+    file: 'streams/embedded/committer',
+    find: 'await this.#store.write((writes) => this.#build(commits, change, writes));',
+    replace: 'void this.#store.write((writes) => this.#build(commits, change, writes));',
+    seeds: 200,
+  },
+  {
+    name: 'forgetful-reader',
+    about: 'a reader starts after a crash at its low mark and forgets what was settled above it',
+    file: 'streams/embedded/groupReader',
+    find: 'progress.has(this.#next)) this.#next += 1;',
+    replace: 'false) this.#next += 1;',
+    seeds: 200,
+  },
+  {
+    name: 'late-weights',
+    about: 'a version is published before its weights are on disk',
+    file: 'simulate/world/trainer',
+    find: 'if (!life.dead) disk.write(files.weights, weights);',
+    replace:
+      'const early = weights; void life.clock.sleep(400).then(() => { if (!life.dead) disk.write(files.weights, early); });',
+    seeds: 200,
+  },
+  {
+    name: 'stale-resume',
+    about:
+      'on-policy questions are rolled out by the newest version, not by the one that they are due',
+    file: 'operators/gate',
+    find: 'return lagMax === 0 ? due : newest();',
+    replace: 'return newest();',
+    seeds: 200,
+  },
+  {
+    name: 'lag-off-by-one',
+    about: 'rollouts may lag one version more than lagMax',
+    file: 'operators/gate',
+    find: 'newest() < due - lagMax)',
+    replace: 'newest() < due - lagMax - 1)',
+    seeds: 200,
+  },
+  {
+    name: 'one-too-many',
+    about: 'the gate admits one question more than concurrency',
+    file: 'operators/gate',
+    find: 'slots.free > 0 &&',
+    replace: 'slots.free > -1 &&',
+    seeds: 200,
+  },
+  {
+    name: 'lost-wake-up',
+    about: 'a place of the gate becomes free, and no one who waits for it is told',
+    file: 'operators/gate',
+    find: 'slots.free++;',
+    replace: 'slots.free++; return;',
+    seeds: 200,
+  },
+  {
+    name: 'pause-forgets',
+    about: 'a pause drops the questions that wait at the gate',
+    file: 'operators/gate',
+    find: 'paused = now && !unlimited;',
+    replace: 'paused = now && !unlimited; if (paused) waiters.length = 0;',
+    seeds: 200,
+  },
+  {
+    name: 'control-twice',
+    about: 'a command that is delivered twice is applied twice',
+    file: 'streams/control',
+    find: 'if (this.#ids.has(id)) return;',
+    replace: '',
+    seeds: 400,
+  },
+  {
+    name: 'short-window',
+    about: 'a group is closed one record early: the last one of a window is dropped',
+    file: 'streams/deliveries/gatherBy',
+    find: "return group.length >= (typeof size === 'number' ? size : size(group[0]",
+    replace: "return group.length >= -1 + (typeof size === 'number' ? size : size(group[0]",
+    seeds: 200,
+  },
+  {
+    name: 'trained-anew',
+    about:
+      'after a restart the trainer goes on from what it holds, not from the version of the batch',
+    file: 'sinks/trainer/versionedEngine',
+    find: 'if (!trains(weights)) await restore(weights, true);',
+    replace: 'if (held !== null && !trains(weights)) await restore(weights, true);',
+    seeds: 200,
+  },
+  {
+    name: 'double-step',
+    about: 'a step that was made again after a crash is made twice',
+    file: 'sinks/trainer',
+    find: 'let refused = false;',
+    replace:
+      'let refused = false; if (globalThis.millraceTrained === begun.version) for (const sequences of ready.steps) if (sequences.length > 0) await engine.step({ sequences, loss, lr }); globalThis.millraceTrained = begun.version;',
+    seeds: 200,
+  },
+  {
+    name: 'unbounded-reader',
+    about: 'a reader hands out everything that there is',
+    file: 'streams/embedded/groupReader',
+    find: 'this.#inflight < options.inflightMax)',
+    replace: 'this.#inflight < Number.POSITIVE_INFINITY)',
+    seeds: 200,
+  },
+  {
+    name: 'unbounded-calls',
+    about: 'a semaphore lets everyone in',
+    file: 'base/semaphore',
+    find: 'if (this.#free > 0) {',
+    replace: 'if (this.#free > -1e9) {',
+    seeds: 200,
+  },
+  {
+    name: 'unordered-steps',
+    about: 'steps are written as they become complete, not in order',
+    file: 'operators/batch',
+    find: 'if (step === 1) return batch;',
+    replace: 'if (step > 0) return batch;',
+    seeds: 400,
+  },
+  {
+    name: 'missed-version',
+    about: 'a loop that starts to listen misses the first record that comes',
+    file: 'streams/feedback',
+    find: 'offset = position.offset + 1;',
+    replace: 'offset = position.offset + 2;',
+    seeds: 200,
+  },
+  {
+    name: 'needed-state',
+    about: 'the state that a resume goes on from is deleted when it is old',
+    file: 'sinks/trainer/keptWeights',
+    find: 'best.has(version) || version === needed;',
+    replace: 'best.has(version);',
+    seeds: 400,
+  },
+];

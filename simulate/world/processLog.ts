@@ -1,0 +1,136 @@
+/**
+ * The log as one process sees it. It ends with the process, and waits while no one answers; and it looks, at
+ * every moment, whether the log keeps its word: no more is handed out than may be, and what is acknowledged is
+ * in the store.
+ */
+import { defer, from, Observable, switchMap } from 'rxjs';
+import type { Delivery } from '../../streams/deliveries/index.ts';
+import { type Log, Progress, type ReadOptions, type Topic } from '../../streams/index.ts';
+import type { MemoryStore } from '../../streams/memory/index.ts';
+import { type Life, never } from './life.ts';
+
+/** Readers that gather nothing are held back early: else a run as small as these never fills a buffer. */
+const BOUNDS: Readonly<Record<string, number>> = { files: 2, progress: 3 };
+
+export interface ProcessLogOptions {
+  readonly life: Life;
+  /** What is behind the log. */
+  readonly store: MemoryStore;
+  /** Resolves once the log can be reached; null if it can. */
+  readonly reach: () => Promise<void> | null;
+  /** Transactions that are in the store. */
+  readonly applied: () => number;
+  /** Told of what must not be. */
+  readonly broken: (what: string) => void;
+}
+
+export function processLog(log: Log, options: ProcessLogOptions): Log {
+  const { life, reach, applied, broken } = options;
+  /** Of `log`, for as long as the process lives; asked when it can be reached. */
+  const asked = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (life.dead) return never();
+    const there = reach();
+    if (there !== null) await life.living(there);
+    return life.living(work());
+  };
+  const whileAlive = <T>(items$: () => Observable<T>): Observable<T> =>
+    new Observable((subscriber) => {
+      if (life.dead) return undefined;
+      const there = reach();
+      const all$ = there === null ? defer(items$) : from(there).pipe(switchMap(items$));
+      const subscription = all$.subscribe({
+        next: (item) => subscriber.next(item),
+        error: (error) => subscriber.error(error),
+        complete: () => subscriber.complete(),
+      });
+      const forget = life.onDeath(() => subscription.unsubscribe());
+      // It may have died of the first record.
+      if (life.dead) subscription.unsubscribe();
+      return () => {
+        forget();
+        subscription.unsubscribe();
+      };
+    });
+  return {
+    read: <T>(topic: Topic<T>, asks: ReadOptions) =>
+      whileAlive(() => {
+        const bound = {
+          ...asks,
+          inflightMax: Math.min(asks.inflightMax, BOUNDS[asks.group] ?? Infinity),
+        };
+        return watched(log.read(topic, bound), topic.name, bound, options);
+      }),
+    tap: (topic, asks) => whileAlive(() => log.tap(topic, asks)),
+    async commit(write) {
+      life.passes('commit');
+      let before = 0;
+      let writes = 0;
+      await asked(() => {
+        before = applied();
+        return log.commit((tx) =>
+          write({
+            append: (topic, value) => {
+              writes += 1;
+              tx.append(topic, value);
+            },
+            settle: (delivery) => {
+              writes += 1;
+              tx.settle(delivery);
+            },
+            mark: (name, value) => {
+              writes += 1;
+              tx.mark(name, value);
+            },
+          }),
+        );
+      });
+      if (writes > 0 && applied() === before) {
+        broken(`${life.name} was told that a commit is durable, and nothing was written since`);
+      }
+      life.passes('committed');
+      if (life.dead) await never();
+    },
+    fetch: (topic, positions) => asked(() => log.fetch(topic, positions)),
+    mark: (name) => asked(() => log.mark(name)),
+    lag: (topic, group) => asked(() => log.lag(topic, group)),
+    stats: () => asked(() => log.stats()),
+    standing: (after) => asked(() => log.standing!(after)),
+    post: (about) => asked(() => log.post!(about)),
+    posted: () => asked(() => log.posted!()),
+    close: () => asked(() => log.close()),
+  };
+}
+
+/** Counts what is handed out and not settled. */
+function watched<T>(
+  deliveries$: Observable<Delivery<T>>,
+  topic: string,
+  { group, inflightMax }: ReadOptions,
+  { life, store, broken }: ProcessLogOptions,
+): Observable<Delivery<T>> {
+  const open = new Set<number>();
+  return new Observable((subscriber) =>
+    deliveries$.subscribe({
+      next: (delivery) => {
+        life.passes('read');
+        if (life.dead) return;
+        const { offset } = delivery.position;
+        open.add(offset);
+        if (open.size > inflightMax) {
+          const settled = new Progress(store.progress(topic, group));
+          if (settled.has(offset))
+            broken(`${group} was handed ${topic}@${offset}, which is settled`);
+          for (const one of open) if (settled.has(one)) open.delete(one);
+          if (open.size > inflightMax) {
+            broken(
+              `${group} has ${open.size} unsettled records of ${topic}, more than ${inflightMax}`,
+            );
+          }
+        }
+        subscriber.next(delivery);
+      },
+      error: (error) => subscriber.error(error),
+      complete: () => subscriber.complete(),
+    }),
+  );
+}

@@ -1,0 +1,96 @@
+/**
+ * What a simulated run is, drawn by its seed: which method, how large, how far rollouts may lag, over how many
+ * processes it is spread, and how long everything takes.
+ */
+import { draws } from '../../base/index.ts';
+import {
+  type CalibrateSettings,
+  calibrate,
+  calibrateSettings,
+  everyQuestion,
+  everyQuestionSettings,
+  type Method,
+} from '../../jobs/index.ts';
+import type { PartNames } from '../../streams/index.ts';
+
+/** A process of a run, and the part of the flow that it runs. */
+export interface ProcessShape extends PartNames {
+  readonly name: string;
+}
+
+export interface Shape {
+  readonly seed: number;
+  readonly method: 'calibrate' | 'everyQuestion';
+  readonly settings: CalibrateSettings;
+  /** The first one leads: it has all sources. One alone has the log for itself, as in a folder. */
+  readonly processes: readonly ProcessShape[];
+  readonly questions: number;
+  readonly tokenMs: number;
+  readonly toolMs: number;
+  readonly stepMs: number;
+  readonly swap: 'live' | 'drain';
+}
+
+/** Stages that run elsewhere, where a run is spread over processes. */
+const SPREADS: readonly (readonly string[])[][] = [
+  [['score']],
+  [['rollout']],
+  [['measure', 'files', 'progress']],
+  [['rollout'], ['score']],
+  [['pareto'], ['batch']],
+  [['trainer']],
+];
+
+export function shapeOf(seed: number): Shape {
+  const draw = draws('shape', seed);
+  let drawn = 0;
+  const whole = (from: number, to: number): number => from + draw.integer(drawn++, to - from + 1);
+  const oneOf = <T>(all: readonly T[]): T => all[draw.integer(drawn++, all.length)]!;
+  const method = oneOf(['calibrate', 'calibrate', 'everyQuestion'] as const);
+  const lagMax = oneOf([0, 0, 0, 1, 1, 2]);
+  const rollouts = whole(2, 3);
+  const explore = whole(3, 7);
+  const toolCalls = oneOf(['direct', 'direct', 'topics'] as const);
+  const settings = calibrateSettings.parse({
+    ...{ lagMax, rollouts, explore, toolCalls },
+    select: method === 'everyQuestion' ? 'groups' : oneOf(['questions', 'groups'] as const),
+    keep: whole(2, explore),
+    mixedOnly: false,
+    rounds: whole(1, 2),
+    heldOut: 2,
+    evaluationRollouts: 1,
+    initialRollouts: whole(1, rollouts),
+    batchGroups: whole(1, 3),
+    concurrency: whole(1, 4),
+    branching: oneOf(['none', 'arpo'] as const),
+    responseMax: 80,
+    callLimit: 2,
+    miniBatches: whole(1, 2),
+    saveEvery: oneOf([1, 1, 2, 3]),
+    keepVersions: oneOf([2, 4, 0]),
+    reward: 'accuracy',
+  });
+  const spread = oneOf([...Array.from({ length: SPREADS.length }, () => []), ...SPREADS]);
+  const elsewhere = [
+    ...spread,
+    ...(toolCalls === 'topics' && whole(0, 1) === 1 ? [['tools']] : []),
+  ];
+  return {
+    ...{ seed, method, settings },
+    processes: [
+      { name: 'lead', except: elsewhere.flat() },
+      ...elsewhere.map((only) => ({ name: only[0]!, only })),
+    ],
+    questions: 16,
+    tokenMs: whole(1, 6),
+    toolMs: whole(20, 400),
+    stepMs: whole(100, 1500),
+    swap: lagMax === 0 ? 'drain' : oneOf(['live', 'drain'] as const),
+  };
+}
+
+export function methodOf({ method, settings }: Shape): Method {
+  return method === 'calibrate'
+    ? calibrate(settings)
+    : everyQuestion(everyQuestionSettings.parse(settings));
+}

@@ -1,0 +1,415 @@
+/**
+ * A simulated world around one run: its processes, the log and the disk that outlive them, and what goes wrong.
+ *
+ * A process that dies, fails or is stopped is started again a little later, until the run is done. One process
+ * alone has the log for itself, as in a folder: it dies with it. Several share it, as on a broker.
+ */
+import { type Draws, draws, hasCode, messageOf } from '../../base/index.ts';
+import type { GenerateRequest } from '../../model/index.ts';
+import { controlTopic, type Log } from '../../streams/index.ts';
+import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
+import type { FlowStats } from '../../streams/run/index.ts';
+import type { Fault } from '../faults/fault.ts';
+import { Disk } from './disk.ts';
+import { simulatedEngine } from './engine.ts';
+import { Life, never, type Point } from './life.ts';
+import { processLife } from './processLife.ts';
+import { processLog } from './processLog.ts';
+import type { ProcessShape, Shape } from './shape.ts';
+import { simulatedTools } from './tools.ts';
+import { simulatedTrainer } from './trainer.ts';
+import { VirtualClock } from './virtualClock.ts';
+
+export interface WorldOptions {
+  readonly shape: Shape;
+  readonly faults: readonly Fault[];
+  /** Is told what happens, for people. */
+  readonly print?: (line: string) => void;
+}
+
+/** How the run came out. */
+export interface Outcome {
+  /** Null if it ended; else why it did not. */
+  readonly unfinished: string | null;
+  /** What must not be, seen while it went on. */
+  readonly broken: readonly string[];
+  /** Virtual, and things that processes did. */
+  readonly ms: number;
+  readonly points: number;
+  readonly starts: number;
+}
+
+/** Once nothing is wrong any more, a run that commits nothing for this long stands still for good. */
+const STUCK_MS = 300_000;
+/** More starts than faults and a few more: it fails again and again. */
+const STARTS_SPARE = 6;
+const BROKEN_MAX = 8;
+
+export class World {
+  readonly clock: VirtualClock;
+  readonly store: MemoryStore;
+  readonly disk = new Disk();
+  readonly #shape: Shape;
+  readonly #faults: readonly Fault[];
+  readonly #print: (line: string) => void;
+  readonly #draws: Draws;
+  readonly #startMs: number;
+  readonly #board = { about: null };
+  readonly #broken: string[] = [];
+  readonly #over = new AbortController();
+  readonly #lives: (Life | null)[];
+  readonly #stats = new Map<string, FlowStats>();
+  /** Where the log is shared, the one behind all; else of the process that lives. */
+  #log: Log | null = null;
+  #owner: Life | null = null;
+  #applied = 0;
+  #commits = 0;
+  #lastCommitMs = 0;
+  #aheadMs = 0;
+  #restarts = 0;
+  #points = 0;
+  #starts = 0;
+  #done = false;
+
+  constructor({ shape, faults, print = () => undefined }: WorldOptions) {
+    this.#shape = shape;
+    this.#faults = faults;
+    this.#print = print;
+    this.#draws = draws('world', shape.seed);
+    this.clock = new VirtualClock(shape.seed);
+    this.#startMs = this.clock.now();
+    this.store = new MemoryStore((apply) => this.#flush(apply));
+    this.#lives = shape.processes.map(() => null);
+  }
+
+  async live(): Promise<Outcome> {
+    this.#plan();
+    for (const i of this.#shape.processes.keys()) void this.#keepAlive(i);
+    let unfinished: string | null = null;
+    const calmMs = Math.max(0, ...this.#faults.map(endOf));
+    const end = await this.clock.run(() => {
+      if (this.#done || this.#broken.length > 0) return true;
+      const sinceMs = Math.max(this.#lastCommitMs, calmMs);
+      if (this.#elapsedMs() - sinceMs > STUCK_MS) unfinished = this.#standstill();
+      return unfinished !== null;
+    });
+    if (end === 'nothing') unfinished = `nothing is left to wait for: ${this.#standstill()}`;
+    for (const life of this.#lives) life?.kill();
+    return {
+      ...{ unfinished, broken: this.#broken, ms: this.#elapsedMs() },
+      ...{ points: this.#points, starts: this.#starts },
+    };
+  }
+
+  #elapsedMs(): number {
+    return this.clock.now() - this.#startMs;
+  }
+
+  // What goes wrong.
+
+  #plan(): void {
+    for (const fault of this.#faults) {
+      if (!('fromMs' in fault)) continue;
+      this.clock.at(this.#startMs + fault.fromMs, () => this.#befall(fault));
+    }
+  }
+
+  #befall(fault: Fault): void {
+    this.#say(`fault ${JSON.stringify(fault)}`);
+    switch (fault.kind) {
+      case 'kill':
+        this.#kill(this.#lives[fault.process] ?? null);
+        break;
+      case 'jump':
+        this.#aheadMs += fault.byMs;
+        break;
+      case 'restart':
+        this.#restarts += 1;
+        break;
+      case 'full':
+        this.disk.full = true;
+        this.clock.at(this.clock.now() + fault.forMs, () => {
+          this.disk.full = this.#is('full');
+        });
+        break;
+      case 'pause':
+        void this.#command('pause', fault.fromMs)
+          .then(() => this.clock.sleep(fault.forMs))
+          .then(() => this.#command('resume', fault.fromMs));
+        break;
+      case 'stop':
+        void this.#command('stop', fault.fromMs);
+        break;
+      case 'set': {
+        const { setting, value, fromMs } = fault;
+        for (const again of [0, 1, 1500]) {
+          const send = (): void =>
+            void this.#command('set', fromMs, { setting, value: JSON.stringify(value) });
+          this.clock.at(this.clock.now() + again, send);
+        }
+        break;
+      }
+      default:
+    }
+  }
+
+  /** Those of a kind that hold now. */
+  #now<K extends Fault['kind']>(kind: K): readonly Extract<Fault, { readonly kind: K }>[] {
+    const nowMs = this.#elapsedMs();
+    return this.#faults.filter(
+      (fault): fault is Extract<Fault, { readonly kind: K }> =>
+        fault.kind === kind &&
+        'forMs' in fault &&
+        fault.fromMs <= nowMs &&
+        nowMs < fault.fromMs + fault.forMs,
+    );
+  }
+
+  #is(kind: Fault['kind']): boolean {
+    return this.#now(kind).length > 0;
+  }
+
+  #share(kind: 'lost' | 'late' | 'hang'): number {
+    return Math.max(0, ...this.#now(kind).map(({ share }) => share));
+  }
+
+  /** From outside, as a command of a user is: it is sent again until it is acknowledged. */
+  async #command(
+    kind: 'set' | 'pause' | 'resume' | 'stop',
+    number: number,
+    { setting = '', value = '' } = {},
+  ): Promise<void> {
+    const record = {
+      ...{ id: `${kind}-${number}`, kind, setting, value },
+      ...{ by: 'someone', askedMs: number },
+    };
+    while (!this.#done) {
+      const log = this.#is('broker') ? null : this.#log;
+      const sent = log
+        ?.commit((tx) => tx.append(controlTopic, record))
+        .then(
+          () => true,
+          () => false,
+        );
+      // Of a log that has died nothing is heard.
+      if ((await Promise.race([sent ?? false, this.clock.sleep(2_000)])) === true) return;
+      await this.clock.sleep(100);
+    }
+  }
+
+  #passed(life: Life, point: Point): void {
+    this.#points += 1;
+    const dies = this.#faults.some(
+      (fault) => fault.kind === 'crash' && fault.point === this.#points,
+    );
+    if (!dies) return;
+    this.#say(`fault crash of ${life.name} at ${point} (${this.#points})`);
+    this.#kill(life);
+  }
+
+  #kill(life: Life | null): void {
+    if (life === null) return;
+    life.kill();
+    if (this.#owner === life) {
+      this.#owner = null;
+      this.#log = null;
+    }
+    const place = this.#lives.indexOf(life);
+    if (place >= 0) void this.#restart(place, 'killed');
+  }
+
+  // The log's store.
+
+  async #flush(apply: () => void): Promise<void> {
+    const owner = this.#owner;
+    const number = this.#commits++;
+    await this.clock.sleep(1 + 8 * this.#draws.under('flush', number).uniform(0));
+    while (this.#shared && this.#is('broker')) await this.clock.sleep(50);
+    if (this.disk.full) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    // Killed before it was written, or right after.
+    if (owner?.dead) return never();
+    apply();
+    this.#applied += 1;
+    this.#lastCommitMs = this.#elapsedMs();
+  }
+
+  get #shared(): boolean {
+    return this.#shape.processes.length > 1;
+  }
+
+  #openLog(life: Life): Log {
+    const open = (clock: VirtualClock | Life['clock']): Log =>
+      openMemoryLog({ store: this.store, clock, board: this.#board });
+    if (this.#shared) this.#log ??= open(this.clock);
+    else {
+      this.#owner = life;
+      this.#log = open(life.clock);
+    }
+    return processLog(this.#log, {
+      ...{ life, store: this.store, applied: () => this.#applied },
+      broken: (what) => this.#break(what),
+      reach: () => (this.#shared && this.#is('broker') ? this.#reached() : null),
+    });
+  }
+
+  async #reached(): Promise<void> {
+    while (this.#is('broker')) await this.clock.sleep(50);
+  }
+
+  // Processes.
+
+  async #keepAlive(place: number): Promise<void> {
+    const process = this.#shape.processes[place]!;
+    this.#starts += 1;
+    if (
+      this.#starts >
+      this.#faults.length * this.#lives.length + this.#lives.length + STARTS_SPARE
+    ) {
+      this.#break(`${process.name} was started ${this.#starts} times in vain`);
+      return;
+    }
+    const life: Life = new Life({
+      ...{ name: process.name, clock: this.clock, aheadMs: () => this.#aheadMs },
+      stillUntilMs: () => this.#stillUntilMs(place),
+      passed: (one, point) => this.#passed(one, point),
+    });
+    this.#lives[place] = life;
+    this.#say(`${process.name} starts`);
+    const log = this.#openLog(life);
+    try {
+      const end = await processLife({
+        ...{ life, shape: this.#shape, process, log, disk: this.disk },
+        parts: this.#partsOf(life, process),
+        signal: this.#over.signal,
+        print: (line) => this.#say(`${process.name}: ${line}`),
+        onStats: (stats) => this.#stats.set(process.name, stats),
+      });
+      if (life.dead) return;
+      await this.#closed(life);
+      this.#say(`${process.name} ends: ${end}`);
+      if (end === 'quiescent' && place === 0) {
+        this.#done = true;
+        this.#over.abort();
+      } else if (!this.#over.signal.aborted) await this.#restart(place, end);
+    } catch (error) {
+      if (life.dead) return;
+      await this.#closed(life);
+      this.#say(`${process.name} fails: ${messageOf(error)}`);
+      if (!this.#mayFail(error)) this.#break(`${process.name} failed: ${messageOf(error)}`);
+      else await this.#restart(place, 'failed');
+    }
+  }
+
+  /** The end of a process in order: nothing of it goes on. */
+  async #closed(life: Life): Promise<void> {
+    if (this.#owner === life) {
+      const log = this.#log;
+      this.#owner = null;
+      this.#log = null;
+      await log?.close();
+    }
+    life.kill();
+  }
+
+  async #restart(place: number, why: string): Promise<void> {
+    this.#lives[place] = null;
+    const wait = this.#draws.under('restart', place, why, this.#starts);
+    await this.clock.sleep(100 + 3_000 * wait.uniform(0));
+    // Whoever starts a run again has made room first.
+    while (this.disk.full) await this.clock.sleep(500);
+    if (!this.#done) void this.#keepAlive(place);
+  }
+
+  /** What a user would understand: there is no room. */
+  #mayFail(error: unknown): boolean {
+    for (let cause = error; cause instanceof Error; cause = cause.cause) {
+      if (hasCode(cause, 'LOG_WRITE') || hasCode(cause, 'NO_SPACE')) return true;
+    }
+    return false;
+  }
+
+  #stillUntilMs(place: number): number {
+    const ends = this.#now('still')
+      .filter(({ process }) => process === place)
+      .map(({ fromMs, forMs }) => this.#startMs + fromMs + forMs);
+    return Math.max(0, ...ends);
+  }
+
+  #partsOf(life: Life, { name }: ProcessShape) {
+    const { tokenMs, toolMs, stepMs, swap } = this.#shape;
+    const means = { life, disk: this.disk };
+    return {
+      engine: simulatedEngine({
+        ...{ ...means, tokenMs, swap, draws: this.#draws.under('engine') },
+        weather: () => ({
+          lost: this.#share('lost'),
+          late: this.#share('late'),
+          away: this.#is('server'),
+          restarts: this.#restarts,
+        }),
+        busy: this.#counting(),
+      }),
+      trainer: simulatedTrainer({ ...means, stepMs, draws: this.#draws.under('trainer') }),
+      tools: simulatedTools({
+        ...{ life, toolMs, draws: this.#draws.under('tools', name) },
+        broken: (what) => this.#break(what),
+        weather: () => ({ hang: this.#share('hang'), down: this.#is('down') }),
+      }),
+    };
+  }
+
+  /** Questions that the policy works on at once are no more than are admitted. */
+  #counting(): (request: GenerateRequest, now: boolean) => void {
+    const open = new Map<string, number>();
+    const { concurrency } = this.#shape.settings;
+    const changed = this.#faults.some(({ kind }) => kind === 'set');
+    return ({ draws: [, id, phase, round] }, now) => {
+      const key = JSON.stringify([phase === 'practice', id, phase, round]);
+      const count = (open.get(key) ?? 0) + (now ? 1 : -1);
+      if (count === 0) open.delete(key);
+      else open.set(key, count);
+      const kind = key.split(',')[0]!;
+      const admitted = [...open.keys()].filter((other) => other.startsWith(kind)).length;
+      if (admitted > concurrency && !changed) {
+        this.#break(
+          `${admitted} questions are rolled out at once, and concurrency is ${concurrency}`,
+        );
+      }
+    };
+  }
+
+  // What people are told.
+
+  #break(what: string): void {
+    if (this.#broken.length < BROKEN_MAX) this.#broken.push(what);
+    this.#say(`BROKEN ${what}`);
+  }
+
+  /** Who waits for what. */
+  #standstill(): string {
+    const lines = [...this.#stats].flatMap(([process, { stages }]) =>
+      stages
+        .filter(({ inflight, waiting }) => inflight + waiting > 0)
+        .map(
+          ({ name, from, inflight, waiting }) =>
+            `${process}: ${name} holds ${inflight} of ${from} (${waiting} in open groups)`,
+        ),
+    );
+    const lags = this.store.heads().flatMap(([topic, { end }]) =>
+      this.store
+        .groups(topic)
+        .filter(([, { low }]) => low < end)
+        .map(([group, { low }]) => `${group} has settled ${topic} up to ${low} of ${end}`),
+    );
+    return `no commit for ${STUCK_MS / 1000} s; ${[...lines, ...lags].join('; ')}`;
+  }
+
+  #say(line: string): void {
+    this.#print(`${String(this.#elapsedMs()).padStart(8)} ${line}`);
+  }
+}
+
+function endOf(fault: Fault): number {
+  if (fault.kind === 'crash') return 0;
+  return fault.fromMs + ('forMs' in fault ? fault.forMs : 0);
+}
