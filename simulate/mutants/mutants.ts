@@ -42,17 +42,17 @@ export const mutants: readonly Mutant[] = [
     name: 'forgetful-reader',
     about: 'a reader starts after a crash at its low mark and forgets what was settled above it',
     file: 'streams/embedded/groupReader',
-    find: 'progress.has(this.#next)) this.#next += 1;',
-    replace: 'false) this.#next += 1;',
+    find: 'progress.has(this.#next))',
+    replace: 'false)',
     seeds: 200,
   },
   {
     name: 'late-weights',
     about: 'a version is published before its weights are on disk',
     file: 'simulate/world/trainer',
-    find: 'if (!life.dead) disk.write(files.weights, weights);',
+    find: 'disk.write(files.weights, weights);',
     replace:
-      'const early = weights; void life.clock.sleep(400).then(() => { if (!life.dead) disk.write(files.weights, early); });',
+      '{ const early = weights; void life.clock.sleep(400).then(() => { if (!life.dead) disk.write(files.weights, early); }); }',
     seeds: 200,
   },
   {
@@ -100,8 +100,8 @@ export const mutants: readonly Mutant[] = [
     name: 'control-twice',
     about: 'a command that is delivered twice is applied twice',
     file: 'streams/control',
-    find: 'if (this.#ids.has(id)) return;',
-    replace: '',
+    find: 'this.#ids.has(id)',
+    replace: 'false',
     seeds: 400,
   },
   {
@@ -117,8 +117,8 @@ export const mutants: readonly Mutant[] = [
     about:
       'after a restart the trainer goes on from what it holds, not from the version of the batch',
     file: 'sinks/trainer/versionedEngine',
-    find: 'if (!trains(weights)) await restore(weights, true);',
-    replace: 'if (held !== null && !trains(weights)) await restore(weights, true);',
+    find: '!trains(weights)',
+    replace: 'held !== null && !trains(weights)',
     seeds: 200,
   },
   {
@@ -150,8 +150,8 @@ export const mutants: readonly Mutant[] = [
     name: 'unordered-steps',
     about: 'steps are written as they become complete, not in order',
     file: 'operators/batch',
-    find: 'if (step === 1) return batch;',
-    replace: 'if (step > 0) return batch;',
+    find: 'step === 1',
+    replace: 'step > 0',
     seeds: 400,
   },
   {
