@@ -74,7 +74,7 @@ async function openedPage(browser: Browser): Promise<Page> {
 async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
   await page.locator('main h1').waitFor({ state: 'attached' });
-  await page.getByText(/^(reading|looking for)/).waitFor({ state: 'detached' });
+  await page.getByText(/^(loading|looking for)/).waitFor({ state: 'detached' });
 }
 
 async function views(page: Page, origin: string): Promise<Row[]> {

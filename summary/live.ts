@@ -12,6 +12,8 @@ import type { Worker } from './workers.ts';
 export interface Look {
   /** Paused: it begins nothing new. */
   readonly paused?: boolean;
+  /** Records of it cannot be read. */
+  readonly damaged?: boolean;
   readonly run: string;
   readonly facts: RunFacts;
   readonly nowMs: number;
@@ -132,12 +134,12 @@ export function liveOf(look: Look): Live {
   const last = facts.starts.at(-1) ?? { startedMs: nowMs, endedMs: nowMs };
   const metric = (name: string): number | null => metrics.get(name) ?? null;
   const workers = look.workers.map((worker) => workerRow(worker, nowMs));
-  const { paused = false } = look;
+  const { paused = false, damaged = false } = look;
   return {
     run,
     job: facts.job.name,
     status: facts.status,
-    state: stateOf(facts, { workers, atMs: nowMs, paused }),
+    state: stateOf(facts, { workers, atMs: nowMs, paused, damaged }),
     paused,
     atMs: nowMs,
     upMs: (last.endedMs ?? nowMs) - last.startedMs,

@@ -1,4 +1,4 @@
-/** What a run is doing, in the one word that `top`, the page and its list of runs use. Pure. */
+/** What a run is doing, in the one word that `top`, `doctor`, the page and its list of runs use. Pure. */
 import type { RunFacts } from './facts/facts.ts';
 
 /**
@@ -23,6 +23,8 @@ export const SILENT_RUN_MS = 10_000;
 export interface Seen {
   readonly workers: readonly { readonly ended: boolean; readonly silentMs: number }[];
   readonly atMs: number;
+  /** Whether a process holds its log for writing; left out where that cannot be seen. */
+  readonly writer?: boolean;
   /** Whether it is paused and begins nothing new. */
   readonly paused?: boolean;
   /** Whether records of it cannot be read. */
@@ -31,12 +33,14 @@ export interface Seen {
 
 export function stateOf(
   { status, starts }: Pick<RunFacts, 'status' | 'starts'>,
-  { workers, atMs, paused = false, damaged = false }: Seen,
+  { workers, atMs, writer, paused = false, damaged = false }: Seen,
 ): RunState {
-  const isLive = workers.some(({ ended, silentMs }) => !ended && silentMs < SILENT_RUN_MS);
+  const isLive =
+    writer ?? workers.some(({ ended, silentMs }) => !ended && silentMs < SILENT_RUN_MS);
   if (isLive) return paused ? 'paused' : 'live';
   if (damaged) return 'damaged';
   if (status !== 'running') return status;
+  if (writer === false) return 'silent';
   const startedMs = starts.at(-1)?.startedMs ?? 0;
   const reported = workers.some(({ silentMs }) => atMs - silentMs >= startedMs);
   return !reported && atMs - startedMs < SILENT_RUN_MS ? 'waiting' : 'silent';

@@ -21,6 +21,7 @@ export class Watch {
   readonly #workers: Workers;
   readonly #metrics = new Map<string, number>();
   #meter: TokenMeter | null = null;
+  #damaged = false;
 
   /** Rates are over `windowMs`; without it, since the look before. */
   constructor(log: Log, run: string, { windowMs = 0 } = {}) {
@@ -53,6 +54,7 @@ export class Watch {
       metrics: this.#metrics,
       generating: this.#meter?.perSecond(nowMs) ?? null,
       paused: await this.#isPaused(),
+      damaged: this.#damaged,
     });
   }
 
@@ -71,7 +73,9 @@ export class Watch {
     const options = {
       from: { kind: 'last', count },
       follow: false,
-      unreadable: () => undefined,
+      unreadable: () => {
+        this.#damaged = true;
+      },
     } as const;
     await this.#log.tap(topic, options).forEach(({ value }) => void values.push(value));
     return values;

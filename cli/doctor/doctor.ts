@@ -24,6 +24,7 @@ import { BRING_ARCHIVE_BACK, type Finding, type Look } from '../../streams/docto
 import { openLog, writerOf } from '../../streams/embedded/index.ts';
 import { type IndexFault, KeyCheck } from '../../streams/embedded/keys/index.ts';
 import type { Log } from '../../streams/index.ts';
+import { type RunState, stateOf, Watch } from '../../summary/index.ts';
 import { examineRun, Learning, type Metric, topics, type Weights } from '../../topics/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -49,6 +50,8 @@ export interface DoctorOptions {
 
 interface Diagnosis {
   readonly run: string;
+  /** What `top` and the page call it. */
+  readonly state: RunState;
   readonly findings: readonly Finding[];
   readonly records: number;
   readonly weightsFiles: number;
@@ -150,7 +153,7 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
     return withoutRecord(error, options, io);
   }
   try {
-    return await withLog(run, (log) => diagnoseLog(run, log));
+    return await withLog(run, (log) => diagnoseLog(run, log, io));
   } catch (error) {
     const replies = await checkReplies(run.folder);
     const finding =
@@ -159,7 +162,7 @@ async function diagnose(options: DoctorOptions, io: Io): Promise<Diagnosis> {
   }
 }
 
-async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
+async function diagnoseLog(run: Run, log: Log, { clock }: Io): Promise<Diagnosis> {
   const manifests: Weights[] = [];
   let deadLetters = 0;
   const learning = new Learning();
@@ -181,13 +184,23 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
   const replies = await checkReplies(run.folder);
   const left = await leftIn(run);
   const writer = writerOf(logFolder(run.folder));
+  const broken = [
+    // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
+    ...(lost.length > 0 ? lost : findings),
+    ...index.map((fault) => indexFinding(fault, run.name)),
+    ...files.findings,
+    ...replies,
+  ];
+  const live = await new Watch(log, run.name).look(record, clock);
   // Who writes to Kafka cannot be seen from here.
-  const state =
-    run.record.log === undefined
-      ? checkRunState({ name: run.name, record: run.record, standing, writer })
-      : [];
+  const onDisk = record.log === undefined;
+  const damaged = broken.length > 0;
+  const seen = onDisk ? { ...live, damaged, writer: writer !== undefined } : { ...live, damaged };
+  const whole = stateOf(record, { ...seen, damaged: false });
+  const standingOf = { name: run.name, record, standing, writer };
   return {
     run: run.name,
+    state: stateOf(record, seen),
     records,
     deadLetters,
     notes: [
@@ -201,13 +214,7 @@ async function diagnoseLog(run: Run, log: Log): Promise<Diagnosis> {
     ],
     weightsFiles: files.checked,
     // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
-    findings: [
-      ...state,
-      ...(lost.length > 0 ? lost : findings),
-      ...index.map((fault) => indexFinding(fault, run.name)),
-      ...files.findings,
-      ...replies,
-    ],
+    findings: [...(onDisk ? checkRunState({ ...standingOf, state: whole }) : []), ...broken],
   };
 }
 
@@ -247,7 +254,7 @@ async function withoutRecord(
     try {
       const { findings: found, records } = await examineRun(log);
       const findings = [damaged, ...found];
-      return { run: name, records, weightsFiles: 0, deadLetters: 0, notes: [], findings };
+      return { ...nothing(name, ...findings), records };
     } finally {
       await log.close();
     }
@@ -257,7 +264,8 @@ async function withoutRecord(
 }
 
 function nothing(run: string, ...findings: readonly Finding[]): Diagnosis {
-  return { run, findings, records: 0, weightsFiles: 0, deadLetters: 0, notes: [] };
+  const state = 'damaged';
+  return { run, state, findings, records: 0, weightsFiles: 0, deadLetters: 0, notes: [] };
 }
 
 function findingOf(error: unknown): Pick<Finding, 'what' | 'advice'> {
@@ -274,7 +282,7 @@ function findingOf(error: unknown): Pick<Finding, 'what' | 'advice'> {
 }
 
 function diagnosisText(diagnosis: Diagnosis): string {
-  const { run, findings, records, weightsFiles, deadLetters, notes } = diagnosis;
+  const { run, state, findings, records, weightsFiles, deadLetters, notes } = diagnosis;
   const letters =
     deadLetters === 0 ? '' : `; ${counted(deadLetters, 'dead letter')} (millrace dlq ls ${run})`;
   const files = counted(weightsFiles, 'weights file');
@@ -289,9 +297,11 @@ function diagnosisText(diagnosis: Diagnosis): string {
       all.length > SHOWN_MAX ? [`  … and ${all.length - SHOWN_MAX} more like these`] : [];
     return [...all.slice(0, SHOWN_MAX).map(line), ...more];
   });
-  return [...lines, ...beside, `run ${run}: ${counted(findings.length, 'finding')}; ${seen}`].join(
-    '\n',
-  );
+  return [
+    ...lines,
+    ...beside,
+    `run ${run} is ${state}: ${counted(findings.length, 'finding')}; ${seen}`,
+  ].join('\n');
 }
 
 function line({ where, what, advice }: Finding): string {

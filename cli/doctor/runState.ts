@@ -4,23 +4,27 @@
 import { counted } from '../../base/text/index.ts';
 import type { Finding } from '../../streams/doctor/index.ts';
 import { Progress, type Standing } from '../../streams/index.ts';
+import type { RunState } from '../../summary/index.ts';
 import type { RunRecord } from '../runRecord.ts';
 
-export interface RunState {
+export interface RunStanding {
   readonly name: string;
   readonly record: RunRecord;
+  /** What `top` and the page call it. */
+  readonly state: RunState;
   readonly standing: Standing;
   /** The process that writes the log, if any. */
   readonly writer: { readonly pid: number; readonly host: string } | undefined;
 }
 
-export function checkRunState({ name, record, standing, writer }: RunState): readonly Finding[] {
+export function checkRunState(of: RunStanding): readonly Finding[] {
+  const { name, record, state, standing, writer } = of;
   const findings: Finding[] = [];
   const tell = (what: string, advice: string): void => {
     findings.push({ rule: 'run-state', where: 'run.json', what, advice });
   };
   const goOn = `resume with: millrace run ${record.job.file} --run ${name}`;
-  if (record.status === 'running' && writer === undefined) {
+  if (state === 'silent') {
     tell('says that the run is running, but no process is writing its log: it was killed', goOn);
   }
   if (record.status !== 'running' && writer !== undefined) {

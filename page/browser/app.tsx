@@ -12,7 +12,7 @@ import { age, short } from './logic/format.ts';
 import { keyHelp } from './logic/keys.ts';
 import { type Route, searchOf, stepOf } from './logic/route.ts';
 import { Abouts, closeAbout } from './parts/About.tsx';
-import { State } from './parts/basics.tsx';
+import { RunName, State } from './parts/basics.tsx';
 import { titleOf, View } from './views.tsx';
 
 export function App() {
@@ -161,7 +161,7 @@ function RunLine({
   return (
     <>
       <a class="run-name" href={linkAt({ page: 'results', run, id: '' })}>
-        {run}
+        <RunName run={run} />
       </a>
       {of !== null && <State state={of.state} />}
       {of !== null && (

@@ -16,6 +16,7 @@ export interface DiffData {
   /** Means over the steps of each round. */
   readonly metrics: readonly {
     readonly round: number;
+    readonly roundName: string;
     readonly name: string;
     readonly a: number | null;
     readonly b: number | null;
@@ -80,11 +81,19 @@ export type Divergence =
       /** Of a rollout: the first token that differs. */
       readonly token: {
         readonly index: number;
-        readonly a: string | null;
-        readonly b: string | null;
+        /** What both wrote just before it; null if the tokenizer is not here. */
+        readonly before: string | null;
+        readonly a: TokenText | null;
+        readonly b: TokenText | null;
         readonly versionA: number | null;
         readonly versionB: number | null;
       } | null;
       /** Records that are the same, by topic. */
       readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
     };
+
+/** A token, and what follows it. */
+export interface TokenText {
+  readonly text: string;
+  readonly rest: string;
+}

@@ -56,9 +56,9 @@ export {
   WIRE,
 } from './common.ts';
 export { type ControlData, type ControlJob, type ControlSaid, replayFrom } from './control.ts';
-export type { DiffData, Divergence, Flip, Paired, PairedFigure } from './diff.ts';
+export type { DiffData, Divergence, Flip, Paired, PairedFigure, TokenText } from './diff.ts';
 export { FROZEN_ID, type Frozen, frozenKey, RESULTS_ID } from './frozen.ts';
-export type { HappenedData, HappenedEvent } from './happened.ts';
+export type { HappenedData, HappenedEvent, LevelChange } from './happened.ts';
 export { limits } from './limits.ts';
 export type { AbsentMetric, MetricName, MetricsData, Series } from './metrics.ts';
 export type { Health, Mill, MillSource, MillStage, MillTopic, Shares } from './mill.ts';

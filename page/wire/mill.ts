@@ -64,6 +64,10 @@ export interface MillStage {
   readonly from: string;
   /** '' when it writes to no topic. */
   readonly to: string;
+  /** `Fine-tuning`, `RL`, …; empty if it serves all of them. */
+  readonly phase: string;
+  /** Whether its phase is done, at least for now, while the run goes on. */
+  readonly finished: boolean;
   /** Null as of a step: what a stage had done by then is not kept, and the numbers below are 0. */
   readonly shares: Shares | null;
   /** Part of `busy` with every place taken. */
@@ -91,7 +95,8 @@ export interface MillStage {
 export interface MillSource {
   readonly name: string;
   readonly to: string;
-  readonly items: number;
+  /** Null as of a step: not kept. */
+  readonly items: number | null;
   readonly perSecond: number;
   readonly done: boolean;
   /** Share of the time that the readers of its topic held it back. */

@@ -12,7 +12,7 @@ export type ParetoAxis =
 export interface ParetoData extends OfRun {
   /** The round that is shown, and those that there are. */
   readonly round: number | null;
-  readonly rounds: readonly number[];
+  readonly rounds: readonly { readonly round: number; readonly name: string }[];
   readonly x: ParetoAxis;
   readonly y: ParetoAxis;
   readonly axes: readonly { readonly name: ParetoAxis; readonly about: string }[];

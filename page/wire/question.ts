@@ -22,8 +22,10 @@ export interface QuestionData extends OfRun {
 }
 
 export interface Group {
+  /** Its phase and round in words: `practice, round 2`. */
+  readonly when: string;
   readonly phase: string;
-  /** Round. */
+  /** As records count it: rounds of fine-tuning too. */
   readonly round: number;
   /** Oldest policy version in it. */
   readonly version: number | null;

@@ -1,6 +1,6 @@
 /** What names mean, as docs/metrics.md says it: `/terms.json`. */
 export interface Terms {
-  /** By kind and name: `metric reward/mean`, `part raw`, `verdict crowded`, `stage score`, `time paced`. */
+  /** By kind and name: `metric reward/mean`, `part raw`, `verdict crowded`, `stage score`, `time paced`, `selection front`. */
   readonly terms: Readonly<Record<string, Term>>;
 }
 
@@ -11,4 +11,4 @@ export interface Term {
   readonly healthy: string;
 }
 
-export type TermKind = 'metric' | 'part' | 'verdict' | 'stage' | 'time';
+export type TermKind = 'metric' | 'part' | 'verdict' | 'stage' | 'time' | 'selection';

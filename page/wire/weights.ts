@@ -9,6 +9,8 @@ export interface WeightsData extends OfRun {
   readonly parent: number;
   readonly step: number;
   readonly roundsDone: number;
+  /** The last round that was finished with it; empty before any. */
+  readonly finished: string;
   readonly uri: string;
   readonly digest: string | null;
   readonly parentDigest: string | null;
@@ -28,6 +30,8 @@ export interface WeightsData extends OfRun {
     readonly ref: string;
     readonly step: number;
     readonly round: number;
+    /** What its round is called. */
+    readonly roundName: string;
     readonly kind: string;
     readonly groups: readonly { readonly question: string; readonly scored: string }[];
     readonly examples: number;

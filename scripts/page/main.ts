@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { minify } from '@swc/core';
-import { type BuildOptions, build } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const here = join(root, 'page/browser');
@@ -25,6 +25,22 @@ function asset(name: string, body: string | Uint8Array): string {
   writeFileSync(join(out, 'assets', file), body);
   return `/assets/${file}`;
 }
+
+/**
+ * uPlot without what it offers beside charts of lines (bars, splines, joins of data, dates as text): the
+ * statements at its end that name them, so that the bundler leaves them out. Fails where they are not.
+ */
+const linesOnly: Plugin = {
+  name: 'uPlot: lines only',
+  setup({ onLoad }) {
+    onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const [from, to] = [text.indexOf('\nuPlot.assign = '), text.indexOf('\nexport {')];
+      if (from < 0 || to < from) throw new Error(`${path} does not end as uPlot 1.6 does`);
+      return { contents: text.slice(0, from) + text.slice(to), loader: 'js' };
+    });
+  },
+};
 
 /** What an entry file is bundled into, by its ending. */
 async function bundled(
@@ -43,6 +59,7 @@ async function bundled(
     legalComments: 'none',
     write: false,
     logLevel: 'warning',
+    plugins: [linesOnly],
     ...more,
   });
   return (ending) => outputFiles.find(({ path }) => path.endsWith(ending))!.text;
@@ -50,7 +67,8 @@ async function bundled(
 
 /** esbuild minifies file by file; what swc finds in the whole is another 5 %, compressed. */
 async function script(text: string): Promise<string> {
-  return (await minify(text, { compress: { passes: 3 }, mangle: true, module: false })).code;
+  const compress = { passes: 3, keep_fargs: false, pure_getters: true };
+  return (await minify(text, { compress, mangle: true, module: false })).code;
 }
 
 const page = await bundled('main.tsx', {

@@ -59,6 +59,7 @@ const statePaint = {
 /** What a state means if it is not what a user would expect, and what to do. */
 const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
   paused: (run) => `paused: starts nothing new; resume with millrace resume ${run}`,
+  damaged: (run) => `some of its records cannot be read; see millrace doctor ${run}`,
   silent: (run) =>
     `no process is reporting: it was probably killed; resume with millrace run --run ${run}`,
 };

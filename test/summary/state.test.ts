@@ -17,6 +17,11 @@ test.each<[string, 'running' | 'done' | 'stopped' | 'failed', Omit<Seen, 'atMs'>
   ['damaged', 'done', { workers: [], damaged: true }],
   ['damaged', 'running', { workers: [gone], damaged: true }],
   ['live', 'running', { workers: [works], damaged: true }],
+  // Who holds the log is known at once, what processes said last only after a while.
+  ['silent', 'running', { workers: [works], writer: false }],
+  ['damaged', 'running', { workers: [works], writer: false, damaged: true }],
+  ['done', 'done', { workers: [], writer: false }],
+  ['live', 'running', { workers: [], writer: true }],
 ])('a run is %s if its record says %s and %j', (state, status, seen) => {
   expect(stateOf({ status, starts }, { ...seen, atMs })).toBe(state);
 });

@@ -48,6 +48,21 @@ export function colourOf(name: string): number {
 export type Column = (number | null | undefined)[];
 
 /**
+ * The colours of runs that are shown together: where two would have the same, the one whose name comes later
+ * takes the next that is free, in whatever order they stand.
+ */
+export function coloursOf(runs: readonly string[]): readonly number[] {
+  const colours = new Map<string, number>();
+  for (const run of [...runs].sort()) {
+    let colour = colourOf(run);
+    const taken = new Set(colours.values());
+    for (let tries = 0; taken.has(colour) && tries < 6; tries++) colour = (colour + 1) % 6;
+    colours.set(run, colour);
+  }
+  return runs.map((run) => colours.get(run)!);
+}
+
+/**
  * x and one column a curve, over all x that any of them has; `undefined` = this curve has no point there,
  * `null` = a gap.
  */

@@ -64,13 +64,20 @@ export function jittered(xs: Float32Array, ys: Float32Array): void {
   }
 }
 
-/** The points of a front from left to right, joined by steps. In pixels. */
+/**
+ * The edge of what a front is better than, from the left of the frame to its bottom, in steps: more is better
+ * on both axes. In pixels.
+ */
 export function frontLine(
   points: readonly { readonly x: number; readonly y: number }[],
+  { left, bottom }: Pick<Frame, 'left' | 'bottom'>,
 ): readonly { readonly x: number; readonly y: number }[] {
   const sorted = [...points].sort((a, b) => a.x - b.x || a.y - b.y);
-  return sorted.flatMap((point, i) => {
-    const before = sorted[i - 1];
-    return before === undefined ? [point] : [{ x: point.x, y: before.y }, point];
+  let x = left;
+  const line = sorted.flatMap((point) => {
+    const from = { x, y: point.y };
+    x = point.x;
+    return [from, point];
   });
+  return [...line, { x, y: bottom }];
 }

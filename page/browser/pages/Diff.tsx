@@ -6,15 +6,32 @@
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
-import type { DiffData, Divergence, Paired, PairedFigure, Shown } from '../../wire/index.ts';
+import type {
+  DiffData,
+  Divergence,
+  Paired,
+  PairedFigure,
+  Shown,
+  TokenText,
+} from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
 import { count, value } from '../logic/format.ts';
+import { coloursOf } from '../logic/lines.ts';
 import { dataUrl, hrefOf, pathOf, type RunPage } from '../logic/route.ts';
-import { Command, Hostile, Missing, Scrolls, State, shownJson, Th } from '../parts/basics.tsx';
+import {
+  Command,
+  Hostile,
+  Missing,
+  RunName,
+  Scrolls,
+  State,
+  shownJson,
+  Th,
+} from '../parts/basics.tsx';
 
 const link = (page: RunPage, run: string, id = ''): string => linkTo(hrefOf({ page, run, id }));
 
@@ -37,12 +54,18 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
     return () => clearTimeout(timer);
   }, [data]);
   if (data === null) return <Missing answer={answer} />;
+  const colours = coloursOf([a, b]);
   return (
     <>
       <div class="page-head">
         <h1>
-          <a href={link('overview', a)}>{a}</a> <span class="muted">and</span>{' '}
-          <a href={link('overview', b)}>{b}</a>
+          <a href={link('overview', a)}>
+            <RunName run={a} colour={colours[0]} />
+          </a>{' '}
+          <span class="muted">and</span>{' '}
+          <a href={link('overview', b)}>
+            <RunName run={b} colour={colours[1]} />
+          </a>
         </h1>
         <State state={data.a.state} />
         <State state={data.b.state} />
@@ -70,8 +93,12 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
               <thead>
                 <tr>
                   <Th left>setting</Th>
-                  <Th left>{a}</Th>
-                  <Th left>{b}</Th>
+                  <Th left>
+                    <RunName run={a} colour={colours[0]} />
+                  </Th>
+                  <Th left>
+                    <RunName run={b} colour={colours[1]} />
+                  </Th>
                 </tr>
               </thead>
               <tbody>
@@ -117,6 +144,7 @@ function DivergenceCard({
   readonly b: string;
   readonly command: string;
 }) {
+  const colours = coloursOf([a, b]);
   return (
     <section class="card" aria-live="polite">
       <h2>First difference</h2>
@@ -154,14 +182,7 @@ function DivergenceCard({
           </p>
           {divergence.token !== null && (
             <p>
-              First differing token: number <b class="num">{divergence.token.index}</b>,{' '}
-              <code>
-                <Hostile text={JSON.stringify(divergence.token.a)} max={60} />
-              </code>{' '}
-              and{' '}
-              <code>
-                <Hostile text={JSON.stringify(divergence.token.b)} max={60} />
-              </code>
+              They part at token <b class="num">{divergence.token.index}</b>
               {divergence.token.versionA !== null &&
                 `, sampled by version ${divergence.token.versionA} and ${divergence.token.versionB ?? '–'}`}
               .
@@ -170,12 +191,14 @@ function DivergenceCard({
           <div class="grid two">
             {(
               [
-                [a, divergence.a],
-                [b, divergence.b],
+                [a, divergence.a, divergence.token?.a],
+                [b, divergence.b, divergence.token?.b],
               ] as const
-            ).map(([run, side]) => (
+            ).map(([run, side, part], i) => (
               <div key={run}>
-                <h3>{run}</h3>
+                <h3>
+                  <RunName run={run} colour={colours[i]} />
+                </h3>
                 {side === null ? (
                   <p class="muted">has no such record</p>
                 ) : (
@@ -184,6 +207,8 @@ function DivergenceCard({
                     topic={divergence.topic}
                     side={side}
                     token={divergence.token?.index ?? null}
+                    before={divergence.token?.before ?? null}
+                    part={part ?? null}
                   />
                 )}
               </div>
@@ -207,11 +232,15 @@ function Side({
   topic,
   side,
   token,
+  before,
+  part,
 }: {
   readonly run: string;
   readonly topic: string;
   readonly side: { readonly ref: string | null; readonly value: Shown };
   readonly token: number | null;
+  readonly before: string | null;
+  readonly part: TokenText | null;
 }) {
   const { ref } = side;
   const href =
@@ -228,7 +257,19 @@ function Side({
   return (
     <>
       <pre class="value" tabIndex={0}>
-        <Hostile text={shownJson(side.value)} max={4000} />
+        {before === null || part === null ? (
+          <Hostile text={shownJson(side.value)} max={4000} />
+        ) : (
+          <>
+            <span class="muted">
+              <Hostile text={before} />
+            </span>
+            <mark>
+              <Hostile text={part.text} />
+            </mark>
+            <Hostile text={part.rest} />
+          </>
+        )}
       </pre>
       {href !== null && <a href={href}>open it</a>}
     </>
@@ -411,16 +452,16 @@ function MetricsCard({
           <thead>
             <tr>
               <Th left>metric</Th>
-              <Th>round</Th>
+              <Th left>round</Th>
               <Th>{a}</Th>
               <Th>{b}</Th>
             </tr>
           </thead>
           <tbody>
-            {data.metrics.slice(0, 500).map(({ name, round, a: one, b: other }) => (
+            {data.metrics.slice(0, 500).map(({ name, round, roundName, a: one, b: other }) => (
               <tr key={`${name} ${round}`}>
                 <th scope="row">{name}</th>
-                <td>{round}</td>
+                <td class="l">{roundName}</td>
                 <td>{value(one)}</td>
                 <td>{value(other)}</td>
               </tr>

@@ -1,5 +1,6 @@
 /** What happened, in words: where curves change their level, and the trajectories on either side. */
-import type { HappenedData, HappenedEvent } from '../../wire/index.ts';
+import { counted } from '../../../base/text/index.ts';
+import type { HappenedData, HappenedEvent, LevelChange } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
@@ -11,7 +12,7 @@ export function Happened({ run }: { readonly run: string }) {
   const { data } = answer;
   useCommand(run, `npx millrace tap ${run}.metrics`);
   if (data === null) return <Missing answer={answer} />;
-  const { events, total, curves } = data;
+  const { events, speedEvents, total, curves } = data;
   return (
     <>
       <div class="page-head">
@@ -25,18 +26,26 @@ export function Happened({ run }: { readonly run: string }) {
       </div>
       {events.length === 0 && (
         <div class="card empty">
-          <p>No curve changed its level by more than its noise.</p>
+          <p>No curve of learning changed its level by more than its noise.</p>
         </div>
       )}
       {events.map((event) => (
         <Event key={event.step} event={event} run={run} />
       ))}
+      {speedEvents.length > 0 && (
+        <details class="page-title">
+          <summary>Changes of speed alone: {counted(speedEvents.length, 'step')}</summary>
+          {speedEvents.map((event) => (
+            <Event key={event.step} event={event} run={run} />
+          ))}
+        </details>
+      )}
     </>
   );
 }
 
 function Event({ event, run }: { readonly event: HappenedEvent; readonly run: string }) {
-  const { step, round, begins, changes, sides } = event;
+  const { step, round, begins, changes, speed, sides } = event;
   return (
     <section class="card">
       <div class="card-head">
@@ -55,16 +64,34 @@ function Event({ event, run }: { readonly event: HappenedEvent; readonly run: st
           ),
         )}
       </div>
-      <ul>
-        {changes.map(({ name, before, after, size }) => (
-          <li key={name}>
-            <a href={linkAt({ page: 'metrics', run, id: '' }, { m: name })}>{name}</a>
-            <About name={name} /> {after > before ? 'rose' : 'fell'} from{' '}
-            <b class="num">{value(before)}</b> to <b class="num">{value(after)}</b>{' '}
-            <span class="muted num">({size.toFixed(1)} × its noise)</span>
-          </li>
-        ))}
-      </ul>
+      <Changes changes={changes.length > 0 ? changes : speed} run={run} />
+      {changes.length > 0 && speed.length > 0 && (
+        <details>
+          <summary>Speed: {counted(speed.length, 'curve')}</summary>
+          <Changes changes={speed} run={run} />
+        </details>
+      )}
     </section>
+  );
+}
+
+function Changes({
+  changes,
+  run,
+}: {
+  readonly changes: readonly LevelChange[];
+  readonly run: string;
+}) {
+  return (
+    <ul>
+      {changes.map(({ name, before, after, size }) => (
+        <li key={name}>
+          <a href={linkAt({ page: 'metrics', run, id: '' }, { m: name })}>{name}</a>
+          <About name={name} /> {after > before ? 'rose' : 'fell'} from{' '}
+          <b class="num">{value(before)}</b> to <b class="num">{value(after)}</b>{' '}
+          <span class="muted num">({size.toFixed(1)} × its noise)</span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -11,7 +11,7 @@ import { command } from '../data/take.ts';
 import { passed, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
-import { colourOf, linesMax } from '../logic/lines.ts';
+import { coloursOf, linesMax } from '../logic/lines.ts';
 import type { Query } from '../logic/route.ts';
 import { bucketNote, type XUnit } from '../logic/series.ts';
 import { smoothMin } from '../logic/smooth.ts';
@@ -119,7 +119,7 @@ export function Metrics({ run }: { readonly run: string }) {
                 key={name}
                 title={name}
                 lines={of.map((one) => lineOf(one, many ? one.run : one.name))}
-                colours={many ? coloursOf(of.map((one) => one.run)) : [0]}
+                colours={coloursOf(of.map((one) => one.run))}
                 smoothing={few ? 0 : smoothing}
                 broken={of.flatMap(({ oddSteps }) => (unit === 'step' ? oddSteps : []))}
                 note={note.length === 0 ? undefined : note.join(' · ')}
@@ -149,17 +149,6 @@ function edge(x: number, unit: XUnit, whole: (x: number) => number): string {
 function rangeOf(now: Query): readonly [number, number] | null {
   const [from, to] = [Number(now.from ?? Number.NaN), Number(now.to ?? Number.NaN)];
   return Number.isFinite(from) && Number.isFinite(to) && from < to ? [from, to] : null;
-}
-
-/** A colour by the run's name; where two would have one, the later takes the next that is free. */
-export function coloursOf(runs: readonly string[]): readonly number[] {
-  const taken = new Set<number>();
-  return runs.map((run) => {
-    let colour = colourOf(run);
-    for (let tries = 0; taken.has(colour) && tries < 6; tries++) colour = (colour + 1) % 6;
-    taken.add(colour);
-    return colour;
-  });
 }
 
 function Names({

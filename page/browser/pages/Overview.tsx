@@ -9,7 +9,9 @@ import { command } from '../data/take.ts';
 import { useView } from '../data/useView.ts';
 import { milliseconds, short } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
+import { colourOf } from '../logic/lines.ts';
 import { bucketNote } from '../logic/series.ts';
+import { narrow } from '../parts/appearance.ts';
 import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Admission } from '../parts/Control.tsx';
@@ -50,7 +52,7 @@ export function Overview({ run }: { readonly run: string }) {
         {mill.health.level === 'bad' && <b aria-hidden="true">! </b>}
         {mill.health.text}
       </p>
-      <Mill mill={mill} run={run} />
+      {!narrow.value && <Mill mill={mill} run={run} />}
       <MillFacts mill={mill} run={run} />
       {curves.length > 0 && (
         <div class="grid three">
@@ -59,6 +61,7 @@ export function Overview({ run }: { readonly run: string }) {
               key={series.name}
               title={series.name}
               lines={[lineOf(series)]}
+              colours={[colourOf(run)]}
               broken={series.oddSteps}
               note={bucketNote([series])}
               href={linkAt({ page: 'metrics', run, id: '' }, { m: series.name })}
@@ -66,6 +69,12 @@ export function Overview({ run }: { readonly run: string }) {
             />
           ))}
         </div>
+      )}
+      {narrow.value && (
+        <details class="card flush">
+          <summary>What its stages do</summary>
+          <Mill mill={mill} run={run} />
+        </details>
       )}
       {data.absent.length > 0 && (
         <section class="card" aria-labelledby="absent-title">

@@ -66,9 +66,9 @@ export function Pareto({ run }: { readonly run: string }) {
                 setQuery({ round: event.currentTarget.value, step: undefined, front: undefined })
               }
             >
-              {data.rounds.map((round) => (
+              {data.rounds.map(({ round, name }) => (
                 <option key={round} value={String(round)}>
-                  {round}
+                  {name}
                 </option>
               ))}
             </select>
@@ -114,8 +114,9 @@ export function Pareto({ run }: { readonly run: string }) {
               onChoose={setChosen}
             />
             <p class="note">
-              ● kept, ○ not kept. Groups with equal values are spread around their point. Front 0:
-              no group is better in both objectives; front 1: only groups of front 0 are, and so on.{' '}
+              ● kept, ○ not kept; lines are fronts
+              <About kind="selection" name="front" />. Groups with equal values are spread around
+              their point.{' '}
               {!withFronts && (
                 <button
                   type="button"
@@ -186,6 +187,7 @@ function Axis({
           </option>
         ))}
       </select>
+      <About kind="selection" name={short[now] ?? now} />
     </label>
   );
 }
@@ -217,7 +219,10 @@ function Groups({
           <tr>
             <Th left>question</Th>
             <Th left>verdict</Th>
-            <Th>front</Th>
+            <Th>
+              front
+              <About kind="selection" name="front" />
+            </Th>
             {others.map((axis) => (
               <Th key={axis}>{short[data[axis]] ?? data[axis]}</Th>
             ))}

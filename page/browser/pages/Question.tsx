@@ -11,6 +11,7 @@ import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useCommand, useView } from '../data/useView.ts';
 import { count } from '../logic/format.ts';
+import { About } from '../parts/About.tsx';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';
 import { QuestionCard } from '../parts/QuestionCard.tsx';
@@ -56,7 +57,7 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
       )}
       {[...groups].reverse().map((group) => (
         <GroupCard
-          key={`${group.phase} ${group.round} ${group.rollouts[0]?.ref}`}
+          key={`${group.when} ${group.rollouts[0]?.ref}`}
           group={group}
           run={run}
           selected={selected}
@@ -84,10 +85,10 @@ function GroupCard({
   const { verdict, batch } = group;
   const branched = group.rollouts.some(({ parent }) => parent !== null);
   return (
-    <section class="card group" aria-label={`${group.phase}, round ${group.round}`}>
+    <section class="card group" aria-label={group.when}>
       <div class="card-head">
         <h2>
-          {group.phase} · round {group.round}
+          {group.when}
           {group.version !== null && <span class="muted"> · version {group.version}</span>}
         </h2>
         <span class="grow" />
@@ -96,10 +97,13 @@ function GroupCard({
             <a href={recordLink(run, 'selected', verdict.ref)}>
               {verdict.kept ? '✓ kept' : '○ not kept'}: {verdict.why}
             </a>
+            <About kind="verdict" name={verdict.why} />
             <span class="muted">
               {' '}
-              front {verdict.front}, spread of calls {orDash(verdict.objectives[0], fixed(2))}, of
-              correctness {orDash(verdict.objectives[1], fixed(2))}
+              front {verdict.front}
+              <About kind="selection" name="front" />, spread of calls{' '}
+              {orDash(verdict.objectives[0], fixed(2))}, of correctness{' '}
+              {orDash(verdict.objectives[1], fixed(2))}
             </span>
           </span>
         )}

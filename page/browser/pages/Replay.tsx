@@ -9,6 +9,7 @@ import { linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { useCommand, useView } from '../data/useView.ts';
 import { count, value } from '../logic/format.ts';
+import { colourOf } from '../logic/lines.ts';
 import { hrefOf, stepOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
@@ -195,6 +196,7 @@ function Moment({
         <Chart
           title="reward/mean up to here"
           lines={[series]}
+          colours={[colourOf(run)]}
           small
           range={[rewarded[0]!.step, rewarded.at(-1)!.step]}
         />

@@ -14,7 +14,7 @@ import { useData } from '../data/useData.ts';
 import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
 import type { Columns } from '../logic/sorted.ts';
-import { Ago, Command, Empty, Missing, Scrolls, State, Th } from '../parts/basics.tsx';
+import { Ago, Command, Empty, Missing, RunName, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 import { SortTh, sorted } from '../parts/sorting.tsx';
 
@@ -132,7 +132,7 @@ export function Runs() {
                     </td>
                     <th scope="row">
                       <a href={linkTo(hrefOf({ page: 'results', run: row.name, id: '' }))}>
-                        {row.name}
+                        <RunName run={row.name} />
                       </a>
                     </th>
                     <td class="l">

@@ -134,9 +134,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
       <div class="reader">
         <aside class="reader-group" aria-label="Its group">
           <section class="card">
-            <h2>
-              {group.phase} · round {group.round}
-            </h2>
+            <h2>{group.when}</h2>
             <BranchTree rollouts={group.rollouts} run={run} here={rollout.ref} />
           </section>
         </aside>

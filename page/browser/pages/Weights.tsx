@@ -147,8 +147,8 @@ function Version({ run, version }: { readonly run: string; readonly version: str
             <dd>
               <code>{data.state === '' ? 'none' : data.state}</code>
             </dd>
-            <dt>rounds done</dt>
-            <dd class="num">{data.roundsDone}</dd>
+            <dt>finished</dt>
+            <dd>{data.finished || 'no round yet'}</dd>
             <dt>record</dt>
             <dd>
               <a href={recordLink(run, 'weights', data.ref)}>weights {data.ref}</a>
@@ -178,9 +178,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
           <h2>
             What it was trained on:{' '}
             <a href={recordLink(run, 'batches', batch.ref)}>batch of step {batch.step}</a>{' '}
-            <span class="muted">
-              {batch.kind}, round {batch.round}
-            </span>
+            <span class="muted">{batch.roundName}</span>
           </h2>
           {batch.groups.length > 0 ? (
             <ul class="chips">

@@ -148,6 +148,12 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
         plot.current.setSize({ width, height });
     });
     sized.observe(element);
+    // On paper all of them are in sight.
+    const print = (): void => {
+      visible = true;
+      draw();
+    };
+    addEventListener('beforeprint', print);
     // Colours come from the style, so another scheme needs another drawing.
     const unlook = effect(() => {
       appearance.value;
@@ -156,6 +162,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
     return () => {
       seen.disconnect();
       sized.disconnect();
+      removeEventListener('beforeprint', print);
       unlook();
       plot.current?.destroy();
       plot.current = null;
@@ -353,7 +360,18 @@ function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
   tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(
     lines.length === 1 ? '  ' : '\n',
   );
-  tip.classList.toggle('left', left! > plot.over.clientWidth / 2);
+  // Beside the cursor, and above or below what the curves do there.
+  const { offsetWidth: width, offsetHeight: height } = tip;
+  const { clientWidth, clientHeight } = plot.over;
+  const from = left! > clientWidth / 2 ? left! - width - 12 : left! + 12;
+  const ends = [from - 6, from + width + 6].map((x) => plot.posToIdx(x)) as [number, number];
+  const ys = plot.data
+    .slice(1)
+    .flatMap((column) => [...column].slice(ends[0], ends[1] + 1))
+    .flatMap((y) => (y == null ? [] : plot.valToPos(y, 'y')));
+  const isAbove = Math.min(clientHeight, ...ys) >= clientHeight - Math.max(0, ...ys);
+  tip.style.left = `${from}px`;
+  tip.style.top = `${isAbove ? 0 : clientHeight - height}px`;
 }
 
 function drawBroken(plot: uPlot, xs: readonly number[], colour: string): void {

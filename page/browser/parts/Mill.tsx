@@ -3,8 +3,15 @@
  * has; the table of stages and topics below it says the same.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { orDash, percent, rate } from '../../../summary/format/index.ts';
-import type { Mill as MillData, MillSource, MillStage, Shares } from '../../wire/index.ts';
+import { counted } from '../../../base/text/index.ts';
+import { duration, orDash, percent, rate } from '../../../summary/format/index.ts';
+import type {
+  Mill as MillData,
+  MillSource,
+  MillStage,
+  MillTopic,
+  Shares,
+} from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { short } from '../logic/format.ts';
 import { type Box, millLayout, partsOf } from '../logic/millLayout.ts';
@@ -21,7 +28,9 @@ const kinds = [
 export function Mill({ mill, run }: { readonly mill: MillData; readonly run: string }) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  const [over, setOver] = useState('');
   const known = mill.stages.some(({ shares }) => shares !== null);
+  const named = mill.stages.find(({ name }) => name === over);
   useEffect(() => {
     const element = box.current!;
     const sized = new ResizeObserver(() => setWidth(Math.floor(element.clientWidth)));
@@ -52,12 +61,14 @@ export function Mill({ mill, run }: { readonly mill: MillData; readonly run: str
         {mill.stages.length === 0 ? (
           <p class="muted">No process of this run has reported its stages.</p>
         ) : (
-          width > 0 && <Drawing mill={mill} run={run} width={width} />
+          width > 0 && <Drawing mill={mill} run={run} width={width} onOver={setOver} />
         )}
       </div>
       {known && (
-        <p class="note">
-          in, out: records read, written · work 3/64: 3 in progress, at most 64 · lag: not yet read
+        <p class="note mill-note" aria-live="polite">
+          {named === undefined
+            ? 'Point at a stage, or reach it by Tab, for what its numbers mean.'
+            : about(named)}
         </p>
       )}
     </section>
@@ -68,14 +79,20 @@ function Drawing({
   mill,
   run,
   width,
+  onOver,
 }: {
   readonly mill: MillData;
   readonly run: string;
   readonly width: number;
+  readonly onOver: (stage: string) => void;
 }) {
   const layout = millLayout(partsOf(mill.sources, mill.stages), width);
-  const { boxes, flows } = layout;
-  const rates = new Map(mill.topics.map(({ name, perSecond }) => [name, perSecond]));
+  const { boxes, bands, flows } = layout;
+  // What a part writes is what flows out of it: the same number on both.
+  const rates = new Map<string, number>([
+    ...mill.sources.map(({ name, perSecond }) => [name, perSecond] as const),
+    ...mill.stages.map(({ name, outPerSecond }) => [name, outPerSecond] as const),
+  ]);
   const now = mill.rates === 'now';
   return (
     <svg
@@ -108,10 +125,21 @@ function Drawing({
           <line x1="0" y1="0" x2="0" y2="6" class="starved-line" />
         </pattern>
       </defs>
+      {bands.map(({ phase, x, y, width: wide, height }) => {
+        const done = mill.stages.some((stage) => stage.phase === phase && stage.finished);
+        return (
+          <g key={phase} class="band">
+            <rect x={x} y={y} width={wide} height={height} rx="10" />
+            <text x={x + 12} y={y + 15}>
+              {done ? `${phase}: finished` : phase}
+            </text>
+          </g>
+        );
+      })}
       {flows.map(({ from, to, topic, path, back, label }) => (
         <g
           key={`${from}>${to}>${topic}`}
-          class={`flow${back ? ' back' : ''}${moves(mill, topic) ? ' moving' : ''}`}
+          class={`flow${back ? ' back' : ''}${now && rates.get(from)! > 0 ? ' moving' : ''}`}
         >
           <path d={path} marker-end="url(#head)" />
           {label !== null && (
@@ -120,8 +148,8 @@ function Drawing({
                 ? `weights${mill.version === null ? '' : ` · v${mill.version}`}`
                 : back
                   ? topic
-                  : now && (rates.get(topic) ?? 0) > 0
-                    ? `${rate(rates.get(topic)!)}/s`
+                  : now && rates.get(from)! > 0
+                    ? `${rate(rates.get(from)!)}/s`
                     : ''}
             </text>
           )}
@@ -144,16 +172,12 @@ function Drawing({
             limits={mill.health.stage === part.name}
             run={run}
             now={now}
+            then={mill.topics.find(({ name }) => name === part.to)}
+            onOver={onOver}
           />
         ),
       )}
     </svg>
-  );
-}
-
-function moves(mill: MillData, topic: string): boolean {
-  return (
-    mill.rates === 'now' && (mill.topics.find(({ name }) => name === topic)?.perSecond ?? 0) > 0
   );
 }
 
@@ -171,7 +195,7 @@ function SourceBox({
   const { x, y, width, height } = box;
   const isHeld = source.held > 0.05 && !source.done;
   const facts = [
-    source.items === 1 ? '1 item' : `${short(source.items)} items`,
+    source.items === null ? '' : counted(source.items, 'item', short(source.items)),
     source.done ? 'all read' : isHeld || !now ? '' : `${rate(source.perSecond)}/s`,
     isHeld ? `held ${percent(source.held, 0)}` : '',
   ].filter((fact) => fact !== '');
@@ -198,14 +222,18 @@ function StageBox({
   limits,
   run,
   now,
+  then,
+  onOver,
 }: {
   readonly box: Box;
   readonly stage: MillStage;
   readonly limits: boolean;
   readonly run: string;
   readonly now: boolean;
+  readonly then: MillTopic | undefined;
+  readonly onOver: (stage: string) => void;
 }) {
-  const { x, y, width, height } = box;
+  const { x, y, width, height, brief } = box;
   const [per, into, out] = now
     ? ['/s', rate(stage.inPerSecond), rate(stage.outPerSecond)]
     : ['', short(stage.in), short(stage.out)];
@@ -214,18 +242,26 @@ function StageBox({
   return (
     <a
       href={linkAt({ page: 'topics', run, id: stage.to || stage.from })}
-      class={`part stage${limits ? ' limits' : ''}${stage.isOld ? ' old' : ''}`}
+      class={`part stage${limits ? ' limits' : ''}${stage.isOld ? ' old' : ''}${stage.finished ? ' finished' : ''}`}
       aria-label={said(stage)}
+      onPointerEnter={() => onOver(stage.name)}
+      onFocus={() => onOver(stage.name)}
     >
-      <title>{termOf('stage', stage.name)?.what ?? ''}</title>
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
         {fitted(width - 50, stage.name)}
       </text>
       <text x={x + width - 12} y={y + 22} class="part-share" text-anchor="end">
-        {mostly(stage.shares)}
+        {brief ? '' : mostly(stage.shares)}
       </text>
-      {stage.shares !== null && (
+      {brief && (
+        <text x={x + 12} y={y + 42} class="part-fact">
+          {stage.shares !== null
+            ? fitted(width, `${short(stage.in)} → ${short(stage.out)} records`)
+            : then !== undefined && fitted(width, `${then.name} ${short(then.records)}`)}
+        </text>
+      )}
+      {!brief && stage.shares !== null && (
         <>
           <ShareBar x={x + 12} y={y + 30} width={width - 24} shares={stage.shares} />
           <text x={x + 12} y={y + 64} class="part-fact">
@@ -302,6 +338,17 @@ function said({ name, shares, lag, inflight, inflightMax }: MillStage): string {
     .map(([kind]) => `${kind} ${percent(shares[kind], 0)}`)
     .join(', ');
   return `stage ${name}: ${time}, ${inflight} of ${inflightMax} in work, lag ${lag}`;
+}
+
+/** What it is for, and what its numbers say. */
+function about(stage: MillStage): string {
+  const { name, from, inflight, inflightMax, lag, lagMs } = stage;
+  const late = lagMs === null || lag === 0 ? '' : `, ${duration(lagMs / 1000)} at its rate`;
+  return [
+    `${name}: ${termOf('stage', name)?.what ?? `reads ${from}`}.`,
+    `Work: ${inflight} of at most ${inflightMax} records in progress.`,
+    `Lag: ${counted(lag, 'record', short(lag))} of ${from} not yet read${late}.`,
+  ].join(' ');
 }
 
 /** What the drawing says, as rows. */

@@ -168,11 +168,19 @@ function draw(
   pen.rect(left - 8, top - 8, right - left + 16, bottom - top + 16);
   pen.clip();
   const all = withFronts ? [...new Set(points.map((point) => point.front))] : [];
+  let labelled = Number.NEGATIVE_INFINITY;
   const fronts = all.sort((a, b) => a - b).slice(0, 4);
   fronts.forEach((one, place) => {
     const line = frontLine(
-      points.flatMap((point, i) => (point.front === one ? [{ x: xs[i]!, y: ys[i]! }] : [])),
+      points.flatMap((point) =>
+        point.front === one ? [{ x: frame.x(point.x), y: frame.y(point.y) }] : [],
+      ),
+      frame,
     );
+    const { y } = line[0]!;
+    // Where two begin at one place, the first is named.
+    if (y - labelled > 12) pen.fillText(`front ${one}`, left + 4, y - 4);
+    labelled = Math.max(labelled, y);
     pen.strokeStyle = colour(
       front === one || (front === null && place === 0) ? '--s3' : '--strong',
     );

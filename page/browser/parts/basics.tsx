@@ -6,6 +6,7 @@ import { nowMs } from '../data/clock.ts';
 import { copy } from '../data/take.ts';
 import type { Answer, Problem } from '../data/useData.ts';
 import { age, count } from '../logic/format.ts';
+import { colourOf } from '../logic/lines.ts';
 import { shownText } from '../logic/shownText.ts';
 
 const glyphs: Readonly<Record<RunState, readonly [string, string]>> = {
@@ -27,6 +28,22 @@ export function State({ state }: { readonly state: RunState }) {
       <span aria-hidden="true">{glyph}</span>
       {state}
     </span>
+  );
+}
+
+/** A run with the colour that it has in curves. */
+export function RunName({
+  run,
+  colour = colourOf(run),
+}: {
+  readonly run: string;
+  readonly colour?: number | undefined;
+}) {
+  return (
+    <>
+      <i class={`dot ink${colour}`} />
+      {run}
+    </>
   );
 }
 
@@ -74,15 +91,17 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /**
- * What to show of an answer that is not there: nothing for a moment, then that it is on its way, or the
- * problem.
+ * What to show of an answer that is not there: nothing for a moment, then where it will be, or the problem.
  */
 export function Missing({ answer }: { readonly answer: Answer<unknown> }) {
   if (answer.problem !== null) return <Wrong problem={answer.problem} />;
   return (
-    <p class="empty slow" role="status">
-      loading …
-    </p>
+    <div class="skeleton slow" role="status">
+      <span class="unseen">loading …</span>
+      <i />
+      <i />
+      <i />
+    </div>
   );
 }
 

@@ -72,7 +72,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
   const metrics = view.book.names.map((metric) => metric.name).slice(0, limits.metricsMax);
   await answers.add('metrics', '', { m: metrics.join(','), n: String(BUCKETS) });
   const { rounds } = await answers.add<ParetoData>('pareto');
-  for (const round of rounds) await answers.add('pareto', '', { round: String(round) });
+  for (const { round } of rounds) await answers.add('pareto', '', { round: String(round) });
   for (const { name: topic } of overview.mill.topics) {
     const rows = await answers.ask<TopicData>('topics', topic, { limit: String(ROWS) });
     answers.put(answers.at('topics', topic), { ...rows, next: null });

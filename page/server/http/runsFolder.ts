@@ -2,7 +2,7 @@
  * The folder of runs as the page lists it: each with its newest step and reward, read in passing and kept
  * until it changes.
  */
-import { messageOf } from '../../../base/index.ts';
+import { hasCode, messageOf } from '../../../base/index.ts';
 import { type RunRow, type RunsData, WIRE } from '../../wire/index.ts';
 import { type Glance, glance, rowOf } from '../views/runRow.ts';
 import type { Host, KnownRun } from './host.ts';
@@ -30,9 +30,10 @@ interface Looked {
   readonly seen: Glance | null;
   /** Why its log could not be read; empty if it was, or was not asked. */
   readonly problem: string;
+  readonly damaged: boolean;
 }
 
-const unread: Looked = { seen: null, problem: '' };
+const unread: Looked = { seen: null, problem: '', damaged: false };
 
 export class RunsFolder {
   readonly #host: Host;
@@ -105,14 +106,16 @@ export class RunsFolder {
   /** Never rejects. */
   async #look(run: KnownRun): Promise<Looked> {
     try {
-      return { seen: await run.withLog(glance, BROKER_OPEN_MS), problem: '' };
+      return { ...unread, seen: await run.withLog(glance, BROKER_OPEN_MS) };
     } catch (error) {
-      return { seen: null, problem: messageOf(error) };
+      // As `doctor` takes it; a broker that does not answer is another matter.
+      const damaged = ['DAMAGED', 'NO_LOG'].some((code) => hasCode(error, code));
+      return { seen: null, problem: messageOf(error), damaged };
     }
   }
 
-  #rowOf(run: KnownRun, { seen, problem }: Looked): RunRow {
-    return rowOf({ viewed: run, facts: run.facts, seen, problem, nowMs: this.#host.clock.now() });
+  #rowOf(run: KnownRun, looked: Looked): RunRow {
+    return rowOf({ viewed: run, facts: run.facts, ...looked, nowMs: this.#host.clock.now() });
   }
 
   #keep(run: KnownRun, row: RunRow): RunRow {

@@ -11,6 +11,7 @@ import { pageFolder } from './assets.ts';
 const kinds: Readonly<Record<string, TermKind>> = {
   'Parts of a reward': 'part',
   'Verdicts of the selection': 'verdict',
+  'Words of the selection': 'selection',
   Stages: 'stage',
   'Time of a stage': 'time',
 };

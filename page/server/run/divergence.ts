@@ -6,7 +6,7 @@ import type { Tokenizer } from '../../../model/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Compared, divergence } from '../../../streams/replay/index.ts';
 import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
-import type { Divergence, Shown } from '../../wire/index.ts';
+import type { Divergence, Shown, TokenText } from '../../wire/index.ts';
 import { now } from './moment.ts';
 import { Search } from './records.ts';
 import { refOf } from './refs.ts';
@@ -17,6 +17,8 @@ import { shown } from './shown.ts';
 const RECORDS_MAX = 400_000;
 const VALUE_MAX = 2_000;
 const SEARCH_MAX = 100_000;
+/** Tokens on either side of where they part. */
+const AROUND = 80;
 
 type Differs = Extract<Divergence, { state: 'differs' }>;
 
@@ -122,8 +124,9 @@ async function tokenOf(
     if (a.tokens[index] === b.tokens[index]) continue;
     return {
       index,
-      a: textOf(a.tokens[index], first),
-      b: textOf(b.tokens[index], second),
+      before: textOf(a.tokens.subarray(Math.max(0, index - AROUND), index), first),
+      a: tokenText(a, index, first),
+      b: tokenText(b, index, second),
       versionA: versionAt(a, index),
       versionB: versionAt(b, index),
     };
@@ -131,10 +134,20 @@ async function tokenOf(
   return null;
 }
 
-function textOf(token: number | undefined, tokenizer: Tokenizer | null): string | null {
-  if (token === undefined || tokenizer === null) return null;
+function tokenText(
+  { tokens }: Rollout,
+  index: number,
+  tokenizer: Tokenizer | null,
+): TokenText | null {
+  const text = textOf(tokens.subarray(index, index + 1), tokenizer);
+  const rest = textOf(tokens.subarray(index + 1, index + 1 + AROUND), tokenizer);
+  return text === null || rest === null ? null : { text, rest };
+}
+
+function textOf(tokens: Int32Array, tokenizer: Tokenizer | null): string | null {
+  if (tokenizer === null) return null;
   try {
-    return tokenizer.decode([token]);
+    return tokenizer.decode([...tokens]);
   } catch {
     return null;
   }

@@ -9,6 +9,7 @@ import type { Moment } from './moment.ts';
 import { recordsAt, Search } from './records.ts';
 import { refOf } from './refs.ts';
 import { groupOf } from './rollouts.ts';
+import type { Rounds } from './rounds.ts';
 
 const GROUPS_MAX = 64;
 /** Records that are looked through, of each topic, if a log has no index. */
@@ -24,18 +25,18 @@ export interface FoundGroups {
   readonly of: number;
 }
 
-/** Of one time it was asked when `only` says which (`asked`). */
+/** Of one time it was asked when `only` says which (`asked`); `askedIn` has the words for when. */
 export async function groupsOf(
   log: Log,
   moment: Moment,
-  { id, only }: { readonly id: string; readonly only?: string },
+  { id, only, askedIn }: { readonly id: string; readonly only?: string } & Pick<Rounds, 'askedIn'>,
 ): Promise<FoundGroups> {
   const search = new Search(log, moment, SEARCH_MAX);
   const about = { subjects: [id] };
   const isMeant = (question: Question): boolean =>
     question.id === id && (only === undefined || asked(question) === only);
   const scored = await search.find(topics.scored, about, ({ question }) => isMeant(question));
-  const groups = await scoredGroups(search, log, scored.slice(-GROUPS_MAX), id);
+  const groups = await scoredGroups(search, log, scored.slice(-GROUPS_MAX), { id, askedIn });
   const times = new Set(scored.map(({ value }) => asked(value.question)));
   // A time with scored groups has no unscored ones.
   const rest =
@@ -53,7 +54,10 @@ export async function groupsOf(
     (await search.find(topics.questions, about, isMeant)).at(-1)?.value ??
     null;
   return {
-    groups: [...groups, ...open.slice(-GROUPS_MAX).map(ofRollouts)],
+    groups: [
+      ...groups,
+      ...open.slice(-GROUPS_MAX).map((rollouts) => ofRollouts(rollouts, askedIn)),
+    ],
     question,
     total: scored.length + open.length,
     scanned: search.scanned,
@@ -65,7 +69,7 @@ async function scoredGroups(
   search: Search,
   log: Log,
   scored: readonly Stored<Scored>[],
-  id: string,
+  { id, askedIn }: { readonly id: string } & Pick<Rounds, 'askedIn'>,
 ): Promise<Group[]> {
   if (scored.length === 0) return [];
   const about = { subjects: [id] };
@@ -78,6 +82,7 @@ async function scoredGroups(
   return scored.map((group) => {
     const ref = refOf(group.position);
     return groupOf({
+      when: askedIn(group.value.question),
       question: group.value.question,
       scored: group,
       rollouts: group.value.rollouts.flatMap((position) => rollouts.get(refOf(position)) ?? []),
@@ -98,7 +103,8 @@ function byTime(rollouts: readonly Stored<Rollout>[]): Stored<Rollout>[][] {
   return [...times.values()];
 }
 
-function ofRollouts(rollouts: readonly Stored<Rollout>[]): Group {
+function ofRollouts(rollouts: readonly Stored<Rollout>[], askedIn: Rounds['askedIn']): Group {
   const { question } = rollouts[0]!.value;
-  return groupOf({ question, scored: null, rollouts, selected: null, batch: null });
+  const when = askedIn(question);
+  return groupOf({ when, question, scored: null, rollouts, selected: null, batch: null });
 }

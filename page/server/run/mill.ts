@@ -9,6 +9,7 @@ import { allTopics } from '../../../topics/index.ts';
 import type { Mill, MillStage, MillTopic, RunHead, Shares } from '../../wire/index.ts';
 import { healthOf, PACED } from './health.ts';
 import type { Moment } from './moment.ts';
+import { phasesOf, type Trained } from './phases.ts';
 import type { RateHistory } from './rateHistory.ts';
 import type { Recent } from './recent.ts';
 import { finite } from './shown.ts';
@@ -29,6 +30,7 @@ export interface MillParts {
   } | null;
   readonly history: RateHistory;
   readonly recent: Recent;
+  readonly trained: Trained;
 }
 
 const about = new Map(allTopics.map((topic) => [topic.name, topic.about]));
@@ -36,7 +38,15 @@ const order = new Map([...about.keys()].map((name, i) => [name, i]));
 
 export function millOf(parts: MillParts): Mill {
   const { live, facts, stats, head, damage, idle, newest, history, recent } = parts;
-  const stages = live.stages.map(stageOf);
+  const phases = phasesOf(live.stages);
+  const records = (name: string) => stats.find(({ topic }) => topic === name)?.records ?? 0;
+  // Of a run that has ended everything is finished.
+  const finished =
+    facts.status === 'running' ? parts.trained.finished(live.stages, records) : new Set<string>();
+  const stages = live.stages.map((row, i) => {
+    const phase = phases[i]!;
+    return { ...stageOf(row), phase, finished: finished.has(phase) };
+  });
   const { lagMax } = facts.settings;
   return {
     run: head.name,
@@ -86,7 +96,7 @@ export function topicAt(topic: MillTopic, { at, recordsOf }: Moment): MillTopic 
   return { ...topic, records, bytes: null, perSecond: null, lastMs: null, lag: {}, spark: [] };
 }
 
-function stageOf(row: StageRow): MillStage {
+function stageOf(row: StageRow): Omit<MillStage, 'phase' | 'finished'> {
   const { name, from, to, lag, inPerSecond } = row;
   return {
     name,

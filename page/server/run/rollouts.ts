@@ -8,6 +8,8 @@ import { cutText, finite } from './shown.ts';
 
 /** What is known of a group. */
 export interface GroupParts {
+  /** When it was asked, in words. */
+  readonly when: string;
   readonly question: Question;
   /** Null while it is not scored. */
   readonly scored: Stored<Scored> | null;
@@ -16,10 +18,12 @@ export interface GroupParts {
   readonly batch: Stored<Batch> | null;
 }
 
-export function groupOf({ question, scored, rollouts, selected, batch }: GroupParts): Group {
+export function groupOf(parts: GroupParts): Group {
+  const { when, question, scored, rollouts, selected, batch } = parts;
   const rows = rollouts.map((stored) => rolloutRow(stored, scored?.value ?? null));
   const place = placeIn(batch, scored);
   return {
+    when,
     phase: question.phase,
     round: question.round,
     version: scored?.value.version ?? firstVersion(rollouts),

@@ -27,9 +27,11 @@ import { Damage } from './damage.ts';
 import { headOf } from './head.ts';
 import { millOf } from './mill.ts';
 import { type Moment, now } from './moment.ts';
+import { Trained } from './phases.ts';
 import { Places } from './places.ts';
 import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
+import { type Rounds, roundsOf } from './rounds.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
 
@@ -90,6 +92,7 @@ export class RunView {
   #lookedMs = Number.NEGATIVE_INFINITY;
   readonly #damage = new Damage();
   readonly #learning = new Learning();
+  readonly #trained = new Trained();
   /** Why a topic is no longer followed; empty for none. */
   #trouble = '';
 
@@ -104,11 +107,15 @@ export class RunView {
     const earliest = { kind: 'earliest' } as const;
     const latest = { kind: 'latest' } as const;
     const caughtUp = [
-      this.#follow(topics.weights, earliest, (stored) => this.timeline.add(stored)),
+      this.#follow(topics.weights, earliest, (stored) => {
+        this.timeline.add(stored);
+        this.#trained.weights(stored.value);
+      }),
       this.#follow(topics.metrics, earliest, ({ value, position }) => {
         this.#cursor.seen(position);
         this.places.seen(position, value.step);
         this.#learning.add(value);
+        this.#trained.metric(value);
         this.samples$.next({ name: value.name, sample: this.book.add(value) });
       }),
     ];
@@ -173,6 +180,12 @@ export class RunView {
     });
   }
 
+  /** What its rounds are called. */
+  async rounds(): Promise<Rounds> {
+    const { facts } = await this.look();
+    return roundsOf((await this.achievement.get(facts)).results.rounds);
+  }
+
   /** Which records cannot be read; empty for none. */
   get #damaged(): string {
     const { program, name } = this.viewed;
@@ -205,6 +218,7 @@ export class RunView {
       idle: this.#learning.notes(viewed.name),
       history: this.history,
       recent: this.recent,
+      trained: this.#trained,
     });
     return { live, facts, mill };
   }

@@ -1,7 +1,7 @@
 /** The data of what happened: the change points of all curves, those of the same step together. */
 import { metricNames } from '../../../summary/index.ts';
-import { topics } from '../../../topics/index.ts';
-import type { HappenedData, HappenedEvent } from '../../wire/index.ts';
+import { isTimeMetric, topics } from '../../../topics/index.ts';
+import type { HappenedData, HappenedEvent, LevelChange } from '../../wire/index.ts';
 import { changePoints } from '../run/changePoints.ts';
 import { recordsAt, Search } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
@@ -16,7 +16,9 @@ const SEARCH_MAX = 10_000;
 /** Schedules: they change because they were told to. */
 const schedules: ReadonlySet<string> = new Set([metricNames.learningRate, 'round/share']);
 
-type Change = HappenedEvent['changes'][number] & { readonly step: number };
+interface Change extends LevelChange {
+  readonly step: number;
+}
 
 export async function data({ view, moment }: Asked): Promise<HappenedData> {
   const last = moment.at?.step ?? Number.POSITIVE_INFINITY;
@@ -25,31 +27,48 @@ export async function data({ view, moment }: Asked): Promise<HappenedData> {
     .flatMap((name) => changesOf(view, name, last))
     .sort((a, b) => a.step - b.step);
   const events = together(changes);
-  const largest = [...events].sort((a, b) => b[0]!.size - a[0]!.size).slice(0, EVENTS_MAX);
-  const shown = largest.sort((a, b) => stepOf(a) - stepOf(b));
+  const learning = events.filter((event) => event.some(isLearning));
   const roundAt = await rounds(view);
-  const described: HappenedEvent[] = [];
-  for (const event of shown) {
-    const step = stepOf(event);
-    const sides = [];
-    for (const side of [step - 1, step]) {
-      sides.push({ step: side, rollout: await rolloutOf({ view, moment }, side) });
+  const described = async (shown: readonly Change[][]): Promise<HappenedEvent[]> => {
+    const found: HappenedEvent[] = [];
+    for (const event of largest(shown)) {
+      const step = stepOf(event);
+      const sides = [];
+      for (const side of [step - 1, step].filter((one) => one > 0)) {
+        sides.push({ step: side, rollout: await rolloutOf({ view, moment }, side) });
+      }
+      found.push({
+        step,
+        ...roundAt(step),
+        changes: event.filter(isLearning).slice(0, CHANGES_MAX).map(withoutStep),
+        speed: event.filter((change) => !isLearning(change)).map(withoutStep),
+        sides,
+      });
     }
-    described.push({
-      step,
-      ...roundAt(step),
-      changes: event
-        .slice(0, CHANGES_MAX)
-        .map(({ name, before, after, size }) => ({ name, before, after, size })),
-      sides: sides.filter((side) => side.step > 0),
-    });
-  }
+    return found;
+  };
   return {
     ...(await view.frame(moment)),
-    events: described,
-    total: events.length,
+    events: await described(learning),
+    speedEvents: await described(events.filter((event) => !event.some(isLearning))),
+    total: learning.length,
     curves: names.length,
   };
+}
+
+function isLearning({ name }: Change): boolean {
+  return !isTimeMetric(name);
+}
+
+function withoutStep({ name, before, after, size }: Change): LevelChange {
+  return { name, before, after, size };
+}
+
+/** Those with the largest changes, of learning if there are any, by step. */
+function largest(events: readonly Change[][]): Change[][] {
+  const size = (event: readonly Change[]): number => (event.find(isLearning) ?? event[0]!).size;
+  const first = [...events].sort((a, b) => size(b) - size(a)).slice(0, EVENTS_MAX);
+  return first.sort((a, b) => stepOf(a) - stepOf(b));
 }
 
 function changesOf({ book }: RunView, name: string, last: number): Change[] {

@@ -43,9 +43,16 @@ export function millAt(mill: Mill, moment: Moment): Mill {
     policyLag: null,
     reward: null,
     tokensPerSecond: { generated: null, trained: null },
-    sources: [],
+    sources: mill.sources.map((source) => ({
+      ...source,
+      items: null,
+      perSecond: 0,
+      done: false,
+      held: 0,
+    })),
     stages: mill.stages.map((stage) => ({
       ...stage,
+      finished: false,
       shares: null,
       full: 0,
       in: 0,

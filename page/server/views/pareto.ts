@@ -41,7 +41,7 @@ function isAxis(name: string): name is ParetoAxis {
 }
 
 export async function data({ view, moment, query }: Asked): Promise<ParetoData> {
-  const [x, y] = [query.get('x') ?? 'calls', query.get('y') ?? 'correct'];
+  const [x, y] = [query.get('x') ?? 'spreadCalls', query.get('y') ?? 'spreadCorrect'];
   if (!isAxis(x) || !isAxis(y)) {
     throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
   }
@@ -77,6 +77,7 @@ async function paretoData(
 ): Promise<ParetoData> {
   const { log } = view.viewed;
   const { judged, rounds, total, shownRound } = await verdictsOf(log, moment, round);
+  const { nameOf } = await view.rounds();
   const points: ParetoPoint[] = [];
   for (let i = 0; i < judged.length; i += FETCH) {
     const some = judged.slice(i, i + FETCH);
@@ -93,7 +94,7 @@ async function paretoData(
   return {
     ...(await view.frame(moment)),
     round: shownRound,
-    rounds,
+    rounds: rounds.map((one) => ({ round: one, name: nameOf(one) })),
     x,
     y,
     axes,

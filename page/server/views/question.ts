@@ -7,7 +7,9 @@ import type { Asked } from './asked.ts';
 
 /** Fails with code `NOT_FOUND`. */
 export async function data({ view, moment, id }: Asked): Promise<QuestionData> {
-  const { groups, question, total, scanned, of } = await groupsOf(view.viewed.log, moment, { id });
+  const { askedIn } = await view.rounds();
+  const found = await groupsOf(view.viewed.log, moment, { id, askedIn });
+  const { groups, question, total, scanned, of } = found;
   if (question === null) {
     const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';
     throw new MillraceError(

@@ -2,7 +2,7 @@
 import { MillraceError } from '../../../base/index.ts';
 import { extractAnswer } from '../../../operators/dialect/index.ts';
 import type { From, Stored, Topic } from '../../../streams/index.ts';
-import { type Question, type Scored, topics } from '../../../topics/index.ts';
+import { type Scored, topics } from '../../../topics/index.ts';
 import type { RolloutsData } from '../../wire/index.ts';
 import { limits } from '../run/limits.ts';
 import type { Moment } from '../run/moment.ts';
@@ -26,9 +26,7 @@ export async function data({ view, moment, query }: Asked): Promise<RolloutsData
   for (const { value } of groups.rows) {
     for (const position of value.rollouts) scored.set(refOf(position), value);
   }
-  const { facts } = await view.look();
-  const { results } = await view.achievement.get(facts);
-  const names = new Map(results.rounds.map(({ round, name }) => [round, name]));
+  const { askedIn } = await view.rounds();
   const stats = await log.stats();
   const counted = stats.find(({ topic }) => topic === topics.rollouts.name)?.records ?? 0;
   return {
@@ -39,18 +37,11 @@ export async function data({ view, moment, query }: Asked): Promise<RolloutsData
         ...rolloutRow(stored, scored.get(refOf(stored.position)) ?? null),
         text: question.question.slice(0, TEXT_MAX),
         answer: (extractAnswer(text, 'rollout') ?? '').slice(0, TEXT_MAX),
-        phase: phaseOf(question, names),
+        phase: askedIn(question),
       };
     }),
     total: moment.recordsOf(topics.rollouts.name) ?? counted,
   };
-}
-
-/** Rounds are called what the report calls them. */
-function phaseOf({ phase, round }: Question, names: ReadonlyMap<number, string>): string {
-  const name = names.get(round) ?? (round === 0 ? 'training' : `round ${round}`);
-  if (phase !== 'evaluate') return round === 0 ? phase : `${phase}, ${name}`;
-  return `measured ${round === 0 ? 'before' : 'after'} ${name}`;
 }
 
 function newestOf(

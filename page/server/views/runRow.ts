@@ -5,6 +5,7 @@ import { metricNames, Workers } from '../../../summary/index.ts';
 import { figures } from '../../../summary/tables/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
+import { Damage } from '../run/damage.ts';
 import { headOf } from '../run/head.ts';
 import { stretch } from '../run/records.ts';
 import { finite } from '../run/shown.ts';
@@ -21,10 +22,14 @@ export interface Glance {
   /** Of held-out questions, as measured last. */
   readonly accuracy: number | null;
   readonly posted: readonly unknown[];
+  /** Whether what was read of it is damaged. */
+  readonly damaged: boolean;
 }
 
 /** The newest weights, the last values of what training is for, and what its processes said last. */
-export async function glance(log: Log): Promise<Glance> {
+export async function glance(whole: Log): Promise<Glance> {
+  const damage = new Damage();
+  const log = damage.noted(whole);
   const [newest = null] = await last(log, topics.weights, 1);
   const metrics = await last(log, topics.metrics, METRICS_LAST);
   const of = (name: string): number[] =>
@@ -39,6 +44,7 @@ export async function glance(log: Log): Promise<Glance> {
     values: known,
     accuracy: (await accuracyOf(log)) ?? of(ACCURACY).at(-1) ?? null,
     posted: (await log.posted?.()) ?? [],
+    damaged: damage.text('') !== '',
   };
 }
 
@@ -71,10 +77,13 @@ export interface RowParts {
   readonly seen: Glance | null;
   /** Why it could not be; empty if it was, or was not tried. */
   readonly problem: string;
+  /** Whether that is because it is damaged. */
+  readonly damaged: boolean;
   readonly nowMs: number;
 }
 
-export function rowOf({ viewed, facts, seen, problem, nowMs }: RowParts): RunRow {
+export function rowOf(parts: RowParts): RunRow {
+  const { viewed, facts, seen, problem, nowMs } = parts;
   const workers = new Workers().update(seen?.posted ?? []).map(({ now }) => ({
     ...now,
     silentMs: Math.max(0, nowMs - now.atMs),
@@ -84,10 +93,12 @@ export function rowOf({ viewed, facts, seen, problem, nowMs }: RowParts): RunRow
     facts,
     live: { workers, atMs: nowMs },
     newest: seen?.newest ?? null,
+    damaged: seen?.damaged ?? parts.damaged,
   });
   const spark = seen?.values ?? [];
   // A log that was not read says nothing of who still works on it.
-  const unread = seen === null && facts.status === 'running' ? ({ state: 'unknown' } as const) : {};
+  const isOpen = seen === null && facts.status === 'running' && !parts.damaged;
+  const unread = isOpen ? ({ state: 'unknown' } as const) : {};
   const stateText = seen === null ? problem : head.stateText;
   return {
     ...head,

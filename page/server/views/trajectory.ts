@@ -62,10 +62,17 @@ async function trajectoryData(
   const stored = await rolloutAt(log, moment, ref);
   const rollout = stored.value;
   const { question } = rollout;
-  const found = await groupsOf(log, moment, { id: question.id, only: asked(question) });
+  const { askedIn } = await view.rounds();
+  const of = { id: question.id, only: asked(question), askedIn };
+  const found = await groupsOf(log, moment, of);
   const own = refOf(stored.position);
   const group = found.groups.find(({ rollouts }) => rollouts.some((row) => row.ref === own)) ??
-    found.groups[0] ?? { ...emptyGroup, phase: question.phase, round: question.round };
+    found.groups[0] ?? {
+      ...emptyGroup,
+      when: askedIn(question),
+      phase: question.phase,
+      round: question.round,
+    };
   const row = group.rollouts.find((one) => one.ref === own) ?? rolloutRow(stored, null);
   const place = group.rollouts.findIndex((one) => one.ref === own);
   const calls = await callsOf(log, moment, rollout);

@@ -10,6 +10,7 @@ import type { Moment } from '../run/moment.ts';
 import { recordsAt, Search } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import { rolloutRow } from '../run/rollouts.ts';
+import type { Rounds } from '../run/rounds.ts';
 import type { RunView } from '../run/runView.ts';
 import type { Asked } from './asked.ts';
 
@@ -41,6 +42,7 @@ async function dataOf(
 ): Promise<WeightsData> {
   const { version } = value;
   const { marks } = view.timeline;
+  const rounds = await view.rounds();
   const after = marks.find((mark) => mark.version > version)?.version ?? null;
   return {
     ...(await view.frame(moment)),
@@ -50,6 +52,7 @@ async function dataOf(
     parent: value.parent,
     step: value.step,
     roundsDone: value.roundsDone,
+    finished: value.roundsDone > 0 ? rounds.nameOf(value.roundsDone) : '',
     uri: value.uri,
     digest: value.digest,
     parentDigest: value.parentDigest,
@@ -57,7 +60,7 @@ async function dataOf(
     file: await view.viewed.checkpoint(value),
     state: value.state,
     stateDigest: value.stateDigest,
-    batch: await batchOf(view.viewed.log, value),
+    batch: await batchOf(view.viewed.log, value, rounds),
     metrics: metricsAt(view, value.step),
     rollouts,
     before: marks.findLast((mark) => mark.version < version)?.version ?? null,
@@ -83,7 +86,11 @@ async function manifestOf(
   );
 }
 
-async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsData['batch']> {
+async function batchOf(
+  log: Log,
+  { consumed }: Weights,
+  { nameOf }: Rounds,
+): Promise<WeightsData['batch']> {
   if (consumed === null) return null;
   const found = await recordsAt(log, topics.batches, [consumed]);
   const batch = found.get(refOf(consumed))?.value;
@@ -93,6 +100,7 @@ async function batchOf(log: Log, { consumed }: Weights): Promise<WeightsData['ba
     ref: refOf(consumed),
     step,
     round,
+    roundName: nameOf(round),
     kind,
     groups: groups.map(({ questionId, scored }) => {
       return { question: questionId, scored: refOf(scored) };

@@ -30,11 +30,11 @@ function shares(busy: number, starved: number, blocked: number, paced: number): 
   return { busy, starved, blocked, paced };
 }
 
-function stage(name: string, from: string, to: string, of: Shares): MillStage {
+function stage(name: string, from: string, to: string, of: Shares, phase = 'RL'): MillStage {
   return {
     ...{ name, from, to, shares: of, full: 0, in: 1200, out: 300, inPerSecond: 0, outPerSecond: 0 },
     ...{ inflight: 3, inflightMax: 64, waiting: 0, lag: 7, lagMs: null, oldestMs: 0 },
-    ...{ isOld: false, processes: 1 },
+    ...{ isOld: false, processes: 1, phase, finished: phase === 'Fine-tuning' },
   };
 }
 
@@ -46,11 +46,12 @@ const mill: Mill = {
   ...{ policyLagMax: 1, reward: 0.6, tokensPerSecond: { generated: null, trained: null } },
   sources: [{ name: 'rows', to: 'questions', items: 500, perSecond: 0, done: true, held: 0 }],
   stages: [
+    stage('filter', 'questions', 'demonstrations', shares(1, 0, 0, 0), 'Fine-tuning'),
     stage('rollout', 'questions', 'rollouts', shares(0.7, 0.1, 0, 0.2)),
     stage('score', 'rollouts', 'scored', shares(0.1, 0.7, 0.2, 0)),
     stage('pareto', 'scored', 'selected', shares(0.05, 0.95, 0, 0)),
     stage('batch', 'selected', 'batches', shares(0, 1, 0, 0)),
-    stage('trainer', 'batches', 'weights', shares(0.4, 0.55, 0.05, 0)),
+    stage('trainer', 'batches', 'weights', shares(0.4, 0.55, 0.05, 0), ''),
   ],
   topics: topicNames.map((name, i) => ({
     ...{ name, about: name, records: 1000 + i, bytes: 4000 * i, perSecond: null, lastMs: nowMs },
@@ -91,21 +92,29 @@ const metrics: MetricsData = {
 };
 
 const points: ParetoData['points'] = Array.from({ length: 60 }, (_, i) => ({
-  ...{ question: `q-${i}`, ref: String(i), scored: String(i), front: i % 5, kept: i % 3 > 0 },
+  ...{ question: `q-${i}`, ref: String(i), scored: String(i), front: i % 5, kept: i % 5 < 3 },
+  // Each front on an arc of its own.
   ...{
-    x: ((i * 7) % 20) / 20,
-    y: ((i * 11) % 12) / 12,
-    verdict: i % 3 > 0 ? 'selected' : 'crowded',
+    x: (1 - (i % 5) / 6) * Math.cos((Math.floor(i / 5) * Math.PI) / 23),
+    y: (1 - (i % 5) / 6) * Math.sin((Math.floor(i / 5) * Math.PI) / 23),
+    verdict: i % 5 < 3 ? 'selected' : 'dominated',
   },
   ...{ distance: 1, correct: 0.5, calls: 1, reward: 0.5 },
 }));
 const pareto: ParetoData = {
-  ...{ ...ofRun, round: 1, rounds: [1], x: 'spreadCalls', y: 'spreadCorrect', points },
+  ...{
+    ...ofRun,
+    round: 1,
+    rounds: [{ round: 1, name: 'round 1' }],
+    x: 'spreadCalls',
+    y: 'spreadCorrect',
+    points,
+  },
   axes: [
     { name: 'spreadCalls', about: 'spread of calls' },
     { name: 'spreadCorrect', about: 'spread of correctness' },
   ],
-  ...{ shown: 60, total: 60, verdicts: { selected: 40, crowded: 20 }, why: '' },
+  ...{ shown: 60, total: 60, verdicts: { selected: 36, dominated: 24 }, why: '' },
 };
 
 function rolloutRow(index: number, parent: RolloutRow['parent'], tokens: number): RolloutRow {
@@ -121,6 +130,7 @@ const question: QuestionData = {
   groups: [
     {
       ...{
+        when: 'practice, round 1',
         phase: 'practice',
         round: 1,
         version: 1,

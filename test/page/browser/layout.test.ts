@@ -7,29 +7,32 @@ import { frameOf, frontLine, jittered } from '../../../page/browser/logic/scatte
 import { rowsMax, withRows } from '../../../page/browser/logic/tapRows.ts';
 import type { TopicRow } from '../../../page/wire/index.ts';
 
-const stage = (name: string, from: string, to: string) => ({ name, from, to });
+const shares = { busy: 1, starved: 0, blocked: 0, paced: 0 };
+const stage = (name: string, from: string, to: string, phase = '') => {
+  return { name, from, to, phase, finished: phase === 'Fine-tuning', shares };
+};
 const quickstart = partsOf(
   [
     { name: 'base', to: 'weights' },
     { name: 'questions', to: 'questions' },
   ],
   [
-    stage('evolve', 'questions', 'evolved'),
-    stage('rollout', 'questions', 'rollouts'),
-    stage('filter', 'evolved', 'demonstrations'),
-    stage('score', 'rollouts', 'scored'),
-    stage('lessons', 'demonstrations', 'batches'),
-    stage('pareto', 'scored', 'selected'),
-    stage('practice', 'selected', 'rollouts'),
-    stage('batch', 'scored', 'batches'),
+    stage('evolve', 'questions', 'evolved', 'Fine-tuning'),
+    stage('rollout', 'questions', 'rollouts', 'RL'),
+    stage('filter', 'evolved', 'demonstrations', 'Fine-tuning'),
+    stage('score', 'rollouts', 'scored', 'RL'),
+    stage('lessons', 'demonstrations', 'batches', 'Fine-tuning'),
+    stage('pareto', 'scored', 'selected', 'RL'),
+    stage('practice', 'selected', 'rollouts', 'RL'),
+    stage('batch', 'scored', 'batches', 'RL'),
     stage('trainer', 'batches', 'weights'),
-    stage('measure', 'scored', 'metrics'),
-    stage('files', 'metrics', ''),
+    stage('measure', 'scored', 'metrics', 'Measurement'),
+    stage('files', 'metrics', '', 'Measurement'),
   ],
 );
 
 describe.each([1334, 700, 340, 280])('the overview, %i pixels wide', (width) => {
-  const { boxes, flows, height, shape } = millLayout(quickstart, width);
+  const { boxes, bands, flows, height, shape } = millLayout(quickstart, width);
 
   test('has room for every part without overlaps', () => {
     expect(boxes).toHaveLength(quickstart.length);
@@ -47,6 +50,30 @@ describe.each([1334, 700, 340, 280])('the overview, %i pixels wide', (width) => 
         expect(apart).toBe(true);
       }
     }
+  });
+
+  test('has a band for each phase, with its stages and no others, beside those of the others', () => {
+    expect(bands.map(({ phase }) => phase)).toEqual(['Fine-tuning', 'RL', 'Measurement']);
+    for (const band of bands) {
+      const inside = boxes.filter(
+        (box) =>
+          box.x < band.x + band.width &&
+          band.x < box.x + box.width &&
+          box.y < band.y + band.height &&
+          band.y < box.y + box.height,
+      );
+      expect(new Set(inside.map(({ phase }) => phase))).toEqual(new Set([band.phase]));
+      for (const other of bands) {
+        if (other === band) continue;
+        const apart = band.y + band.height <= other.y || other.y + other.height <= band.y;
+        expect(apart).toBe(true);
+      }
+    }
+  });
+
+  test('wires the base policy to the stages that it serves first', () => {
+    const base = flows.filter(({ from }) => from === 'base').map(({ to }) => to);
+    expect(base.sort()).toEqual(['evolve', 'rollout']);
   });
 
   test('draws every flow once, and those that close a cycle as flowing back', () => {
@@ -153,16 +180,21 @@ describe('points of a scatter plot', () => {
     }
   });
 
-  test('of a front are joined by steps', () => {
+  test('of a front are joined by steps, around what they are better than', () => {
     expect(
-      frontLine([
-        { x: 5, y: 1 },
-        { x: 1, y: 4 },
-      ]),
+      frontLine(
+        [
+          { x: 5, y: 4 },
+          { x: 2, y: 1 },
+        ],
+        { left: 0, bottom: 9 },
+      ),
     ).toEqual([
-      { x: 1, y: 4 },
+      { x: 0, y: 1 },
+      { x: 2, y: 1 },
+      { x: 2, y: 4 },
       { x: 5, y: 4 },
-      { x: 5, y: 1 },
+      { x: 5, y: 9 },
     ]);
   });
 });

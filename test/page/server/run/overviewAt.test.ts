@@ -15,6 +15,10 @@ test('the overview as of a step has the records of that moment, and nothing of w
   for (const { shares, in: into, out, inflight, lag } of then.stages) {
     expect([shares, into, out, inflight, lag]).toEqual([null, 0, 0, 0, 0]);
   }
+  // The wiring stays; what was read by then is not kept.
+  expect(then.sources).toEqual(
+    mill.sources.map((source) => ({ ...source, items: null, done: false })),
+  );
   for (const { records, bytes, perSecond } of then.topics) {
     expect([records, bytes, perSecond]).toEqual([7, null, null]);
   }
