@@ -298,7 +298,10 @@ function wide(
     }
     const end = boxes[edge.b]!;
     const label =
-      gap >= 58 && a.y + a.height / 2 === end.y + end.height / 2 && stops.length === 0
+      gap >= 58 &&
+      a.kind === 'stage' &&
+      a.y + a.height / 2 === end.y + end.height / 2 &&
+      stops.length === 0
         ? { x: a.x + a.width + gap / 2 - 3, y: end.y + end.height / 2 - 6 }
         : null;
     return { ...common, back: false, path, label };

@@ -258,7 +258,12 @@ function StageBox({
         <text x={x + 12} y={y + 42} class="part-fact">
           {stage.shares !== null
             ? fitted(width, `${short(stage.in)} → ${short(stage.out)} records`)
-            : then !== undefined && fitted(width, `${then.name} ${short(then.records)}`)}
+            : fitted(
+                width,
+                stage.to === ''
+                  ? `reads ${stage.from}`
+                  : `${stage.to} ${short(then?.records ?? 0)}`,
+              )}
         </text>
       )}
       {!brief && stage.shares !== null && (
