@@ -25,14 +25,18 @@ export class Bodies {
     this.#heldMax = heldMax;
   }
 
-  /** Gives the text to `use`, and counts it until that has settled. */
+  /** Gives the text to `use`, and counts it from before it arrives until that has settled. */
   async with<Value>(from: IncomingMessage, use: (text: string) => Promise<Value>): Promise<Value> {
-    const declared = Number(from.headers['content-length'] ?? 0);
-    if (declared <= this.#bytesMax && this.#held + declared > this.#heldMax) throw busy();
-    const text = await this.#read(from);
-    const bytes = Buffer.byteLength(text);
+    const declared = Number(from.headers['content-length'] ?? this.#bytesMax);
+    // What is too large is not kept.
+    let bytes = declared <= this.#bytesMax ? declared : 0;
+    if (this.#held + bytes > this.#heldMax) throw busy();
     this.#held += bytes;
     try {
+      const text = await this.#read(from);
+      this.#held -= bytes;
+      bytes = Buffer.byteLength(text);
+      this.#held += bytes;
       return await use(text);
     } finally {
       this.#held -= bytes;

@@ -347,9 +347,16 @@ describe('the server', () => {
 
   test('refuses bodies that would be too much together', async () => {
     const sessions = new ScriptedSessions();
-    sessions.open('k', SCRIPT);
-    const url = `${await serving(sessions, { heldMax: 10 })}/s/k/v1/chat/completions`;
+    const { until: before, open: answer } = gate();
+    const session = sessions.open('k', SCRIPT, { before });
+    const heldMax = 1.5 * JSON.stringify(CHAT).length;
+    const url = `${await serving(sessions, { heldMax })}/s/k/v1/chat/completions`;
+    const first = post(url, CHAT);
+    await until(() => session.digests.length === 1);
     expect((await post(url, CHAT)).status).toBe(429);
+    answer();
+    expect((await first).status).toBe(200);
+    expect((await post(url, CHAT)).status).toBe(200);
   });
 
   test('drops a body without end', async () => {
