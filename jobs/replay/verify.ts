@@ -39,6 +39,7 @@ import {
   type Weights,
 } from '../../topics/index.ts';
 import type { Job, JobContext, Replay } from '../defineJob.ts';
+import type { RunPlace } from '../runPlace.ts';
 import { HeldEngine } from './heldEngine.ts';
 import { recordedItems } from './recordedItems.ts';
 import { RecordedCalls, recordedTools, type Strayed } from './recordedTools.ts';
@@ -60,6 +61,8 @@ export interface VerifyOptions {
   /** Aborts = stop; what was compared until then counts. */
   readonly signal: AbortSignal;
   readonly print: Report;
+  /** Where what is made again is kept; left out = in the folder. */
+  readonly place?: RunPlace;
 }
 
 export interface Verified {
@@ -172,7 +175,7 @@ class Verification {
   }
 
   #context(control: Control): JobContext<unknown> {
-    const { run, folder, seed, settings, scratch, clock, print } = this.#options;
+    const { run, folder, seed, settings, scratch, clock, print, place } = this.#options;
     return {
       run,
       folder,
@@ -186,16 +189,17 @@ class Verification {
         return resource;
       },
       control,
+      ...(place === undefined ? {} : { place }),
       replay: this.#replay(),
     };
   }
 
   #replay(): Replay {
-    const { scratch, folder, recorded } = this.#options;
+    const { scratch, folder, recorded, place } = this.#options;
     const { versions, calls, controls, refused, counted, saved } = this.#record;
     return {
       engine: (live) => {
-        const { resolve } = weightsStore(folder, scratch);
+        const { resolve } = weightsStore(folder, scratch, place?.checkpoints);
         const weights$ = scratch.tap(topics.weights, { from: { kind: 'earliest' }, follow: true });
         const held = new HeldEngine(live, { versions, weights$, resolve });
         this.#owned.push({ close: async () => held.release() });

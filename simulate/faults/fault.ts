@@ -61,7 +61,7 @@ export function changeNothing(faults: readonly Fault[]): boolean {
 }
 
 /** About as long as a small run takes, and as many things as it does. */
-const RUN_MS = 9_000;
+const RUN_MS = 12_000;
 const RUN_POINTS = 700;
 
 /** The faults of a seed, of these kinds. Crashes are the most. */

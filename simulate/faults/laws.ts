@@ -14,7 +14,7 @@ import {
   type Weights,
 } from '../../topics/index.ts';
 import type { Disk } from '../world/disk.ts';
-import type { Shape } from '../world/shape.ts';
+import { roundsOf, type Shape } from '../world/shape.ts';
 import type { VirtualClock } from '../world/virtualClock.ts';
 
 /** What a world leaves. */
@@ -179,17 +179,20 @@ function controlled({ control, weights }: Records): string[] {
   );
 }
 
-/** No record of these worlds is poison. */
+/** No record of these worlds is poison; a flywheel tells of what got no answer. */
 function lettered({ letters }: Records): string[] {
-  return letters.map(({ origin, place, reason }) => `dead letter of ${origin}@${place}: ${reason}`);
+  return letters
+    .filter(
+      ({ origin, reason }) => origin !== 'questions' || !/no reply|cannot answer/.test(reason),
+    )
+    .map(({ origin, place, reason }) => `dead letter of ${origin}@${place}: ${reason}`);
 }
 
 /** Everything that was planned was done. */
 function complete({ questions, rollouts, weights, metrics, selected }: Records, shape: Shape) {
-  const { settings } = shape;
   const found: string[] = [];
   const evaluations = metrics.filter(({ name }) => name === 'eval/questions').length;
-  const rounds = Number(settings.rounds);
+  const rounds = roundsOf(shape);
   if (evaluations !== rounds + 1) found.push(`${evaluations} evaluations of ${rounds + 1}`);
   const done = (weights.at(-1) as Weights | undefined)?.roundsDone ?? -1;
   if (done !== rounds) found.push(`the last version ends round ${done} of ${rounds}`);

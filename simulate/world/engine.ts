@@ -5,7 +5,7 @@
  * The client in front of the server does what such clients do: it repeats what got no answer, gives up after a
  * few times, and gives the server its weights again when it has lost them.
  */
-import { type Draws, MillraceError } from '../../base/index.ts';
+import type { Draws } from '../../base/index.ts';
 import type { Checkpoint, GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';
 import { type ScriptLine, scriptedPolicy } from '../../testing/index.ts';
 import type { Disk } from './disk.ts';
@@ -29,7 +29,7 @@ export interface EngineOptions {
   readonly draws: Draws;
   /** Of one token. */
   readonly tokenMs: number;
-  /** `live`: generations go on while weights are loaded, under both; `drain`: a load waits for them. */
+  /** `live`: generations go on, with their weights, while others are loaded; `drain`: a load waits for them. */
   readonly swap: 'live' | 'drain';
   readonly weather: () => Weather;
   /** Told of each request that is under way, and of its end. */
@@ -84,20 +84,10 @@ export function simulatedEngine(options: EngineOptions): PolicyEngine {
     }
     active += 1;
     try {
-      const began = held;
       const made = await scripted.generate(request);
       const slow = chance.uniform(1) < late ? 40 : 1;
       await life.clock.sleep((5 + made.tokens.length * tokenMs) * (0.5 + chance.uniform(2)) * slow);
-      const now = held as Checkpoint | null;
-      if (began === null || now === null || now.version === began.version) return made;
-      const cut = chance.integer(3, made.tokens.length + 1);
-      return {
-        ...made,
-        spans: [
-          { start: 0, end: cut, version: began.version },
-          { start: cut, end: made.tokens.length, version: now.version },
-        ],
-      };
+      return made;
     } finally {
       active -= 1;
       if (active === 0) idle();
@@ -120,7 +110,7 @@ export function simulatedEngine(options: EngineOptions): PolicyEngine {
       } finally {
         busy(request, false);
       }
-      throw new MillraceError('SERVER', `no reply to ${TRIES} requests`);
+      throw new Error(`no reply to ${TRIES} requests`);
     },
     load: loaded,
     stats: () => scripted.stats(),

@@ -2,18 +2,12 @@
  * What a process of a run does from its start to its end: it wires the real job and runs its part of the flow,
  * as the command does. Only what is passed in is of the simulated world.
  */
-import {
-  type JobContext,
-  type PolicyParts,
-  type PolicySettings,
-  trainPolicy,
-} from '../../jobs/index.ts';
-import { followControl, keepIf, type Log, partOf, restOf } from '../../streams/index.ts';
+import { followControl, type Log, partOf, restOf } from '../../streams/index.ts';
 import { type FlowEnd, type FlowStats, runFlow } from '../../streams/run/index.ts';
-import { checkpointsOn, type Disk } from './disk.ts';
+import type { Disk } from './disk.ts';
+import { jobOf, placeOn, type WorldParts } from './job.ts';
 import type { Life } from './life.ts';
-import { methodOf, type ProcessShape, type Shape } from './shape.ts';
-import { dialect, sums } from './words.ts';
+import type { ProcessShape, Shape } from './shape.ts';
 
 export interface ProcessOptions {
   readonly life: Life;
@@ -21,7 +15,7 @@ export interface ProcessOptions {
   readonly process: ProcessShape;
   readonly log: Log;
   readonly disk: Disk;
-  readonly parts: Pick<PolicyParts, 'engine' | 'trainer' | 'tools'>;
+  readonly parts: WorldParts;
   /** Aborts when the process is to end. */
   readonly signal: AbortSignal;
   readonly print: (line: string) => void;
@@ -40,7 +34,7 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
   const control = await followControl(log);
   const stopping = AbortSignal.any([options.signal, control.stop]);
   try {
-    const context: JobContext<PolicySettings> = {
+    const whole = await jobOf(shape, parts).build({
       ...{ run: 'simulated', folder: '/simulated', seed: shape.seed, log, clock, control, print },
       settings: shape.settings,
       screen: { event: nothing, status: nothing, warning: nothing, close: nothing },
@@ -48,19 +42,8 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
         owned.push(resource);
         return resource;
       },
-      place: {
-        checkpoints: checkpointsOn(disk),
-        prompted: async () => undefined,
-        metrics: () => keepIf(() => false) as never,
-        watch: () => ({ take: () => 0, stop: nothing }),
-      },
-    };
-    const whole = await trainPolicy(
-      context,
-      { ...parts, dialect, base: 'base weights' },
-      { train: sums(shape.questions) },
-      [methodOf(shape)],
-    );
+      place: placeOn(disk),
+    });
     const alone = shape.processes.length === 1;
     const own = alone ? whole : partOf(whole, process);
     const rest = restOf(whole, own);

@@ -9,8 +9,14 @@ import {
   calibrateSettings,
   everyQuestion,
   everyQuestionSettings,
+  finetune,
+  finetuneSettings,
+  flywheel,
+  flywheelSettings,
   type Method,
+  policyRole,
 } from '../../jobs/index.ts';
+import type { Complete } from '../../operators/evolve/index.ts';
 import type { PartNames } from '../../streams/index.ts';
 
 /** A process of a run, and the part of the flow that it runs. */
@@ -20,7 +26,7 @@ export interface ProcessShape extends PartNames {
 
 export interface Shape {
   readonly seed: number;
-  readonly method: 'calibrate' | 'everyQuestion';
+  readonly method: 'calibrate' | 'everyQuestion' | 'etAgent';
   readonly settings: CalibrateSettings;
   /** The first one leads: it has all sources. One alone has the log for itself, as in a folder. */
   readonly processes: readonly ProcessShape[];
@@ -36,6 +42,7 @@ const SPREADS: readonly (readonly string[])[][] = [
   [['score']],
   [['rollout']],
   [['measure', 'files', 'progress']],
+  [['practice']],
   [['rollout'], ['score']],
   [['pareto'], ['batch']],
   [['trainer']],
@@ -46,7 +53,7 @@ export function shapeOf(seed: number): Shape {
   let drawn = 0;
   const whole = (from: number, to: number): number => from + draw.integer(drawn++, to - from + 1);
   const oneOf = <T>(all: readonly T[]): T => all[draw.integer(drawn++, all.length)]!;
-  const method = oneOf(['calibrate', 'calibrate', 'everyQuestion'] as const);
+  const method = oneOf(['calibrate', 'calibrate', 'everyQuestion', 'etAgent'] as const);
   const lagMax = oneOf([0, 0, 0, 1, 1, 2]);
   const rollouts = whole(2, 3);
   const explore = whole(3, 7);
@@ -57,8 +64,8 @@ export function shapeOf(seed: number): Shape {
     keep: whole(2, explore),
     mixedOnly: false,
     rounds: whole(1, 2),
-    heldOut: 2,
-    evaluationRollouts: 1,
+    heldOut: whole(1, 4),
+    evaluationRollouts: whole(1, 2),
     initialRollouts: whole(1, rollouts),
     batchGroups: whole(1, 3),
     concurrency: whole(1, 4),
@@ -70,7 +77,11 @@ export function shapeOf(seed: number): Shape {
     keepVersions: oneOf([2, 4, 0]),
     reward: 'accuracy',
   });
-  const spread = oneOf([...Array.from({ length: SPREADS.length }, () => []), ...SPREADS]);
+  // Only what is selected and rolled out again has a stage for that.
+  const possible = SPREADS.filter((spread) =>
+    settings.select === 'questions' ? true : !spread.flat().includes('practice'),
+  );
+  const spread = oneOf([...possible.map(() => []), ...possible]);
   const elsewhere = [
     ...spread,
     ...(toolCalls === 'topics' && whole(0, 1) === 1 ? [['tools']] : []),
@@ -89,8 +100,25 @@ export function shapeOf(seed: number): Shape {
   };
 }
 
-export function methodOf({ method, settings }: Shape): Method {
-  return method === 'calibrate'
-    ? calibrate(settings)
-    : everyQuestion(everyQuestionSettings.parse(settings));
+/** Rounds of training, each of which ends with an evaluation. */
+export function roundsOf({ method, settings }: Shape): number {
+  return Number(settings.rounds) + (method === 'etAgent' ? 1 : 0);
+}
+
+/** `critic` = who analyses and judges, where a method asks someone. */
+export function methodsOf({ method, settings }: Shape, critic: Complete): readonly Method[] {
+  if (method === 'calibrate') return [calibrate(settings)];
+  if (method === 'everyQuestion') {
+    return [everyQuestion(everyQuestionSettings.parse(settings))];
+  }
+  const { concurrency, explore } = settings;
+  const evolving = flywheelSettings.parse({ questions: explore, rounds: 1, concurrency });
+  return [
+    flywheel(evolving, {
+      models: (live) => ({ policy: policyRole(settings)(live), analyst: critic, critic }),
+      hints: { math: ['I look it up.'], qa: ['I look it up.'] },
+    }),
+    finetune(finetuneSettings.parse({ size: 2, demonstrationsMin: 0 })),
+    calibrate(settings),
+  ];
 }

@@ -25,6 +25,9 @@ export interface ToolsOptions {
 
 const HANG_MS = 45_000;
 const AT_ONCE = 3;
+/** The tail of the latencies: this share takes so many times longer. */
+const SLOW = 0.06;
+const SLOW_TIMES = 40;
 
 export function simulatedTools({ life, draws, toolMs, weather, broken }: ToolsOptions): CallTool {
   const { clock } = life;
@@ -42,7 +45,8 @@ export function simulatedTools({ life, draws, toolMs, weather, broken }: ToolsOp
       await clock.sleep(HANG_MS, signal);
       return { output: 'timed out', ok: false };
     }
-    await clock.sleep(toolMs * (0.2 - Math.log(1 - chance.uniform(1))), signal);
+    const slow = chance.uniform(2) < SLOW ? SLOW_TIMES : 1;
+    await clock.sleep(slow * toolMs * (0.2 - Math.log(1 - chance.uniform(1))), signal);
     life.passes('called');
     return { output: `two ${input}`, ok: true };
   };

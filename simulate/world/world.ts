@@ -11,13 +11,12 @@ import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
 import type { Fault } from '../faults/fault.ts';
 import { Disk } from './disk.ts';
-import { simulatedEngine } from './engine.ts';
+import type { WorldParts } from './job.ts';
 import { Life, never, type Point } from './life.ts';
+import { partsIn } from './parts.ts';
 import { processLife } from './processLife.ts';
 import { processLog } from './processLog.ts';
-import type { ProcessShape, Shape } from './shape.ts';
-import { simulatedTools } from './tools.ts';
-import { simulatedTrainer } from './trainer.ts';
+import type { Shape } from './shape.ts';
 import { VirtualClock } from './virtualClock.ts';
 
 export interface WorldOptions {
@@ -279,7 +278,7 @@ export class World {
     try {
       const end = await processLife({
         ...{ life, shape: this.#shape, process, log, disk: this.disk },
-        parts: this.#partsOf(life, process),
+        parts: this.#partsOf(life),
         signal: this.#over.signal,
         print: (line) => this.#say(`${process.name}: ${line}`),
         onStats: (stats) => this.#stats.set(process.name, stats),
@@ -335,27 +334,18 @@ export class World {
     return Math.max(0, ...ends);
   }
 
-  #partsOf(life: Life, { name }: ProcessShape) {
-    const { tokenMs, toolMs, stepMs, swap } = this.#shape;
-    const means = { life, disk: this.disk };
-    return {
-      engine: simulatedEngine({
-        ...{ ...means, tokenMs, swap, draws: this.#draws.under('engine') },
-        weather: () => ({
-          lost: this.#share('lost'),
-          late: this.#share('late'),
-          away: this.#is('server'),
-          restarts: this.#restarts,
-        }),
-        busy: this.#counting(),
+  #partsOf(life: Life): WorldParts {
+    return partsIn(this.#shape, {
+      ...{ life, disk: this.disk, busy: this.#counting() },
+      broken: (what) => this.#break(what),
+      weather: () => ({
+        lost: this.#share('lost'),
+        late: this.#share('late'),
+        away: this.#is('server'),
+        restarts: this.#restarts,
       }),
-      trainer: simulatedTrainer({ ...means, stepMs, draws: this.#draws.under('trainer') }),
-      tools: simulatedTools({
-        ...{ life, toolMs, draws: this.#draws.under('tools', name) },
-        broken: (what) => this.#break(what),
-        weather: () => ({ hang: this.#share('hang'), down: this.#is('down') }),
-      }),
-    };
+      toolWeather: () => ({ hang: this.#share('hang'), down: this.#is('down') }),
+    });
   }
 
   /** Questions that the policy works on at once are no more than are admitted. */
@@ -364,7 +354,9 @@ export class World {
     const { concurrency } = this.#shape.settings;
     const changed = this.#faults.some(({ kind }) => kind === 'set');
     return ({ draws: [, id, phase, round] }, now) => {
-      const key = JSON.stringify([phase === 'practice', id, phase, round]);
+      // Stages of their own, each with its admission.
+      const stage = phase === 'practice' || phase === 'evolve' ? phase : '';
+      const key = JSON.stringify([stage, id, phase, round]);
       const count = (open.get(key) ?? 0) + (now ? 1 : -1);
       if (count === 0) open.delete(key);
       else open.set(key, count);

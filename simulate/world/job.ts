@@ -1,0 +1,48 @@
+/**
+ * The job of a simulated run, wired as a user's job is, and the place where it is kept. Nothing here knows whether
+ * it runs, resumes or is replayed.
+ */
+import {
+  calibrateSettings,
+  type Job,
+  type JobContext,
+  type PolicyParts,
+  type PolicySettings,
+  trainPolicy,
+} from '../../jobs/index.ts';
+import type { Complete } from '../../operators/evolve/index.ts';
+import { keepIf } from '../../streams/index.ts';
+import { checkpointsOn, type Disk } from './disk.ts';
+import { methodsOf, type Shape } from './shape.ts';
+import { dialect, sums } from './words.ts';
+
+/** What the world gives the job. */
+export interface WorldParts extends Pick<PolicyParts, 'engine' | 'trainer' | 'tools'> {
+  readonly critic: Complete;
+}
+
+export function jobOf(shape: Shape, parts: WorldParts): Job {
+  return {
+    name: 'simulated',
+    about: 'A run in a simulated world.',
+    settings: calibrateSettings,
+    build: (context) =>
+      trainPolicy(
+        // Checked by the schema above.
+        context as JobContext<PolicySettings>,
+        { ...parts, dialect, base: 'base weights' },
+        { train: sums(shape.questions) },
+        methodsOf(shape, parts.critic),
+      ),
+  };
+}
+
+/** Checkpoints on the simulated disk; nothing else is kept, and the event loop never stands still. */
+export function placeOn(disk: Disk): NonNullable<JobContext<unknown>['place']> {
+  return {
+    checkpoints: checkpointsOn(disk),
+    prompted: async () => undefined,
+    metrics: () => keepIf(() => false) as never,
+    watch: () => ({ take: () => 0, stop: () => undefined }),
+  };
+}

@@ -1,0 +1,52 @@
+/** Engine, trainer and tools of one process of a simulated run. */
+import { draws } from '../../base/index.ts';
+import { simulatedCritic } from './critic.ts';
+import type { Disk } from './disk.ts';
+import { type EngineOptions, simulatedEngine } from './engine.ts';
+import type { WorldParts } from './job.ts';
+import { Life } from './life.ts';
+import type { Shape } from './shape.ts';
+import { simulatedTools, type ToolsOptions } from './tools.ts';
+import { simulatedTrainer } from './trainer.ts';
+import type { VirtualClock } from './virtualClock.ts';
+
+/** How the world is around them, and who looks. */
+export interface Surroundings {
+  readonly life: Life;
+  readonly disk: Disk;
+  readonly weather: EngineOptions['weather'];
+  readonly toolWeather: ToolsOptions['weather'];
+  readonly busy: EngineOptions['busy'];
+  readonly broken: ToolsOptions['broken'];
+}
+
+export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
+  const { life, disk, weather, toolWeather, busy, broken } = surroundings;
+  const { seed, tokenMs, toolMs, stepMs, swap } = shape;
+  const chance = draws('world', seed);
+  return {
+    engine: simulatedEngine({
+      ...{ life, disk, tokenMs, swap, weather, busy, draws: chance.under('engine') },
+    }),
+    critic: simulatedCritic(life, chance.under('critic'), 4 * tokenMs),
+    trainer: simulatedTrainer({ life, disk, stepMs, draws: chance.under('trainer') }),
+    tools: simulatedTools({
+      ...{ life, toolMs, broken, weather: toolWeather, draws: chance.under('tools', life.name) },
+    }),
+  };
+}
+
+/** Where nothing goes wrong. */
+export function calmParts(
+  shape: Shape,
+  { clock, disk }: { readonly clock: VirtualClock; readonly disk: Disk },
+): WorldParts {
+  const life = new Life({
+    ...{ name: 'calm', clock, aheadMs: () => 0, stillUntilMs: () => 0, passed: () => undefined },
+  });
+  return partsIn(shape, {
+    ...{ life, disk, busy: () => undefined, broken: () => undefined },
+    weather: () => ({ lost: 0, late: 0, away: false, restarts: 0 }),
+    toolWeather: () => ({ hang: 0, down: false }),
+  });
+}

@@ -1,0 +1,17 @@
+import { describe, expect, test } from '@jest/globals';
+import { mutants } from '../../simulate/mutants/mutants.ts';
+import { search } from './search.ts';
+
+test('the first 200 histories keep all laws', async () => {
+  const { code, out } = await search('--seeds', '200');
+  expect(out).not.toMatch(/breaks/);
+  expect(code).toBe(0);
+});
+
+describe('the search finds what is planted:', () => {
+  test.each(mutants)('$about', async ({ name, seeds }) => {
+    const { code, out } = await search('--mutant', name, '--seeds', String(seeds));
+    expect(out).toMatch(/seed \d+ breaks/);
+    expect(code).toBe(1);
+  });
+});
