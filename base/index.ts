@@ -41,5 +41,5 @@ export {
 } from './system/platform.ts';
 export { about, mustHaveRoom, systemCode, systemMessage, writingTo } from './system/systemError.ts';
 export { thrownBy, thrownByUser } from './thrownBy.ts';
-export { after, every } from './timers.ts';
+export { every, later } from './timers.ts';
 export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

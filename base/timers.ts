@@ -24,7 +24,7 @@ export function every(clock: Clock, ms: number, act: () => void): () => void {
 }
 
 /** Calls `act` once after `ms` milliseconds, unless the returned function is called before. */
-export function after(clock: Clock, ms: number, act: () => void): () => void {
+export function later(clock: Clock, ms: number, act: () => void): () => void {
   if (!sleeps(clock)) {
     const timer = setTimeout(act, ms);
     return () => clearTimeout(timer);

@@ -12,9 +12,9 @@
  */
 import { setMaxListeners } from 'node:events';
 import {
-  after,
   type Clock,
   every,
+  later,
   MillraceError,
   systemClock,
   thrownBy,
@@ -224,7 +224,7 @@ class FlowRun {
   async #settleDown(): Promise<void> {
     for (const stage of this.#stages) stage.stop();
     let late = false;
-    const inTime = after(this.#clock, this.#options.graceMs ?? 5000, () => {
+    const inTime = later(this.#clock, this.#options.graceMs ?? 5000, () => {
       late = true;
       this.#wake();
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../base/clock.ts';
-import { after, every } from '../../base/timers.ts';
+import { every, later } from '../../base/timers.ts';
 import { VirtualClock } from '../../simulate/world/virtualClock.ts';
 
 describe('what happens later', () => {
@@ -8,8 +8,8 @@ describe('what happens later', () => {
     const clock = new VirtualClock(1, 0);
     const beats: number[] = [];
     const end = every(clock, 200, () => beats.push(clock.now()));
-    after(clock, 700, () => beats.push(-1));
-    after(clock, 750, () => beats.push(-2))();
+    later(clock, 700, () => beats.push(-1));
+    later(clock, 750, () => beats.push(-2))();
     clock.at(1_000, end);
     expect(await clock.run(() => false)).toBe('nothing');
     expect(beats.slice(0, 4)).toEqual([200, 400, 600, -1]);
@@ -23,7 +23,7 @@ describe('what happens later', () => {
         beats += 1;
         if (beats < 3) return;
         end();
-        after(systemClock, 1, resolve);
+        later(systemClock, 1, resolve);
       });
     });
     expect(beats).toBe(3);
