@@ -31,7 +31,7 @@ function check(schema: Fields, at: string): void {
   for (const key of NAMED) {
     if (schema[key] === undefined) continue;
     const named = fieldsAt(schema[key], `${at}.${key}`);
-    for (const [name, one] of Object.entries(named)) checkOne(one, `${at}.${key}.${name}`);
+    for (const [name, one] of Object.entries(named)) checkOne(one, `${at}.${key}.${quoted(name)}`);
   }
   if (Array.isArray(schema.items)) checkList(schema.items, `${at}.items`);
   else checkOne(schema.items, `${at}.items`);
