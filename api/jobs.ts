@@ -2,6 +2,7 @@
  * `millrace/jobs`: the methods, their settings, and the pieces that a method of your own is wired from.
  */
 
+export { type Agent, type AgentFunction, type AgentTask, functionAgent } from '../gateway/index.ts';
 export {
   type DialectName,
   type DialectOptions,
@@ -10,7 +11,10 @@ export {
 } from '../jobs/dialects/index.ts';
 export { type EnvironmentSettings, environmentSetting } from '../jobs/environment/index.ts';
 export {
+  type AgentSettings,
   aepoPresets,
+  agentSettings,
+  agents,
   arpoPresets,
   type CalibrateSettings,
   type ColdStartSettings,

@@ -24,7 +24,7 @@ export { placeSetting } from './placeSetting.ts';
 export { orAborted, raceAbort } from './raceAbort.ts';
 export { RateLimit } from './rateLimit.ts';
 export { replaceFile } from './replaceFile.ts';
-export { keepLogin, keepSecret, withoutSecrets } from './secrets.ts';
+export { keepLogin, keepSecret, newSecret, withoutSecrets } from './secrets.ts';
 export { Semaphore } from './semaphore.ts';
 export { type SleepClock, sleepClock } from './sleepClock.ts';
 export {

@@ -8,6 +8,7 @@
  * Every `MillraceError` and `messageOf` (errors.ts) does so, and `outsideText` (outsideText.ts) for what
  * servers and tools say.
  */
+import { randomBytes } from 'node:crypto';
 import { literal } from './text/literal.ts';
 
 const MARK = '[secret]';
@@ -115,4 +116,9 @@ function asBase64(secret: string): string[] {
 function base64Spellings(character: string): string {
   if (character === '+') return '(?:[+-]|%2[Bb])';
   return character === '/' ? '(?:\\\\?\\/|_|%2[Ff])' : character;
+}
+
+/** A new one, which gives access to a server: no seed repeats it. 32 characters that may stand in a URL. */
+export function newSecret(): string {
+  return randomBytes(24).toString('base64url');
 }

@@ -8,12 +8,13 @@
 
 import type { z } from 'zod';
 import type { Clock, Report } from '../base/index.ts';
+import type { RecordedSession } from '../gateway/index.ts';
 import type { Checkpoint, PolicyEngine, TrainerEngine } from '../model/index.ts';
 import type { Dialect } from '../operators/dialect/index.ts';
 import type { CallTool } from '../operators/index.ts';
 import type { ProgressScreen } from '../sinks/progress/index.ts';
 import type { Control, Flow, Log } from '../streams/index.ts';
-import type { Question } from '../topics/index.ts';
+import type { ModelCallRecord, Question } from '../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 import type { RunPlace } from './runPlace.ts';
@@ -47,6 +48,8 @@ export interface JobContext<Settings> {
    * known, and throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
+  /** Set to run agents again from a recorded call on (`millrace fork`): the calls before it. */
+  readonly forked?: () => Promise<readonly ModelCallRecord[]>;
   /** Set to look only at the start (`--check`, `millrace try`): tries what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }
@@ -79,6 +82,11 @@ export interface Replay {
   engine(live: PolicyEngine): PolicyEngine;
   /** The tools, answering from the record. */
   tools(live: CallTool): CallTool;
+  /**
+   * The session of a rollout as it is recorded: agents are not run again; left out = they are. Null if it is not
+   * recorded.
+   */
+  readonly sessions?: (rolloutId: string) => Promise<RecordedSession | null>;
   /** Keep the weights of all versions: an old one may be needed when newer ones are there. */
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */

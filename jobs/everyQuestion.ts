@@ -4,8 +4,9 @@
  */
 import type { z } from 'zod';
 import { calibrate } from './calibrate/calibrate.ts';
-import { calibrateSettings } from './calibrate/settings.ts';
+import { type CalibrateSettings, calibrateSettings } from './calibrate/settings.ts';
 import type { Method } from './method.ts';
+import type { LoopOptions } from './policyLoop.ts';
 import { positiveInt, roundsSetting } from './policySettings.ts';
 
 /**
@@ -36,9 +37,12 @@ export const everyQuestionSettings = calibrateSettings
 /** The settings of `everyQuestion`, with all defaults filled in. */
 export type EveryQuestionSettings = z.infer<typeof everyQuestionSettings>;
 
-/** Each question's group is trained on as it was rolled out, none is left out. */
-export function everyQuestion(settings: EveryQuestionSettings): Method {
-  return calibrate({
+/** Each question's group is trained on as it was rolled out, none is left out. `own` replaces parts of the loop. */
+export function everyQuestion(
+  settings: EveryQuestionSettings,
+  own: Partial<LoopOptions> = {},
+): Method {
+  const chosen: CalibrateSettings = {
     ...settings,
     select: 'groups',
     sampler: 'random',
@@ -47,5 +51,6 @@ export function everyQuestion(settings: EveryQuestionSettings): Method {
     frontMemory: 1,
     epochs: 1,
     exploreRollouts: 0,
-  });
+  };
+  return calibrate(chosen, own);
 }

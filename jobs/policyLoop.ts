@@ -30,6 +30,7 @@ import { worldSuccess } from '../operators/metrics/deepAgent/index.ts';
 import { execution } from '../operators/metrics/index.ts';
 import {
   type RewardFunction,
+  sessionReward,
   type VerifyAnswer,
   verifiedMath,
   weighted,
@@ -208,7 +209,7 @@ export async function policyLoop(
   const openMax = concurrency * 2;
   const judged = score({
     tools,
-    reward: whenReady(watched(worldSuccess(verified(options))), live),
+    reward: whenReady(watched(worldSuccess(sessionReward(verified(options)))), live),
     answers: options.answers ?? 'own',
     formatFault: dialect.formatFault,
     advantage: options.advantage,

@@ -290,7 +290,7 @@ test('streams/ knows nothing of rollouts or training, in comments neither', () =
 });
 
 /** A secret must not be computable from a seed. */
-const SECRETS = ['page/server/http/secret.ts'];
+const SECRETS = ['base/secrets.ts'];
 
 describe('logic', () => {
   test.each(Object.keys(MAY))(

@@ -4,6 +4,7 @@ import * as list from './list.ts';
 
 export type { ControlRecord, DeadLetter, Position } from '../streams/index.ts';
 export type { Batch, BatchKind, ExampleRef } from './batches.ts';
+export type { CallJoin, CallSpan, ModelCallRecord } from './calls.ts';
 export type { RunTopic, Shown } from './defineRunTopic.ts';
 export type { ChatCall, ChatTurn, Demonstration, Demonstrations } from './demonstrations.ts';
 export type { Evolved } from './evolved.ts';
@@ -25,6 +26,8 @@ export {
 export {
   type Action,
   type ActionKind,
+  type Context,
+  contextsOf,
   type EpisodeRecord,
   type Finish,
   type Fold,
@@ -33,6 +36,8 @@ export {
   type RolloutStatus,
   rolloutId,
   type Segment,
+  type SessionCall,
+  type SessionEnd,
   type WorldEnd,
 } from './rollouts.ts';
 export { hasValidFormat, type Reward, type Scored } from './scored.ts';
@@ -49,6 +54,7 @@ const ORDER: readonly (keyof typeof topics)[] = [
   'questions',
   'rollouts',
   'toolCalls',
+  'calls',
   'scored',
   'selected',
   'batches',

@@ -1,5 +1,6 @@
 /** The topics by the names that code gives them. */
 export { batches } from './batches.ts';
+export { modelCalls as calls } from './calls.ts';
 export { control } from './control.ts';
 export { deadLetters } from './deadLetters.ts';
 export { demonstrationSets as demonstrations } from './demonstrations.ts';

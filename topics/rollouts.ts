@@ -111,6 +111,42 @@ export const worldEnd = record('WorldEnd', {
 /** How a rollout left its environment. */
 export interface WorldEnd extends ValueOf<typeof worldEnd> {}
 
+const context = record('Context', {
+  /** Response tokens before it. */
+  at: whole,
+  prompt: int32s,
+});
+/** A context of a rollout that has several: response tokens from `at` on follow `prompt`. */
+export interface Context extends ValueOf<typeof context> {}
+
+const sessionCall = record('SessionCall', {
+  /** Its number in the topic `calls`. */
+  call: whole,
+  /** Where its answer is in the response. */
+  start: whole,
+  end: whole,
+});
+/** A model call of a session. `end` is exclusive. */
+export interface SessionCall extends ValueOf<typeof sessionCall> {}
+
+export const sessionEnd = record('SessionEnd', {
+  /** Contexts after the first, in order: sub-agents, compacted histories, conversations that begin anew. */
+  contexts: list(named<Context>(context)),
+  calls: list(named<SessionCall>(sessionCall)),
+  /** What the agent or a verifier said its work is worth; null = nobody did. */
+  reward: nullable(real),
+  rewardReason: text,
+  /** Exit code of its process; null = it has none, or was killed. */
+  exitCode: nullable(whole),
+  /** What it printed, the end of it. */
+  output: text,
+  /** Milliseconds from its start to its end, and of these in model calls. */
+  ms: real,
+  modelMs: real,
+});
+/** How the session of a foreign agent went. */
+export interface SessionEnd extends ValueOf<typeof sessionEnd> {}
+
 export const rollout = record('Rollout', {
   /** `<question id>/<phase>-<round>/<index>` */
   id: text,
@@ -142,11 +178,24 @@ export const rollout = record('Rollout', {
   episode: withDefault(nullable(named<EpisodeRecord>(episode)), null),
   /** Set if it acted in an environment. */
   world: withDefault(nullable(named<WorldEnd>(worldEnd)), null),
+  /** Set if a foreign agent made it. */
+  session: withDefault(nullable(named<SessionEnd>(sessionEnd)), null),
 });
 /** One finished trajectory: the terminal record of (question, phase, round, index). */
-export interface Rollout extends Omit<ValueOf<typeof rollout>, 'world'> {
+export interface Rollout extends Omit<ValueOf<typeof rollout>, 'world' | 'session'> {
   /** How it left its environment; left out = it has none. */
   readonly world?: WorldEnd | null;
+  /** How the session of the foreign agent that made it went; left out = none did. */
+  readonly session?: SessionEnd | null;
+}
+
+/** The contexts of a rollout, in order: one, and one more for each fold or further context of a session. */
+export function contextsOf({
+  prompt,
+  episode,
+  session,
+}: Pick<Rollout, 'prompt' | 'episode' | 'session'>): readonly Context[] {
+  return [{ at: 0, prompt }, ...(episode?.folds ?? session?.contexts ?? [])];
 }
 
 /** The id of the question that the rollout with this id is of. */
@@ -169,7 +218,7 @@ export const rollouts = defineRunTopic<Rollout>({
   shape: rollout as unknown as shapes.Shape<Rollout>,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 6,
+  version: 7,
   large: true,
   identity: ({ id }) => id,
   moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),

@@ -28,6 +28,7 @@ export const commands: Readonly<
   cache: () => import('./cache.ts'),
   replay: () => import('./replay.ts'),
   rewind: () => import('./rewind.ts'),
+  fork: () => import('./fork.ts'),
   diff: () => import('./diff.ts'),
   doctor: () => import('./doctor.ts'),
   dlq: () => import('./dlq.ts'),

@@ -23,6 +23,7 @@ export const commandNames = [
   'cache',
   'replay',
   'rewind',
+  'fork',
   'diff',
   'doctor',
   'dlq',

@@ -5,7 +5,8 @@
  * Like a tap it belongs to no group and commits nothing, and it takes only the processor time that others
  * leave. It runs until it is interrupted.
  */
-import { newToken, servePage, type Viewer } from '../../page/server/http/index.ts';
+import { newSecret } from '../../base/index.ts';
+import { servePage, type Viewer } from '../../page/server/http/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
@@ -84,7 +85,7 @@ export function checkedOptions(options: ViewOptions): Checked {
     );
   }
   return {
-    token: token === false ? null : (token ?? newToken()),
+    token: token === false ? null : (token ?? newSecret()),
     trustedOrigin: origin,
   };
 }

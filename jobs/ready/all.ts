@@ -1,5 +1,6 @@
 /** The ready jobs by the names of their files. */
 export { aepoJob as aepo } from './aepo.ts';
+export { agentJob as agent } from './agent.ts';
 export { arpoJob as arpo } from './arpo.ts';
 export { coldStartJob as coldStart } from './coldStart.ts';
 export { deepAgentJob as deepAgent } from './deepAgent.ts';

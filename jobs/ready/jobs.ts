@@ -10,6 +10,7 @@ const ORDER: readonly (keyof typeof all)[] = [
   'toolStar',
   'toolLight',
   'deepAgent',
+  'agent',
   'coldStart',
   'sft',
 ];

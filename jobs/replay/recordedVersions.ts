@@ -5,16 +5,21 @@
  */
 import type { DrawKey } from '../../base/index.ts';
 import type { GenerateRequest } from '../../model/index.ts';
-import { type Phase, type Rollout, rolloutId } from '../../topics/index.ts';
+import {
+  contextsOf,
+  type ModelCallRecord,
+  type Phase,
+  type Rollout,
+  rolloutId,
+} from '../../topics/index.ts';
 
 interface Spans {
-  /** Tokens of the prompt, and response tokens at which each policy span begins. */
-  readonly prompt: number;
+  /** Response tokens at which each policy span begins. */
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly versions: readonly number[];
-  /** Where later contexts begin, after a fold: response tokens before it, and tokens of its own prompt. */
-  readonly folds: readonly { readonly at: number; readonly prompt: number }[];
+  /** Where its contexts begin (later ones after a fold): response tokens before it, and tokens of its prompt. */
+  readonly contexts: readonly { readonly at: number; readonly prompt: number }[];
   /** Why it failed; null when it did not. */
   readonly failure: string | null;
 }
@@ -29,17 +34,23 @@ export type RecordedGeneration =
 
 export class RecordedVersions {
   readonly #rollouts = new Map<string, Spans>();
+  readonly #calls = new Map<string, Pick<ModelCallRecord, 'spans' | 'promptTokens'>>();
 
-  add({ id, prompt, segments, status, reason, episode }: Rollout): void {
+  add(rollout: Rollout): void {
+    const { id, segments, status, reason } = rollout;
     const spans = segments.filter(({ kind }) => kind === 'policy');
     this.#rollouts.set(id, {
-      prompt: prompt.length,
       starts: spans.map(({ start }) => start),
       ends: spans.map(({ end }) => end),
       versions: spans.map(({ version }) => version),
-      folds: (episode?.folds ?? []).map((fold) => ({ at: fold.at, prompt: fold.prompt.length })),
+      contexts: contextsOf(rollout).map(({ at, prompt }) => ({ at, prompt: prompt.length })),
       failure: status === 'failed' ? reason : null,
     });
+  }
+
+  /** A call of an agent. */
+  addCall({ sessionId, digest, spans, promptTokens }: ModelCallRecord): void {
+    this.#calls.set(callKey(sessionId, digest), { spans, promptTokens });
   }
 
   /** Why the rollout of this id failed; null if it did not, or is not known. */
@@ -48,17 +59,36 @@ export class RecordedVersions {
   }
 
   /** How the generation that this request asks for went; null if the record does not say. */
-  of({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
+  of(request: GenerateRequest): RecordedGeneration | null {
+    return request.draws[5] === 'call' ? this.#ofCall(request) : this.#ofRollout(request);
+  }
+
+  #ofCall({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
+    const call = this.#calls.get(callKey(rolloutOf(draws), String(draws[6])));
+    if (call === undefined) return null;
+    const { spans, promptTokens } = call;
+    const place = spans.findIndex(({ start }) => start === tokens.length - promptTokens);
+    const span = spans[place];
+    if (span === undefined) return null;
+    const { version, start, end } = span;
+    return place < spans.length - 1 ? { version, tokens: end - start } : { version };
+  }
+
+  #ofRollout({ draws, tokens }: GenerateRequest): RecordedGeneration | null {
     const spans = this.#rollouts.get(rolloutOf(draws));
     if (spans === undefined) return null;
     if (isMonitor(draws)) return { version: spans.versions[0] ?? 0 };
-    const round = spans.folds[roundOf(draws) - 1] ?? { at: 0, prompt: spans.prompt };
+    const round = spans.contexts[roundOf(draws)] ?? spans.contexts[0]!;
     const begun = spans.starts.indexOf(round.at + tokens.length - round.prompt);
     if (begun >= 0) return madeBy(spans, begun);
     if (spans.failure !== null) return { failure: spans.failure };
     const last = spans.versions.at(-1);
     return last === undefined ? null : { version: last };
   }
+}
+
+function callKey(sessionId: string, digest: string): string {
+  return `${sessionId}#${digest}`;
 }
 
 /** Policy spans that touch are of one generation: between two of them a tool writes. */
@@ -70,7 +100,8 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
 
 /**
  * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name
- * before its index, and those after a fold by the number of the round after it.
+ * before its index, those after a fold by the number of the round after it, and those of an agent's call by `call`
+ * and the digest of its request.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
   const [, id, phase, round, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];

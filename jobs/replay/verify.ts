@@ -33,6 +33,7 @@ import { runFlow } from '../../streams/run/index.ts';
 import {
   allTopics,
   type Metric,
+  type ModelCallRecord,
   type Rollout,
   type ToolCall,
   topics,
@@ -42,6 +43,7 @@ import type { Job, JobContext, Replay } from '../defineJob.ts';
 import type { RunPlace } from '../runPlace.ts';
 import { HeldEngine } from './heldEngine.ts';
 import { recordedItems } from './recordedItems.ts';
+import { RecordedSessions } from './recordedSessions.ts';
 import { RecordedCalls, recordedTools, type Strayed } from './recordedTools.ts';
 import { RecordedVersions } from './recordedVersions.ts';
 
@@ -81,6 +83,7 @@ interface Recorded {
   readonly places: Places;
   readonly versions: RecordedVersions;
   readonly calls: RecordedCalls;
+  readonly sessions: RecordedSessions;
   /** Changes of settings that each manifest counts, by version. */
   readonly controls: ReadonlyMap<number, number>;
   /** Steps that were not trained. */
@@ -100,12 +103,20 @@ async function read(log: Log): Promise<Recorded> {
   const standing = await log.standing();
   const versions = new RecordedVersions();
   const calls = new RecordedCalls();
+  const sessions = new RecordedSessions(log);
   const controls = new Map<number, number>();
   const refused = new Set<number>();
   const counted = new Set<number>();
   const saved = new Set<number>();
   const places = await Places.of(log, allTopics, standing, (topic, value, offset) => {
-    if (topic.name === topics.rollouts.name) versions.add(value as Rollout);
+    if (topic.name === topics.rollouts.name) {
+      versions.add(value as Rollout);
+      sessions.addRollout(value as Rollout, offset);
+    }
+    if (topic.name === topics.calls.name) {
+      versions.addCall(value as ModelCallRecord);
+      sessions.addCall(value as ModelCallRecord, offset);
+    }
     if (topic.name === topics.weights.name) {
       const { version, controls: known, state } = value as Weights;
       controls.set(version, known);
@@ -118,7 +129,7 @@ async function read(log: Log): Promise<Recorded> {
     }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls, controls, refused, counted, saved };
+  return { standing, places, versions, calls, sessions, controls, refused, counted, saved };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -196,7 +207,7 @@ class Verification {
 
   #replay(): Replay {
     const { scratch, folder, recorded, place } = this.#options;
-    const { versions, calls, controls, refused, counted, saved } = this.#record;
+    const { versions, calls, sessions, controls, refused, counted, saved } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch, place?.checkpoints);
@@ -206,6 +217,7 @@ class Verification {
         return held;
       },
       keepAll: true,
+      sessions: (id) => sessions.of(id),
       controls: (version) => controls.get(version) ?? 0,
       refused: (step) => refused.has(step),
       counted: (step) => counted.has(step),
@@ -246,8 +258,8 @@ class Verification {
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
     // Commands are in the log before anything obeys them; where its windows were cut is not decided a second
-    // time.
-    const given = [topics.control, topics.windows] as readonly Topic<unknown>[];
+    // time; agents are not run again.
+    const given = [topics.control, topics.windows, topics.calls] as readonly Topic<unknown>[];
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [
       ...built.sources.filter(({ to }) => !fed.includes(to)),

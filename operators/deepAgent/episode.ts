@@ -8,7 +8,14 @@
  *   no other;
  * - every token of an action is one of these.
  */
-import type { Action, ActionKind, EpisodeRecord, Fold, Rollout } from '../../topics/index.ts';
+import {
+  type Action,
+  type ActionKind,
+  contextsOf,
+  type EpisodeRecord,
+  type Fold,
+  type Rollout,
+} from '../../topics/index.ts';
 
 /** With the release's defects, or without. */
 export type EpisodeMode = EpisodeRecord['mode'];
@@ -69,7 +76,7 @@ export interface Episode {
 /** The rollout as an episode; any other has one round and no actions. */
 export function episodeOf(rollout: Rollout): Episode {
   const { mode = 'repaired', actions = [], folds = [], limits = [] } = rollout.episode ?? {};
-  const rounds = roundsOf(rollout, folds);
+  const rounds = roundsOf(rollout);
   const spans = actions.map((action) => spanOf(action, rounds));
   const calls = actions.flatMap((action, span) =>
     action.kind === 'call' ? [callOf(action, span)] : [],
@@ -77,11 +84,11 @@ export function episodeOf(rollout: Rollout): Episode {
   return { mode, rounds, spans, calls, folds, limits };
 }
 
-function roundsOf(rollout: Rollout, folds: readonly Fold[]): EpisodeRound[] {
-  const { prompt, tokens, logProbs, segments, version } = rollout;
+function roundsOf(rollout: Rollout): EpisodeRound[] {
+  const { tokens, logProbs, segments, version } = rollout;
   const mask = new Uint8Array(tokens.length);
   for (const { kind, start, end } of segments) if (kind === 'policy') mask.fill(1, start, end);
-  const begins = [{ at: 0, prompt }, ...folds];
+  const begins = contextsOf(rollout);
   return begins.map(({ at, prompt: context }, i) => {
     const end = begins[i + 1]?.at ?? tokens.length;
     const own = segments.find(({ kind, start }) => kind === 'policy' && start >= at && start < end);

@@ -17,5 +17,6 @@ export {
   type WeightedTerm,
   weighted,
 } from './reward.ts';
+export { sessionReward } from './sessionReward.ts';
 export { toolStarOutcome, type VerifyAnswer } from './toolStar.ts';
 export { verifiedMath } from './verifiedMath.ts';

@@ -1,4 +1,4 @@
 /** How a group of rollouts grows: turns, branches, limits. */
 export { hasWorld } from './branchWorld.ts';
 export { checkHelping, type Helping } from './helping.ts';
-export type { RolloutOptions } from './options.ts';
+export type { Grow, RolloutOptions } from './options.ts';

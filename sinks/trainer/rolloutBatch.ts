@@ -17,6 +17,7 @@ import type { TrainSequence } from '../../model/index.ts';
 import type { Log } from '../../streams/index.ts';
 import {
   type Batch,
+  contextsOf,
   hasValidFormat,
   type Rollout,
   type Scored,
@@ -118,12 +119,11 @@ function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
 }
 
 /**
- * The training sequences of a rollout, with an advantage for each response token: one, and one more for each
- * fold of its context.
+ * The training sequences of a rollout, with an advantage for each response token: one for each of its
+ * contexts.
  */
 export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence[] {
-  const folds = rollout.episode?.folds ?? [];
-  const begins = [{ at: 0, prompt: rollout.prompt }, ...folds];
+  const begins = contextsOf(rollout);
   const advantages = Float32Array.from(perToken);
   const learnt = policyMask(rollout);
   return begins.flatMap(({ at, prompt }, i) => {
@@ -184,9 +184,22 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
           'tools/right': sumOf('right') / Math.max(1, sumOf('attempted')),
           'folds/mean': mean(rollouts.map(({ episode }) => episode?.folds.length ?? 0)),
         }),
+    ...sessionNumbers(rollouts),
     'len/response': mean(groups.flatMap(({ scored }) => scored.lengths)),
     'policy/lag': mean(rollouts.map((rollout) => batch.version - rollout.version)),
     'thr/gen_tok_s': policyTokens.reduce((a, b) => a + b, 0) / Math.max(1, generatedMs) / 1e-3,
+  };
+}
+
+/** Of rollouts that agents made. */
+function sessionNumbers(rollouts: readonly Rollout[]): Record<string, number> {
+  const sessions = rollouts.flatMap(({ session }) => session ?? []);
+  if (sessions.length === 0) return {};
+  const ms = sessions.reduce((sum, session) => sum + session.ms, 0);
+  return {
+    'agent/calls': mean(sessions.map(({ calls }) => calls.length)),
+    'agent/contexts': mean(sessions.map(({ contexts }) => contexts.length + 1)),
+    'agent/model_time': sessions.reduce((sum, { modelMs }) => sum + modelMs, 0) / Math.max(1, ms),
   };
 }
 

@@ -2,5 +2,5 @@
 export type { Host, KnownRun } from './host.ts';
 export type { Opened } from './hotRuns.ts';
 export { PORT } from './listen.ts';
-export { newToken, TOKEN_VARIABLE } from './secret.ts';
+export { TOKEN_VARIABLE } from './secret.ts';
 export { servePage, type Viewer } from './serve.ts';

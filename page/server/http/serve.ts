@@ -1,6 +1,6 @@
 /** The page's server at work: what it holds, where it listens, and the link that opens it. */
 import { inspect } from 'node:util';
-import { keepSecret, withoutSecrets } from '../../../base/index.ts';
+import { keepSecret, newSecret, withoutSecrets } from '../../../base/index.ts';
 import { loadAssets } from './assets.ts';
 import { Divergences } from './divergences.ts';
 import type { Host } from './host.ts';
@@ -8,7 +8,6 @@ import { HotRuns } from './hotRuns.ts';
 import { type Listening, listen } from './listen.ts';
 import { Recomputing } from './recomputing.ts';
 import { RunsFolder } from './runsFolder.ts';
-import { newToken } from './secret.ts';
 import { answer } from './server.ts';
 
 export interface ServeOptions {
@@ -40,8 +39,8 @@ export async function servePage(options: ServeOptions, host: Host): Promise<View
   const failed = (error: unknown): void => host.say(withoutSecrets(inspect(error)));
   const served = { hot, folder: new RunsFolder(host), divergences: new Divergences(hot) };
   const pace = tickMs === undefined ? {} : { tickMs };
-  const streams = { ...served, ...pace, clock: host.clock, server: newToken() };
-  const control = options.control ? newToken() : null;
+  const streams = { ...served, ...pace, clock: host.clock, server: newSecret() };
+  const control = options.control ? newSecret() : null;
   for (const secret of [token, control]) keepSecret(secret ?? '');
   const recomputing = new Recomputing(host);
   const posts = control === null ? null : { host, recomputing };

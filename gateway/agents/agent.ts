@@ -1,0 +1,56 @@
+/** A way to run an agent: it gets a question and a place to ask the policy, and works as it always does. */
+import type { Question } from '../../topics/index.ts';
+import type { AgentEnd } from '../sessions/rolloutOf.ts';
+
+export type { AgentEnd };
+
+/** One run of an agent. */
+export interface AgentTask {
+  /** Id of the rollout. */
+  readonly id: string;
+  readonly question: Question;
+  /** Number of the run in the question's group. */
+  readonly index: number;
+  /** Where the policy is asked, without `/v1`; the session is in it. */
+  readonly baseUrl: string;
+  /** The session's key, which serves as any API key. */
+  readonly key: string;
+  /** Resolves when a reward is there. */
+  readonly rewarded: Promise<void>;
+  /** Says what the run is worth. */
+  reward(value: number, reason: string): Promise<void>;
+}
+
+/** See above. */
+export interface Agent {
+  /** Bound on runs at once; left out = as many as questions are rolled out. */
+  readonly concurrencyMax?: number;
+  /**
+   * Runs the agent to its end. What goes wrong with it is in the answer; rejects only when the signal aborts, after
+   * nothing of it is left.
+   */
+  run(task: AgentTask, signal: AbortSignal): Promise<AgentEnd>;
+  close(): Promise<void>;
+}
+
+/** The environment that points the SDKs of OpenAI and Anthropic at the gateway. */
+export function agentVariables({
+  baseUrl,
+  key,
+  id,
+  question,
+  index,
+}: AgentTask): Readonly<Record<string, string>> {
+  return {
+    OPENAI_BASE_URL: `${baseUrl}/v1`,
+    OPENAI_API_BASE: `${baseUrl}/v1`,
+    OPENAI_API_KEY: key,
+    ANTHROPIC_BASE_URL: baseUrl,
+    ANTHROPIC_API_KEY: key,
+    MILLRACE_QUESTION: question.question,
+    MILLRACE_QUESTION_ID: question.id,
+    MILLRACE_ROLLOUT: id,
+    MILLRACE_ROLLOUT_INDEX: String(index),
+    MILLRACE_REWARD_URL: `${baseUrl}/v1/reward`,
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Groups whose sessions are recorded: the policy writes every answer again, in the recorded contexts, and agents are
+ * not run. What the policy does not decide is taken from the record.
+ */
+import { MillraceError } from '../base/index.ts';
+import { samplingIn } from '../model/index.ts';
+import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
+import { type ModelCallRecord, type Question, type Rollout, rolloutId } from '../topics/index.ts';
+import { drawsOf } from './growSessions.ts';
+import { type CallNode, contextOf } from './sessions/callTree.ts';
+import type { PolicyChat } from './sessions/policyChat.ts';
+import { messagesIn, replyIn } from './sessions/records.ts';
+import { chained, laidOut } from './sessions/rolloutOf.ts';
+
+/** A rollout that an agent made, and the calls that it is made of, in the order of its tokens. */
+export interface RecordedSession {
+  readonly rollout: Rollout;
+  readonly calls: readonly ModelCallRecord[];
+}
+
+/** See above; `of` gives null for what is not recorded, which fails with code `NOT_RECORDED`. */
+export function replaySessions(
+  of: (rolloutId: string) => Promise<RecordedSession | null>,
+  chat: PolicyChat,
+): Grow {
+  return async (question, options, signal) => {
+    const rollouts = Array.from({ length: options.samples(question) }, async (_, index) => {
+      const id = rolloutId(question, index);
+      const recorded = await of(id);
+      if (recorded !== null) return again(recorded, chat, { question, index, options, signal });
+      throw new MillraceError('NOT_RECORDED', `the session of rollout ${id} is not recorded`);
+    });
+    return { rollouts: await Promise.all(rollouts), toolCalls: [] };
+  };
+}
+
+interface Again {
+  readonly question: Question;
+  readonly index: number;
+  readonly options: RolloutOptions;
+  readonly signal: AbortSignal;
+}
+
+async function again(
+  { rollout, calls }: RecordedSession,
+  chat: PolicyChat,
+  { question, index, options, signal }: Again,
+): Promise<Rollout> {
+  const nodes = new Map<number, CallNode>();
+  const key = drawsOf(options.seed, question, index);
+  for (const record of calls.toSorted((a, b) => a.call - b.call)) {
+    const parent = nodes.get(record.parent) ?? null;
+    const tokens = Int32Array.from([...contextOf(parent), ...record.prompt]);
+    const cut = record.finish === 'length';
+    const made = await options.engine.generate(
+      {
+        ...samplingIn(options),
+        tokens,
+        maxTokens: cut ? record.tokens.length : options.engine.contextMax - tokens.length,
+        stopTokens: chat.stopTokens,
+        ...(record.stop.length === 0 ? {} : { stopTexts: record.stop }),
+        draws: [...key, 'call', record.digest],
+        topLogProbs: 0,
+      },
+      signal,
+    );
+    const { call: number, join, difference, kept, prompt, startedMs, endedMs } = record;
+    nodes.set(number, {
+      ...{ number, parent, join, difference, kept, prompt, startedMs, endedMs },
+      ...{ messages: messagesIn(record), tools: [], toolsKey: '' },
+      ...{ tokens: made.tokens, logProbs: made.logProbs },
+      spans: made.spans ?? [{ start: 0, end: made.tokens.length, version: made.version }],
+      ended: chat.stopTokens.includes(made.tokens.at(-1) ?? -1),
+      reply: replyIn(record),
+    });
+  }
+  const { tokens, logProbs, segments, contexts } = laidOut(chained([...nodes.values()]));
+  const { session } = rollout;
+  return {
+    ...rollout,
+    ...{ question, tokens, logProbs, segments },
+    session: session == null ? null : { ...session, contexts },
+  };
+}

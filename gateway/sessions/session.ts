@@ -1,0 +1,288 @@
+/**
+ * A session: the model calls of one run of an agent, answered by the policy.
+ *
+ * Guarantees:
+ * - an answer is committed to the topic `calls` before the agent hears it;
+ * - the same request gets the same answer, never a second sample: an SDK that asks again does not make a sibling;
+ * - what was committed before a crash is answered from the record, as long as the requests are the same;
+ * - after the end nothing is answered.
+ *
+ * A client that goes away does not stop a call: it asks again, and the answer is there.
+ */
+import { type Clock, type DrawKey, eitherSignal, messageOf, raceAbort } from '../../base/index.ts';
+import type { Generation, PolicyEngine, Sampling } from '../../model/index.ts';
+import type { CallSpan, ModelCallRecord } from '../../topics/index.ts';
+import {
+  GatewayRefusal,
+  type ModelCall,
+  type ModelReply,
+  type ModelSession,
+} from '../conversation.ts';
+import { type CallNode, CallTree, contextOf, type Placed } from './callTree.ts';
+import type { PolicyChat } from './policyChat.ts';
+import { type CallOwner, nodeOf, recordOf } from './records.ts';
+
+/** What a session may use. */
+export interface SessionLimits {
+  readonly calls: number;
+  /** Tokens of one answer. */
+  readonly answerTokens: number;
+}
+
+/** What a session is made of. */
+export interface SessionOptions {
+  /** Id of the rollout that it becomes. */
+  readonly id: string;
+  readonly questionId: string;
+  readonly chat: PolicyChat;
+  readonly engine: PolicyEngine;
+  readonly sampling: Sampling;
+  /** Names its draws; each call adds its own. */
+  readonly draws: readonly DrawKey[];
+  readonly limits: SessionLimits;
+  readonly clock: Clock;
+  readonly priority?: number;
+  /** Commits a call. */
+  readonly commit: (record: ModelCallRecord) => Promise<void>;
+  /** Calls that were committed before, by this session (`own`) or by the one that it is a fork of. */
+  readonly past?: { readonly records: readonly ModelCallRecord[]; readonly own: boolean };
+  /** Aborted when what the session is for is no longer wanted. */
+  readonly signal: AbortSignal;
+}
+
+/** Why no call is answered any more. */
+export type SessionStop = 'calls' | 'context' | null;
+
+/** See above. */
+export class Session implements ModelSession {
+  readonly id: string;
+  readonly memory = new Map<string, unknown>();
+  readonly #options: SessionOptions;
+  readonly #tree: CallTree;
+  /** By the digest of the request. */
+  readonly #answers = new Map<string, Promise<ModelReply>>();
+  readonly #past: ReadonlyMap<string, ModelCallRecord>;
+  readonly #ending = new AbortController();
+  #number: number;
+  #asked = 0;
+  #repeated = 0;
+  #stop: SessionStop = null;
+  #failure = '';
+  #reward: { readonly value: number; readonly reason: string } | null = null;
+  #tell: () => void = () => undefined;
+  /** Resolves when the agent has said what its work is worth. */
+  readonly hasReward = new Promise<void>((resolve) => {
+    this.#tell = resolve;
+  });
+
+  constructor(options: SessionOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.#tree = new CallTree(options.chat);
+    const { records, own } = options.past ?? { records: [], own: true };
+    this.#past = new Map(records.map((record) => [record.digest, record]));
+    this.#number = own ? Math.max(-1, ...records.map(({ call }) => call)) + 1 : 0;
+  }
+
+  /** The calls that were answered, in the order in which they were committed. */
+  get calls(): readonly CallNode[] {
+    return this.#tree.nodes;
+  }
+
+  /** The limit that was reached. */
+  get stop(): SessionStop {
+    return this.#stop;
+  }
+
+  /** Why the policy could not answer; empty if it could. */
+  get failure(): string {
+    return this.#failure;
+  }
+
+  /** Requests that got an answer given before. */
+  get repeated(): number {
+    return this.#repeated;
+  }
+
+  /** What the agent said its work is worth. */
+  get rewarded(): { readonly value: number; readonly reason: string } | null {
+    return this.#reward;
+  }
+
+  /** Nothing is answered from now on; resolves when no call is under way. */
+  async end(): Promise<void> {
+    this.#ending.abort(new GatewayRefusal('ended', 'this session has ended'));
+    await Promise.allSettled(this.#answers.values());
+  }
+
+  async call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply> {
+    this.#mustBeOpen();
+    const known = this.#answers.get(digest);
+    if (known !== undefined) {
+      this.#repeated += 1;
+      return raceAbort(known, signal);
+    }
+    const answer = this.#answer(call, digest);
+    this.#answers.set(digest, answer);
+    // What failed may be asked again.
+    answer.catch(() => this.#answers.delete(digest));
+    return raceAbort(answer, signal);
+  }
+
+  count({ messages, tools }: ModelCall): number {
+    return this.#options.chat.whole(messages, tools).length;
+  }
+
+  async reward(value: number, reason: string): Promise<void> {
+    this.#mustBeOpen();
+    this.#reward = { value, reason };
+    this.#tell();
+  }
+
+  #mustBeOpen(): void {
+    if (this.#ending.signal.aborted) throw this.#ending.signal.reason as GatewayRefusal;
+  }
+
+  async #answer(call: ModelCall, digest: string): Promise<ModelReply> {
+    const { limits, chat, clock } = this.#options;
+    if (this.#asked >= limits.calls) {
+      this.#stop = 'calls';
+      throw new GatewayRefusal('limit', `this session may make ${limits.calls} model calls`);
+    }
+    const startedMs = clock.now();
+    const placed = this.#tree.place(call);
+    this.#asked += 1;
+    try {
+      const past = this.#recorded(digest, placed);
+      if (past !== null) return await this.#again(past, placed);
+      const made = await this.#generate(call, digest, placed);
+      const spans = spansOf(made);
+      const read = readOf(made, call, chat);
+      const reply = replyOf(read, { digest, startedMs, prompt: lengthWith(placed), made });
+      const node = {
+        ...placed,
+        number: this.#number++,
+        ...{ tokens: made.tokens, logProbs: made.logProbs, spans },
+        ...{ ended: endsTurn(made, chat), reply, startedMs, endedMs: clock.now() },
+      };
+      await this.#committed(node, { ...call, digest });
+      return reply;
+    } catch (error) {
+      this.#asked -= 1;
+      throw error;
+    }
+  }
+
+  /** A committed call that answers this one: the same request, which came to the same tokens. */
+  #recorded(digest: string, { prompt }: Placed): ModelCallRecord | null {
+    const record = this.#past.get(digest);
+    if (record === undefined || record.prompt.length !== prompt.length) return null;
+    return record.prompt.every((token, i) => token === prompt[i]) ? record : null;
+  }
+
+  async #again(record: ModelCallRecord, placed: Placed): Promise<ModelReply> {
+    const { past, chat } = this.#options;
+    const node = nodeOf(record, placed, chat);
+    if (past!.own) this.#tree.add(node);
+    else await this.#committed({ ...node, number: this.#number++ }, record);
+    return node.reply;
+  }
+
+  async #committed(
+    node: CallNode,
+    { protocol, digest, stop }: Pick<CallOwner, 'protocol' | 'digest' | 'stop'>,
+  ): Promise<void> {
+    const { id: sessionId, questionId, commit } = this.#options;
+    await commit(recordOf(node, { sessionId, questionId, protocol, digest, stop }));
+    this.#tree.add(node);
+  }
+
+  async #generate(call: ModelCall, digest: string, placed: Placed): Promise<Generation> {
+    const { engine, sampling, draws, limits, chat, priority, signal } = this.#options;
+    const tokens = Int32Array.from([...contextOf(placed.parent), ...placed.prompt]);
+    const room = Math.min(
+      limits.answerTokens,
+      call.maxTokens ?? Number.POSITIVE_INFINITY,
+      engine.contextMax - tokens.length,
+    );
+    if (room < 1) {
+      this.#stop = 'context';
+      throw new GatewayRefusal(
+        'context',
+        `the conversation has ${tokens.length} tokens, of ${engine.contextMax} that the model takes with its answer`,
+      );
+    }
+    const either = eitherSignal([signal, this.#ending.signal]);
+    try {
+      return await engine.generate(
+        {
+          ...sampling,
+          tokens,
+          maxTokens: room,
+          stopTokens: chat.stopTokens,
+          ...(call.stop.length === 0 ? {} : { stopTexts: call.stop }),
+          draws: [...draws, 'call', digest],
+          topLogProbs: 0,
+          ...(priority === undefined ? {} : { priority }),
+        },
+        either.signal,
+      );
+    } catch (error) {
+      if (either.signal.aborted || error instanceof GatewayRefusal) throw error;
+      this.#failure = messageOf(error);
+      throw new GatewayRefusal('unavailable', `the model cannot be asked: ${this.#failure}`);
+    } finally {
+      either.release();
+    }
+  }
+}
+
+function lengthWith({ parent, prompt }: Placed): number {
+  return contextOf(parent).length + prompt.length;
+}
+
+function spansOf({ spans, tokens, version }: Generation): readonly CallSpan[] {
+  return spans ?? [{ start: 0, end: tokens.length, version }];
+}
+
+function endsTurn({ tokens }: Pick<Generation, 'tokens'>, { stopTokens }: PolicyChat): boolean {
+  return stopTokens.includes(tokens.at(-1) ?? -1);
+}
+
+function readOf(
+  made: Generation,
+  call: ModelCall,
+  chat: PolicyChat,
+): ReturnType<PolicyChat['read']> {
+  const own = endsTurn(made, chat) ? made.tokens.subarray(0, -1) : made.tokens;
+  const text = chat.tokenizer.decode(own);
+  const cut = made.stopText === undefined ? -1 : text.lastIndexOf(made.stopText);
+  return chat.read(cut < 0 ? text : text.slice(0, cut), call.tools);
+}
+
+function replyOf(
+  { content, reasoning, calls }: ReturnType<PolicyChat['read']>,
+  {
+    digest,
+    startedMs,
+    prompt,
+    made,
+  }: {
+    readonly digest: string;
+    readonly startedMs: number;
+    readonly prompt: number;
+    readonly made: Generation;
+  },
+): ModelReply {
+  const id = digest.slice(0, 16);
+  const named = calls.map((call, i) => ({ id: `call_${id}_${i}`, ...call }));
+  const stopped = named.length > 0 ? 'calls' : 'stop';
+  return {
+    id,
+    message: { role: 'assistant', content, reasoning, calls: named },
+    finish: made.finish === 'length' ? 'length' : stopped,
+    promptTokens: prompt,
+    completionTokens: made.tokens.length,
+    createdMs: startedMs,
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * `agents`: rollouts that a foreign agent makes. It is run once for each rollout, asks the policy through the gateway
+ * in the protocol that it speaks, and its model calls become the rollout: everything else of the loop is as ever.
+ *
+ *     questions ─► an agent's run (a session of model calls) ─► score ─► batch ─► trainer ─► weights
+ */
+import { z } from 'zod';
+import { MillraceError, messageOf, sleepClock } from '../base/index.ts';
+import {
+  type Agent,
+  commandAgent,
+  gatewayServer,
+  growSessions,
+  httpAgent,
+  policyChat,
+  replaySessions,
+  Sessions,
+} from '../gateway/index.ts';
+import { loadChatTokenizer } from '../model/hf/index.ts';
+import { recordsOf } from '../streams/index.ts';
+import { type ModelCallRecord, type Position, topics } from '../topics/index.ts';
+import type { JobContext } from './defineJob.ts';
+import { findPolicy } from './parts/policyPlace.ts';
+import type { LoopOptions } from './policyLoop.ts';
+import { positiveInt } from './policySettings.ts';
+
+/** How agents are run. */
+export const agentSettings = z.object({
+  command: z
+    .string()
+    .default('')
+    .describe(
+      'program that is started for each rollout, by the shell: it gets the question in MILLRACE_QUESTION and on its standard input, and asks the policy at OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
+    ),
+  url: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .default('')
+    .describe('address that is sent the question instead (docs/agents.md)'),
+  timeoutMs: positiveInt.default(600_000).describe('time for one run of the agent'),
+  calls: positiveInt.default(50).describe('maximum model calls per run'),
+  answerTokens: positiveInt.default(1024).describe('maximum tokens per model call'),
+  host: z
+    .string()
+    .default('127.0.0.1')
+    .describe('address the gateway listens on; agents on other machines need another'),
+  port: z
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(0)
+    .describe('port the gateway listens on; 0 = any that is free'),
+});
+
+/** `agentSettings` with all defaults filled in. */
+export type AgentSettings = z.infer<typeof agentSettings>;
+
+/** What the job's context must have. */
+type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentSettings }>;
+
+/**
+ * How a group is grown by agents: `everyQuestion(settings, await agents(context))`. `own` = the agent, in place of
+ * what the settings name. Rejects with `USAGE` if none is named, `CHAT_TEMPLATE` if the policy has no chat template.
+ */
+export async function agents(
+  context: AgentContext,
+  own?: Agent,
+): Promise<Pick<LoopOptions, 'grow' | 'branching'>> {
+  const { settings, replay, log, clock, run, print } = context;
+  const policy = await findPolicy(settings.policy);
+  const chat = policyChat(await loadChatTokenizer(policy.folder), policy.folder);
+  const branching = () => null;
+  if (replay?.sessions !== undefined) {
+    return { grow: replaySessions(replay.sessions, chat), branching };
+  }
+  const { host, port, calls, answerTokens } = settings.agent;
+  const agent = context.own(own ?? agentOf(context));
+  const sessions = new Sessions(policy.name || run);
+  const failed = (error: unknown): void => print(`gateway: ${messageOf(error)}`);
+  const waits = sleepClock(clock);
+  const server = context.own(
+    await gatewayServer({ sessions, clock: waits, host, port, failed }).catch((cause) => {
+      throw new MillraceError(
+        'USAGE',
+        `the gateway cannot listen on ${host}:${port} (agent.host, agent.port): ${messageOf(cause)}`,
+        { cause },
+      );
+    }),
+  );
+  const { forked } = context;
+  const unfinished = forked === undefined ? await unfinishedSessions(context) : forked;
+  const past = async (id: string) => ({ records: await unfinished(id), own: forked === undefined });
+  const grow = growSessions({
+    ...{ agent, sessions, chat, clock, past, report: print },
+    address: server.url,
+    limits: { calls, answerTokens },
+    commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
+  });
+  return { grow, branching };
+}
+
+function agentOf({ settings, clock }: AgentContext): Agent {
+  const { command, url, timeoutMs } = settings.agent;
+  if ((command === '') === (url === '')) {
+    throw new MillraceError(
+      'USAGE',
+      command === ''
+        ? 'no agent: set agent.command to the program that runs it, or agent.url to its address'
+        : 'set agent.command or agent.url, not both',
+    );
+  }
+  const waits = { timeoutMs, clock: sleepClock(clock) };
+  return url === '' ? commandAgent({ command, ...waits }) : httpAgent({ url, ...waits });
+}
+
+/** The calls of sessions that had not become rollouts when the run was stopped. */
+async function unfinishedSessions({
+  log,
+}: AgentContext): Promise<(id: string) => Promise<readonly ModelCallRecord[]>> {
+  const places = new Map<string, Position[]>();
+  const from = { kind: 'earliest' } as const;
+  for await (const { value, position } of recordsOf(log, topics.calls, { from })) {
+    const known = places.get(value.sessionId);
+    if (known === undefined) places.set(value.sessionId, [position]);
+    else known.push(position);
+  }
+  if (places.size > 0) {
+    for await (const { value } of recordsOf(log, topics.rollouts, { from }))
+      places.delete(value.id);
+  }
+  return async (id) => {
+    const found = places.get(id);
+    if (found === undefined) return [];
+    places.delete(id);
+    return (await log.fetch(topics.calls, found)).map(({ value }) => value);
+  };
+}

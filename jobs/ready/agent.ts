@@ -1,0 +1,53 @@
+/**
+ * RL of the policy behind an agent of yours: a program or a service, in any framework, that asks a model through the
+ * protocols of OpenAI or Anthropic. `millrace run agent --set agent.command='node my-agent.mjs' --set policy=… --set
+ * questions=…`
+ *
+ * The agent keeps its prompts, tools and memory. What its work is worth is whether its last message has the answer,
+ * unless it posts a reward of its own (docs/agents.md).
+ */
+import { z } from 'zod';
+import {
+  agentSettings,
+  agents,
+  defineJob,
+  dialectOf,
+  everyQuestion,
+  everyQuestionSettings,
+  lrIdle,
+  mayChange,
+  notRead,
+  readyParts,
+  readySettings,
+  trainPolicy,
+} from '../../api/jobs.ts';
+
+const { shape } = everyQuestionSettings;
+
+export const agentJob = defineJob({
+  name: 'agent',
+  about: 'RL of the policy behind an agent of yours, in any framework.',
+  settings: z
+    .object(readySettings)
+    .omit(notRead)
+    .extend(shape)
+    .extend({
+      agent: agentSettings.prefault({}),
+      promptMax: readySettings.promptMax.default(4096),
+      responseMax: readySettings.responseMax.default(4096),
+      branching: shape.branching.default('none'),
+      reward: shape.reward.default('accuracy'),
+      lr: mayChange(z.number().positive().default(1e-6).describe('learning rate'), lrIdle),
+    }),
+
+  async build(context) {
+    const { parts, questions } = await readyParts(context, {
+      tools: [],
+      dialectIn: (folder) => dialectOf({ name: 'native', folder, tools: [] }),
+    });
+    const grown = await agents(context);
+    return trainPolicy(context, parts, questions, [everyQuestion(context.settings, grown)]);
+  },
+});
+
+export default agentJob;
