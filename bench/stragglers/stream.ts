@@ -182,6 +182,8 @@ async function runLoop(
     responseMax: 1 << 16,
     concurrency: groups * (lagMax + 1),
   });
+  // What the flow looks at now and then it looks at in real time: it costs what it costs.
+  const time = { now: () => clock.now() };
   const timed = withCommit(log, (write) => clock.during(log.commit(write)));
   const plan = planOf(simulation);
   const owned: { close(): Promise<void> }[] = [];
@@ -191,7 +193,7 @@ async function runLoop(
     seed,
     settings,
     log: timed,
-    clock,
+    clock: time,
     print: () => undefined,
     own: <T extends { close(): Promise<void> }>(resource: T): T => {
       owned.push(resource);
@@ -222,7 +224,7 @@ async function runLoop(
     scheduled,
     inflightFor(groups * openMax),
   );
-  await runFlow(flow(begun, rolled, scored, batched, trained), { log: timed, clock });
+  await runFlow(flow(begun, rolled, scored, batched, trained), { log: timed, clock: time });
   for (const resource of owned.reverse()) await resource.close();
 }
 

@@ -41,7 +41,8 @@ async function otherwise(
   { weights, store }: Pick<Awaited<ReturnType<typeof lived>>, 'weights' | 'store'>,
 ): Promise<readonly string[]> {
   const { seed, settings } = shape;
-  if (faults.length > 0 && settings.lagMax === 0 && changeNothing(faults)) {
+  const timeless = settings.lagMax === 0 && settings.window === 'count' && changeNothing(faults);
+  if (faults.length > 0 && timeless) {
     const calm = await lived(shape, []);
     if (calm.weights.join() !== weights.join()) return [otherWeights(calm.weights, weights)];
   } else if (seed % REPLAYED === 0) {

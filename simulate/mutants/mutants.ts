@@ -162,12 +162,4 @@ export const mutants: readonly Mutant[] = [
     replace: 'offset = position.offset + 2;',
     seeds: 200,
   },
-  {
-    name: 'needed-state',
-    about: 'the state that a resume goes on from is deleted when it is old',
-    file: 'sinks/trainer/keptWeights',
-    find: 'best.has(version) || version === needed;',
-    replace: 'best.has(version);',
-    seeds: 400,
-  },
 ];

@@ -15,6 +15,8 @@ export interface Work {
   readonly story: boolean;
 }
 
+// Whoever asked is gone: nobody wants the rest.
+process.on('disconnect', () => process.exit());
 const work = JSON.parse(process.argv[2]!) as Work;
 if (work.mutant !== null) {
   register(new URL('../mutants/loader.js', import.meta.url), { data: work.mutant });

@@ -2,6 +2,7 @@
  * The job of a simulated run, wired as a user's job is, and the place where it is kept. Nothing here knows whether
  * it runs, resumes or is replayed.
  */
+import type { SleepClock } from '../../base/index.ts';
 import {
   calibrateSettings,
   type Job,
@@ -14,11 +15,13 @@ import type { Complete } from '../../operators/evolve/index.ts';
 import { keepIf } from '../../streams/index.ts';
 import { checkpointsOn, type Disk } from './disk.ts';
 import { methodsOf, type Shape } from './shape.ts';
-import { dialect, sums } from './words.ts';
+import { arriving, dialect, sums } from './words.ts';
 
 /** What the world gives the job. */
 export interface WorldParts extends Pick<PolicyParts, 'engine' | 'trainer' | 'tools'> {
   readonly critic: Complete;
+  /** What questions that come one by one are waited for on. */
+  readonly clock: SleepClock;
 }
 
 export function jobOf(shape: Shape, parts: WorldParts): Job {
@@ -31,10 +34,14 @@ export function jobOf(shape: Shape, parts: WorldParts): Job {
         // Checked by the schema above.
         context as JobContext<PolicySettings>,
         { ...parts, dialect, base: 'base weights' },
-        { train: sums(shape.questions) },
+        { train: questionsOf(shape, parts.clock) },
         methodsOf(shape, parts.critic),
       ),
   };
+}
+
+function questionsOf({ questions, arrivalMs, seed }: Shape, clock: SleepClock) {
+  return arrivalMs === null ? sums(questions) : arriving(clock, arrivalMs, seed);
 }
 
 /** Checkpoints on the simulated disk; nothing else is kept, and the event loop never stands still. */

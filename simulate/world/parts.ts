@@ -28,6 +28,7 @@ export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
     engine: simulatedEngine({
       ...{ life, disk, tokenMs, swap, weather, busy, draws: chance.under('engine') },
     }),
+    clock: life.clock,
     critic: simulatedCritic(life, chance.under('critic'), 4 * tokenMs),
     trainer: simulatedTrainer({ life, disk, stepMs, draws: chance.under('trainer') }),
     tools: simulatedTools({

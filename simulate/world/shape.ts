@@ -31,6 +31,8 @@ export interface Shape {
   /** The first one leads: it has all sources. One alone has the log for itself, as in a folder. */
   readonly processes: readonly ProcessShape[];
   readonly questions: number;
+  /** Median time between questions that come one by one, without an end; null = all are there. */
+  readonly arrivalMs: number | null;
   readonly tokenMs: number;
   readonly toolMs: number;
   readonly stepMs: number;
@@ -58,6 +60,9 @@ export function shapeOf(seed: number): Shape {
   const rollouts = whole(2, 3);
   const explore = whole(3, 7);
   const toolCalls = oneOf(['direct', 'direct', 'topics'] as const);
+  const apart = draw.under('arriving');
+  const arriving = apart.integer(0, 4) === 0;
+  const window = arriving ? ['count', '1s', '4s'][apart.integer(1, 3)]! : 'count';
   const settings = calibrateSettings.parse({
     ...{ lagMax, rollouts, explore, toolCalls },
     select: method === 'everyQuestion' ? 'groups' : oneOf(['questions', 'groups'] as const),
@@ -76,6 +81,7 @@ export function shapeOf(seed: number): Shape {
     saveEvery: oneOf([1, 1, 2, 3]),
     keepVersions: oneOf([2, 4, 0]),
     reward: 'accuracy',
+    window,
   });
   // Only what is selected and rolled out again has a stage for that.
   const possible = SPREADS.filter((spread) =>
@@ -93,6 +99,7 @@ export function shapeOf(seed: number): Shape {
       ...elsewhere.map((only) => ({ name: only[0]!, only })),
     ],
     questions: 16,
+    arrivalMs: arriving ? 50 + apart.integer(2, 1_450) : null,
     tokenMs: whole(1, 6),
     toolMs: whole(20, 400),
     stepMs: whole(100, 1500),

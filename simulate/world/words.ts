@@ -1,6 +1,8 @@
 /** The words of a simulated policy, how it calls its tool, and what it is asked. */
+import { draws, type SleepClock } from '../../base/index.ts';
 import { type Tokenizer, wordTokenizer } from '../../model/index.ts';
 import { type Dialect, tagsDialect } from '../../operators/dialect/index.ts';
+import { resumable } from '../../streams/index.ts';
 
 const tags = ['think', 'search', 'result', 'answer'];
 
@@ -22,18 +24,31 @@ export const dialect: Dialect = tagsDialect({
   prompt: (question) => words.encode(question, { tags: false }),
 });
 
+function sum(i: number) {
+  const [a, b] = [i % 10, Math.floor(i / 10) % 10];
+  return {
+    id: `sum-${i}`,
+    question: `What is ${a} + ${b}?`,
+    answers: [String(a + b)],
+    source: 'simulated',
+    ability: 'math' as const,
+  };
+}
+
 /** Sums of single digits. */
 export async function* sums(count: number) {
-  for (let i = 0; i < count; i++) {
-    const [a, b] = [i % 10, Math.floor(i / 10)];
-    yield {
-      value: {
-        id: `sum-${i}`,
-        question: `What is ${a} + ${b}?`,
-        answers: [String(a + b)],
-        source: 'simulated',
-        ability: 'math' as const,
-      },
-    };
-  }
+  for (let i = 0; i < count; i++) yield { value: sum(i) };
+}
+
+/** The same without an end, as they come: now and then none for a long time. */
+export function arriving(clock: SleepClock, medianMs: number, seed: number) {
+  const gaps = draws('arrival', seed);
+  const from = resumable(async function* (cursor: string | null, signal: AbortSignal) {
+    for (let i = Number(cursor ?? 0); ; i++) {
+      const long = gaps.uniform(2 * i) < 0.05 ? 20 : 1;
+      await clock.sleep(long * medianMs * 2 * gaps.uniform(2 * i + 1), signal);
+      yield { value: sum(i), cursor: String(i + 1) };
+    }
+  });
+  return { ...from, name: 'arrivals' };
 }

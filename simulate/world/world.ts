@@ -41,7 +41,8 @@ export interface Outcome {
 /** Once nothing is wrong any more, a run that commits nothing for this long stands still for good. */
 const STUCK_MS = 300_000;
 /** More starts than faults and a few more: it fails again and again. */
-const STARTS_SPARE = 6;
+const STARTS_SPARE = 16;
+const MAY_FAIL = ['LOG_WRITE', 'NO_SPACE', 'TOOL_DOWN'];
 const BROKEN_MAX = 8;
 
 export class World {
@@ -319,10 +320,10 @@ export class World {
     if (!this.#done) void this.#keepAlive(place);
   }
 
-  /** What a user would understand: there is no room. */
+  /** What a user would understand: there is no room, or the tool that a flywheel asks is not there. */
   #mayFail(error: unknown): boolean {
     for (let cause = error; cause instanceof Error; cause = cause.cause) {
-      if (hasCode(cause, 'LOG_WRITE') || hasCode(cause, 'NO_SPACE')) return true;
+      if (MAY_FAIL.some((code) => hasCode(cause, code))) return true;
     }
     return false;
   }
