@@ -69,13 +69,13 @@ export function checkedRunName(name: string): string {
 }
 
 /** All runs, the newest first. */
-export async function listRuns(runsFolder: string): Promise<Run[]> {
+export async function listRuns(runsFolder: string, read = readRunRecord): Promise<Run[]> {
   const entries = await readdir(runsFolder, { withFileTypes: true }).catch(() => []);
   const folders = entries.filter((entry) => entry.isDirectory());
   const runs = await Promise.all(
     folders.map(async ({ name }) => {
       const folder = resolve(runsFolder, name);
-      const record = await readRunRecord(folder).catch(() => null);
+      const record = await read(folder).catch(() => null);
       return record === null ? [] : [{ name, folder, record }];
     }),
   );
@@ -86,12 +86,13 @@ export async function listRuns(runsFolder: string): Promise<Run[]> {
 /** Folders with a `run.json` that cannot be read, and why. */
 export async function unreadableRuns(
   runsFolder: string,
+  read = readRunRecord,
 ): Promise<{ readonly name: string; readonly why: string }[]> {
   const entries = await readdir(runsFolder, { withFileTypes: true }).catch(() => []);
   const found = entries
     .filter((entry) => entry.isDirectory())
     .map(({ name }) =>
-      readRunRecord(resolve(runsFolder, name)).then(
+      read(resolve(runsFolder, name)).then(
         () => [],
         (error: unknown) => [{ name, why: messageOf(error) }],
       ),

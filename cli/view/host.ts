@@ -23,18 +23,20 @@ import {
 } from '../runs.ts';
 import { runTokenizer } from '../runTokenizer.ts';
 import { version } from '../version.ts';
+import { keptRecords } from './keptRecords.ts';
 import { ownCommand } from './ownCommand.ts';
 
 export function hostOf(runs: string, io: Io): Host {
   const folder = resolve(io.cwd, runs);
+  const read = keptRecords();
   return {
     program: io.program,
     version,
     clock: io.clock,
     folder,
     say: (line) => io.err(line),
-    runs: async () => (await listRuns(folder)).map((run) => knownRun(run, io)),
-    unreadable: () => unreadableRuns(folder),
+    runs: async () => (await listRuns(folder, read)).map((run) => knownRun(run, io)),
+    unreadable: () => unreadableRuns(folder, read),
     open: (name) => open(name, runs, io),
     commands: {
       admission: (kind, run) => admission(kind, { run, runs }, io),

@@ -10,7 +10,7 @@ import { count } from '../logic/format.ts';
 import type { Columns } from '../logic/sorted.ts';
 import { glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, Scrolls } from '../parts/basics.tsx';
-import { SortTh, sorted } from '../parts/sorting.tsx';
+import { SortTh, sorted, useRows } from '../parts/sorting.tsx';
 
 const most = 1000;
 
@@ -87,6 +87,7 @@ export function Rollouts({ run }: { readonly run: string }) {
 }
 
 function Table({ rows, run }: { readonly rows: readonly ListedRollout[]; readonly run: string }) {
+  const [shown, more] = useRows(rows);
   return (
     <Scrolls label="rollouts" class="card flush">
       <table class="rollouts">
@@ -111,11 +112,12 @@ function Table({ rows, run }: { readonly rows: readonly ListedRollout[]; readonl
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {shown.map((row) => (
             <Row key={row.ref} row={row} run={run} />
           ))}
         </tbody>
       </table>
+      {more}
     </Scrolls>
   );
 }

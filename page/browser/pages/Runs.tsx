@@ -16,7 +16,7 @@ import { hrefOf } from '../logic/route.ts';
 import type { Columns } from '../logic/sorted.ts';
 import { Ago, Command, Empty, Missing, RunName, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
-import { SortTh, sorted } from '../parts/sorting.tsx';
+import { SortTh, sorted, useRows } from '../parts/sorting.tsx';
 
 const columns: Columns<RunRow> = {
   run: (row) => row.name,
@@ -38,13 +38,14 @@ export function Runs() {
     command.value = 'npx millrace view';
     listen({ runs: true });
   }, []);
-  if (data === null) return <Missing answer={answer} />;
-  const all = newest(data.runs, runRows.value);
+  const all = newest(data?.runs ?? [], runRows.value);
   const text = (query.value.find ?? '').toLowerCase();
   const rows = sorted(
     all.filter(({ name, job, state }) => `${name} ${job} ${state}`.toLowerCase().includes(text)),
     columns,
   );
+  const [shown, more] = useRows(rows);
+  if (data === null) return <Missing answer={answer} />;
   const [a, b] = chosen;
   const choose = (name: string): void =>
     setChosen(
@@ -119,7 +120,7 @@ export function Runs() {
               </tr>
             </thead>
             <tbody>
-              {rows.map((row) => (
+              {shown.map((row) => (
                 <Fragment key={row.name}>
                   <tr class={row.stateText === '' ? undefined : 'stated'}>
                     <td class="l">
@@ -171,6 +172,7 @@ export function Runs() {
               ))}
             </tbody>
           </table>
+          {more}
         </Scrolls>
       )}
       {data.unreadable.length > 0 && (

@@ -195,7 +195,9 @@ function SourceBox({
   const { x, y, width, height } = box;
   const isHeld = source.held > 0.05 && !source.done;
   const facts = [
-    source.items === null ? '' : counted(source.items, 'item', short(source.items)),
+    source.items === null
+      ? `writes ${source.to}`
+      : counted(source.items, 'item', short(source.items)),
     source.done ? 'all read' : isHeld || !now ? '' : `${rate(source.perSecond)}/s`,
     isHeld ? `held ${percent(source.held, 0)}` : '',
   ].filter((fact) => fact !== '');
@@ -210,7 +212,7 @@ function SourceBox({
         {fitted(width, source.name)}
       </text>
       <text x={x + 12} y={y + 42} class="part-fact">
-        {fitted(width, facts.join(' · '))}
+        {fitted(width, facts.join(' · '), facts[0]!)}
       </text>
     </a>
   );

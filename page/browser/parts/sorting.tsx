@@ -1,5 +1,9 @@
-/** Tables that are sorted by a click on a column's head; the address says how: `sort=-reward`. */
+/**
+ * Tables that are sorted by a click on a column's head; the address says how: `sort=-reward`. Of a long one
+ * there are as many rows as were scrolled to.
+ */
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setQuery } from '../data/place.ts';
 import { type Columns, sortedBy } from '../logic/sorted.ts';
 
@@ -32,4 +36,33 @@ export function SortTh({
       </button>
     </th>
   );
+}
+
+const first = 50;
+
+/** The rows that are drawn, and what stands behind them: once that is near, more are. */
+export function useRows<Row>(
+  rows: readonly Row[],
+): readonly [shown: readonly Row[], more: ComponentChildren] {
+  const [most, setMost] = useState(first);
+  const end = useRef<HTMLParagraphElement>(null);
+  const left = rows.length - most;
+  useEffect(() => setMost(first), [query.value.sort]);
+  useEffect(() => {
+    if (end.current === null) return;
+    const seen = new IntersectionObserver(
+      ([entry]) => entry!.isIntersecting && setMost(most + 2 * first),
+      { rootMargin: '600px' },
+    );
+    seen.observe(end.current);
+    return () => seen.disconnect();
+  }, [most, left > 0]);
+  return [
+    rows.slice(0, most),
+    left > 0 && (
+      <p class="note padded" ref={end}>
+        {left} more
+      </p>
+    ),
+  ];
 }

@@ -9,10 +9,11 @@ import type { Host, KnownRun } from './host.ts';
 
 const ROWS_MAX = 1_000;
 /**
- * Logs that one listing opens, newest runs first. The others are listed by what `run.json` says; later
- * listings open them.
+ * Logs that are opened before a listing is answered, newest runs first, and how long that may take. The others
+ * are listed by what `run.json` says and opened afterwards; later listings have them.
  */
 const GLANCES_MAX = 24;
+const GLANCES_MS = 400;
 const UNREADABLE_MAX = 20;
 const KNOWN_MAX = 1_000;
 const FRESH_MS = 4_000;
@@ -41,6 +42,8 @@ export class RunsFolder {
   #listing: Promise<RunsData> | null = null;
   /** Brokers are asked one after the other, in the background; what they said is in the next listing. */
   #asked: Promise<void> = Promise.resolve();
+  /** Those that a listing left are opened, at most one pass at a time. */
+  #late: Promise<void> | null = null;
   #listedMs = Number.NEGATIVE_INFINITY;
 
   constructor(host: Host) {
@@ -65,11 +68,19 @@ export class RunsFolder {
     const { program, version, clock, folder } = this.#host;
     const runs = await this.#host.runs();
     const rows: RunRow[] = [];
+    const late: KnownRun[] = [];
     let left = GLANCES_MAX;
+    const startMs = clock.now();
     for (const run of runs.slice(0, ROWS_MAX)) {
       const known = this.#fresh(run);
-      rows.push(known ?? (await this.#row(run, left-- > 0)));
+      const mayOpen = known === null && left > 0 && clock.now() - startMs < GLANCES_MS;
+      if (mayOpen) left -= 1;
+      else if (known === null) late.push(run);
+      rows.push(known ?? (await this.#row(run, mayOpen)));
     }
+    this.#late ??= this.#open(late).finally(() => {
+      this.#late = null;
+    });
     return {
       wire: WIRE,
       nowMs: clock.now(),
@@ -81,6 +92,14 @@ export class RunsFolder {
       unreadable: (await this.#host.unreadable()).slice(0, UNREADABLE_MAX),
       commands: [`${program} run quickstart --run first`, `${program} run --list`],
     };
+  }
+
+  /** One after the other; what else the server does goes on between them. */
+  async #open(runs: readonly KnownRun[]): Promise<void> {
+    for (const run of runs) {
+      if (this.#fresh(run) === null) await this.#row(run, true);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   }
 
   /** What was read of it, if that is not old. */

@@ -131,8 +131,14 @@ export function seriesOf(
   const absent: AbsentMetric[] = [];
   for (const name of names) {
     const known = view.book.series(name);
-    if (known === null) absent.push({ name, why: whyAbsent(view, name) });
-    else series.push(seriesFrom(known, { run: view.viewed.name, name }, { ...range, to: last }));
+    if (known === null) {
+      absent.push({ name, why: whyAbsent(view, name) });
+      continue;
+    }
+    const found = seriesFrom(known, { run: view.viewed.name, name }, { ...range, to: last });
+    if (at !== null && found.x.length === 0) {
+      absent.push({ name, why: `no value up to step ${at.step}` });
+    } else series.push(found);
   }
   return { series, absent };
 }

@@ -70,7 +70,9 @@ withBrowser('the page', () => {
       await page.evaluate(
         'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(done))))',
       );
-      expect(await pictureDiffers(browser, part, `${name}-${colorScheme}`)).toBeNull();
+      const now = await part.screenshot({ animations: 'disabled' });
+      const kept = `test/page/browser/__pictures__/${name}-${colorScheme}.png`;
+      expect(await pictureDiffers(browser, { path: kept, now })).toBeNull();
       await page.close();
     });
   });
