@@ -397,6 +397,7 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, xs: readonly number[], colour
   ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio]);
   for (const x of xs) {
     const left = valToPos(x, 'x', true);
+    if (left < bbox.left || left > bbox.left + bbox.width) continue;
     ctx.beginPath();
     ctx.moveTo(left, bbox.top);
     ctx.lineTo(left, bbox.top + bbox.height);

@@ -99,6 +99,7 @@ function Drawing({
       class={`mill-drawing ${layout.shape}`}
       width={width}
       height={layout.height}
+      viewBox={`0 0 ${width} ${layout.height}`}
       role="img"
       aria-label={`${mill.health.text} ${mill.stages.map(said).join('; ')}`}
     >

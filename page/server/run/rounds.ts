@@ -2,7 +2,8 @@
  * What rounds are called, as the report does it: rounds of RL are counted from 1, whatever came before them.
  * One that has made no step yet is called what it will be.
  */
-import type { Question } from '../../../topics/index.ts';
+import { roundNames } from '../../../summary/index.ts';
+import type { BatchKind, Question } from '../../../topics/index.ts';
 
 export interface Rounds {
   /** `fine-tuning`, `round 2`. */
@@ -32,4 +33,13 @@ export function roundsOf(
     return `measured ${round === 0 ? 'before' : 'after'} ${name}`;
   };
   return { nameOf, askedIn };
+}
+
+/** By what each round trains on. */
+export function namedRounds(kinds: ReadonlyMap<number, BatchKind>): Rounds {
+  const names = roundNames(
+    [...kinds.keys()].sort((a, b) => a - b),
+    kinds,
+  );
+  return roundsOf([...names].map(([round, name]) => ({ round, name })));
 }

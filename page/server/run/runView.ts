@@ -11,7 +11,7 @@ import type { Tokenizer } from '../../../model/index.ts';
 import type { From, Log, Stored, Topic } from '../../../streams/index.ts';
 import type { RunFacts } from '../../../summary/facts/index.ts';
 import { type Live, Watch } from '../../../summary/index.ts';
-import { Learning, topics, type Weights } from '../../../topics/index.ts';
+import { type BatchKind, Learning, topics, type Weights } from '../../../topics/index.ts';
 import {
   type Mill,
   type OfRun,
@@ -31,7 +31,7 @@ import { Trained } from './phases.ts';
 import { Places } from './places.ts';
 import { RateHistory } from './rateHistory.ts';
 import { Recent } from './recent.ts';
-import { type Rounds, roundsOf } from './rounds.ts';
+import { namedRounds, type Rounds, roundsOf } from './rounds.ts';
 import { SeriesBook } from './seriesBook.ts';
 import { Timeline } from './timeline.ts';
 
@@ -183,7 +183,15 @@ export class RunView {
   /** What its rounds are called. */
   async rounds(): Promise<Rounds> {
     const { facts } = await this.look();
-    return roundsOf((await this.achievement.get(facts)).results.rounds);
+    const achieved = await this.achievement.get(facts).catch(() => null);
+    if (achieved !== null) return roundsOf(achieved.results.rounds);
+    // Of a damaged run by the batches that can be read.
+    const kinds = new Map<number, BatchKind>();
+    const all = { from: { kind: 'earliest' }, follow: false, unreadable: () => undefined } as const;
+    await this.viewed.log.tap(topics.batches, all).forEach(({ value: { round, kind } }) => {
+      kinds.set(round, kind);
+    });
+    return namedRounds(kinds);
   }
 
   /** Which records cannot be read; empty for none. */

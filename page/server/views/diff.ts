@@ -10,13 +10,12 @@ import {
   differencesOf,
   type Reading,
   readRun,
-  roundNames,
 } from '../../../summary/index.ts';
 import type { Scored } from '../../../topics/index.ts';
 import { type DiffData, type Divergence, type Flip, type Paired, WIRE } from '../../wire/index.ts';
 import { limits } from '../run/limits.ts';
 import { refOf } from '../run/refs.ts';
-import { roundsOf } from '../run/rounds.ts';
+import { namedRounds } from '../run/rounds.ts';
 import type { RunView } from '../run/runView.ts';
 import { finite, shown } from '../run/shown.ts';
 import { flat } from './overview.ts';
@@ -83,12 +82,7 @@ async function bothRead(a: RunView, b: RunView): Promise<readonly [Reading, Read
 }
 
 function metricsOf(a: Reading, b: Reading): DiffData['metrics'] {
-  const kinds = new Map([...b.kinds, ...a.kinds]);
-  const known = roundNames(
-    [...kinds.keys()].sort((p, q) => p - q),
-    kinds,
-  );
-  const { nameOf } = roundsOf([...known].map(([round, name]) => ({ round, name })));
+  const { nameOf } = namedRounds(new Map([...b.kinds, ...a.kinds]));
   return compareMetrics(a.metrics, b.metrics).map((row) => {
     const roundName = row.round === 0 ? `before ${nameOf(0)}` : nameOf(row.round);
     return { ...row, roundName, a: finite(row.a), b: finite(row.b) };

@@ -6,6 +6,8 @@ import { cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
+import { main } from '../../../cli/program.ts';
+import { fakeIo } from '../../cli/support/fakeIo.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { tinyRun } from '../../support/tinyRun.ts';
 import { launch, type Viewer, view, type Watched, watched, withBrowser } from './support.ts';
@@ -30,6 +32,12 @@ const damages: Readonly<Record<string, (folder: string) => void>> = {
   cut: (folder) => truncateSync(join(folder, 'log/log.mdb'), 100_000),
   nothing: (folder) => rmSync(join(folder, 'log'), { recursive: true }),
   record: (folder) => writeFileSync(join(folder, 'run.json'), '{"millrace": "0.1'),
+  killed(folder) {
+    const path = join(folder, 'run.json');
+    const text = readFileSync(path, 'utf8');
+    const killed = text.replace('"done"', '"running"').replace('"endedMs": 1', '"endedMs": null');
+    writeFileSync(path, killed);
+  },
   weights(folder) {
     truncateSync(join(folder, 'weights/000005.safetensors'), 20);
     rmSync(join(folder, 'weights/000004.safetensors'));
@@ -60,6 +68,17 @@ withBrowser('the page of a damaged run', () => {
     await viewer?.kill();
     runs.remove();
   });
+
+  /** The state by a command. */
+  async function stateBy(
+    command: string,
+    run: string,
+    ...more: readonly string[]
+  ): Promise<string> {
+    const io = fakeIo(runs.path, Date.now());
+    await main([command, run, '--runs', runs.path, '--json', ...more], io);
+    return (JSON.parse(io.stdout()) as { readonly state: string }).state;
+  }
 
   /** Everything that a view says, once it has said something. */
   async function said(path: string): Promise<string> {
@@ -101,6 +120,34 @@ withBrowser('the page of a damaged run', () => {
     );
     expect(await said('/r/weights/weights/4')).toMatch(/deleted or lost/);
     expect(await said('/r/weights/weights/3')).not.toMatch(/Damaged|deleted or lost/);
+  });
+
+  test.each([
+    ['whole', 'done'],
+    ['killed', 'silent'],
+    ['cut', 'damaged'],
+    ['texts', 'damaged'],
+  ])('calls run %s %s, in the list and its head as doctor and top do', async (run, state) => {
+    const { page } = seen;
+    await page.goto(viewer.origin);
+    const row = page
+      .getByRole('row')
+      .filter({ has: page.getByRole('link', { name: run, exact: true }) });
+    // Of texts the list reads none that is damaged.
+    if (run !== 'texts')
+      await row
+        .getByText(new RegExp(`${state}$`))
+        .first()
+        .waitFor();
+    // What could not be read at all has no head; what is damaged in part says so once it was met.
+    if (run !== 'cut') {
+      await page.goto(`${viewer.origin}/r/${run}/q/sum-28`);
+      await page.goto(`${viewer.origin}/r/${run}`);
+      await page.locator('header .state').getByText(state).waitFor();
+    }
+    expect(await stateBy('doctor', run)).toBe(state);
+    // Top looks at the newest records alone.
+    if (run !== 'texts' && run !== 'cut') expect(await stateBy('top', run, '--once')).toBe(state);
   });
 
   test('lists damaged runs with what is wrong', async () => {

@@ -124,6 +124,46 @@ withBrowser('the page of a finished run', () => {
     await seen.context.close();
   });
 
+  test('every view fits on a sheet of A4, without bars, buttons or cut columns', async () => {
+    // 210 mm less margins of 10, at 96 dots an inch.
+    seen = await watched(browser, viewer, { width: 718 });
+    await seen.page.emulateMedia({ media: 'print' });
+    const wrong: string[] = [];
+    for (const [name, path, heading] of pages) {
+      await shown(seen.page, path, heading);
+      const found = await seen.page.evaluate<string[]>(`[
+        ...(document.documentElement.scrollWidth > innerWidth ? ['too wide'] : []),
+        ...[...document.querySelectorAll('.scroll')].flatMap((one) =>
+          one.scrollWidth > one.clientWidth ? [one.ariaLabel + ' is cut'] : []),
+        ...(document.querySelector('.tabs')?.checkVisibility() ? ['tabs'] : []),
+        ...[...document.querySelectorAll('main button:not(.sort, td *)')].some((one) => one.checkVisibility()) ? ['buttons'] : [],
+      ]`);
+      wrong.push(...found.map((one) => `${name}: ${one}`));
+    }
+    expect(wrong).toEqual([]);
+    await seen.context.close();
+  });
+
+  test('what a curve says at the cursor stands beside it, not over it', async () => {
+    seen = await watched(browser, viewer);
+    const { page } = seen;
+    await page.goto(addressOf('/r/tiny/metrics?m=reward/mean'));
+    const over = page.locator('.u-over').first();
+    await over.waitFor();
+    const { x, y, width, height } = (await over.boundingBox())!;
+    for (const share of [0.1, 0.4, 0.6, 0.9]) {
+      await page.mouse.move(x + share * width, y + height / 2);
+      const tip = page.locator('.tip').first();
+      await tip.waitFor();
+      const box = (await tip.boundingBox())!;
+      const at = x + share * width;
+      expect(box.x > at || box.x + box.width < at).toBe(true);
+      expect(box.x).toBeGreaterThanOrEqual(x);
+      expect(box.x + box.width).toBeLessThanOrEqual(x + width);
+    }
+    await seen.context.close();
+  });
+
   test('results come first: accuracy as one number, and what it was; names explain themselves', async () => {
     seen = await watched(browser, viewer);
     const { page } = seen;
