@@ -11,6 +11,7 @@ import { violations } from './axe.ts';
 import {
   launch,
   steady,
+  until,
   type Viewer,
   view,
   type Watched,
@@ -200,13 +201,16 @@ withBrowser('the page of a finished run', () => {
     const rewards = (await cells(2)).map(Number).filter(Number.isFinite);
     expect(rewards.length).toBeGreaterThan(2);
     expect(rewards).toEqual([...rewards].sort((a, b) => b - a));
+    // The worst first: of a long table only the rows that were scrolled to are there.
+    await page.getByRole('button', { name: 'reward ↓', exact: true }).click();
+    await page.locator('th[aria-sort="ascending"]').waitFor();
     const all = (await cells(1)).length;
     await page.getByRole('button', { name: 'wrong', exact: true }).first().click();
     await page.getByRole('button', { name: /^ended: wrong/ }).waitFor();
     expect(new Set((await cells(1)).map((text) => text.trim()))).toEqual(new Set(['✗wrong']));
     await page.getByRole('button', { name: /^ended: wrong/ }).click();
     await page.getByRole('button', { name: /^ended: wrong/ }).waitFor({ state: 'detached' });
-    expect(await cells(1)).toHaveLength(all);
+    await until('all rows are there again', async () => (await cells(1)).length >= all);
     const ref = await page.locator('.rollouts tbody tr').first().getAttribute('data-ref');
     await page.locator('.rollouts tbody tr').first().locator('td').nth(1).click();
     await page.waitForURL(`**/r/tiny/t/${ref}`);
