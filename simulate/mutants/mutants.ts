@@ -8,8 +8,8 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/run/sourceRunner',
     find: 'const items = this.#items + records.length;',
     replace:
-      'const items = this.#items + records.length; if (records.length > 0) await this.#log.commit((tx) => tx.mark(this.#markName, items));',
-    seeds: 200,
+      'const items = this.#items + records.length; await this.#log.commit((tx) => { if (records.length > 0) tx.mark(this.#markName, items); for (const [part, cursor] of cursorsBehind(chunk)) tx.mark(this.#cursorName(part), cursor); });',
+    seeds: 60,
   },
   {
     name: 'siblings',
@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends, settles: [], marks: new Map(), committed: () => undefined }); await committer.commit({ appends: [], settles, marks, committed });',
-    seeds: 200,
+    seeds: 120,
   },
   {
     name: 'early-settlement',
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends: [], settles, marks, committed: () => undefined }); await committer.commit({ appends, settles: [], marks: new Map(), committed });',
-    seeds: 200,
+    seeds: 120,
   },
   {
     name: 'early-acknowledgement',
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/committer',
     find: 'await this.#store.write((writes) => this.#build(commits, change, writes));',
     replace: 'void this.#store.write((writes) => this.#build(commits, change, writes));',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'forgetful-reader',
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/groupReader',
     find: 'progress.has(this.#next))',
     replace: 'false)',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'late-weights',
@@ -53,7 +53,7 @@ export const mutants: readonly Mutant[] = [
     find: 'disk.write(files.weights, weights);',
     replace:
       '{ const early = weights; void life.clock.sleep(400).then(() => { if (!life.dead) disk.write(files.weights, early); }); }',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'stale-resume',
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'return lagMax === 0 ? due : newest();',
     replace: 'return newest();',
-    seeds: 200,
+    seeds: 120,
   },
   {
     name: 'lag-off-by-one',
@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'newest() < due - lagMax)',
     replace: 'newest() < due - lagMax - 1)',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'one-too-many',
@@ -78,7 +78,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'slots.free > 0 &&',
     replace: 'slots.free > -1 &&',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'lost-wake-up',
@@ -86,7 +86,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'slots.free++;',
     replace: 'slots.free++; return;',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'pause-forgets',
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'paused = now && !unlimited;',
     replace: 'paused = now && !unlimited; if (paused) waiters.length = 0;',
-    seeds: 200,
+    seeds: 60,
   },
   {
     name: 'control-twice',
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/control',
     find: 'this.#ids.has(id)',
     replace: 'false',
-    seeds: 400,
+    seeds: 20,
   },
   {
     name: 'short-window',
@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/deliveries/gatherBy',
     find: "return group.length >= (typeof size === 'number' ? size : size(group[0]",
     replace: "return group.length >= -1 + (typeof size === 'number' ? size : size(group[0]",
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'trained-anew',
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
     file: 'sinks/trainer/versionedEngine',
     find: '!trains(weights)',
     replace: 'held !== null && !trains(weights)',
-    seeds: 200,
+    seeds: 60,
   },
   {
     name: 'double-step',
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
     find: 'let refused = false;',
     replace:
       'let refused = false; if (globalThis.millraceTrained === begun.version) for (const sequences of ready.steps) if (sequences.length > 0) await engine.step({ sequences, loss, lr }); globalThis.millraceTrained = begun.version;',
-    seeds: 200,
+    seeds: 60,
   },
   {
     name: 'unbounded-reader',
@@ -136,7 +136,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/groupReader',
     find: 'this.#inflight < options.inflightMax)',
     replace: 'this.#inflight < Number.POSITIVE_INFINITY)',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'unbounded-calls',
@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
     file: 'base/semaphore',
     find: 'if (this.#free > 0) {',
     replace: 'if (this.#free > -1e9) {',
-    seeds: 200,
+    seeds: 20,
   },
   {
     name: 'unordered-steps',
@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/batch',
     find: 'step === 1',
     replace: 'step > 0',
-    seeds: 400,
+    seeds: 20,
   },
   {
     name: 'missed-version',
@@ -160,6 +160,6 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/feedback',
     find: 'offset = position.offset + 1;',
     replace: 'offset = position.offset + 2;',
-    seeds: 200,
+    seeds: 20,
   },
 ];
