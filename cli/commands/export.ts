@@ -17,6 +17,7 @@ async function declareExport(it: Command, { io, done }: Place): Promise<void> {
     "millrace export 'first.*' --to parquet --out tables",
     'millrace export first.metrics --partition-by step --out tables',
     'millrace export first.questions first.rollouts --schema verl --out rl_datasets',
+    'millrace export first.rollouts --schema atif',
     'millrace export first.scored --to jsonl --from 2h --question train-7',
   ])
     .option('--run <NAME>', 'the run')
@@ -25,8 +26,8 @@ async function declareExport(it: Command, { io, done }: Place): Promise<void> {
     .addOption(
       new Option(
         '--schema <NAME>',
-        'verl: questions as train_processed_stage<N>.parquet, one per round, rollouts as <step>.jsonl',
-      ).choices(['verl']),
+        'verl: questions as train_processed_stage<N>.parquet, one per round, rollouts as <step>.jsonl; atif: rollouts as <run>.atif.jsonl',
+      ).choices(['verl', 'atif']),
     )
     .option(
       '--partition-by <field>',

@@ -27,6 +27,7 @@ import { inScratch, type Scratch } from '../scratch.ts';
 import { pickFields } from '../tap/fields.ts';
 import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
+import { exportAtif } from './exportAtif.ts';
 import { exportVerl } from './verl.ts';
 
 export interface ExportOptions extends RangeOptions {
@@ -39,7 +40,7 @@ export interface ExportOptions extends RangeOptions {
   readonly out: string;
   readonly partitionBy?: string;
   /** Another form than that of the topics. */
-  readonly schema?: 'verl';
+  readonly schema?: 'verl' | 'atif';
 }
 
 /** What of a topic goes where. */
@@ -62,9 +63,10 @@ export async function exportCommand(options: ExportOptions, io: Io): Promise<num
   await stoppable(io, async (scratch) => {
     const log = await openRunLog(run, { mode: 'read', notice: (line) => io.err(line) });
     try {
-      if (options.schema === 'verl') {
+      if (options.schema !== undefined) {
         const names = topicsLike(patterns, []).map((topic) => topic.name);
-        return await exportVerl(names, { run, log, out, scratch, io });
+        const write = { verl: exportVerl, atif: exportAtif }[options.schema];
+        return await write(names, { run, log, out, scratch, io });
       }
       const there = (await log.stats()).map(({ topic }) => topic);
       for (const topic of topicsLike(patterns, there)) {

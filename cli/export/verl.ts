@@ -21,7 +21,8 @@ import type { Run } from '../runs.ts';
 import { inScratch, type Scratch } from '../scratch.ts';
 import { verlRows, verlSchema } from './verlRows.ts';
 
-interface Place {
+/** What is exported, and where to. */
+export interface Place {
   readonly run: Run;
   readonly log: Log;
   /** Folder of the files. */

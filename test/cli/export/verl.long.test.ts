@@ -191,6 +191,27 @@ describe('millrace export --schema verl', () => {
     );
   });
 
+  test('writes rollouts as ATIF, a line each', async () => {
+    const { code, out } = await millrace('first.rollouts', '--schema', 'atif', '--out', 'dump');
+    expect([code, out]).toEqual([0, 'dump/first.atif.jsonl: 2 rollouts\n']);
+    const text = await readFile(join(folder.path, 'dump/first.atif.jsonl'), 'utf8');
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject(
+      [0, 1].map((i) => ({
+        trajectory_id: `q1/${i}`,
+        steps: [
+          { step_id: 1, message: 'What is 1 + 1?' },
+          { step_id: 2, message: `answer ${i}` },
+        ],
+      })),
+    );
+    expect((await millrace('first.metrics', '--schema', 'atif')).err).toContain('is for rollouts');
+  });
+
   test('is for questions and rollouts', async () => {
     const { code, err } = await millrace('first.metrics', '--schema', 'verl');
     expect(code).toBe(2);

@@ -1,0 +1,124 @@
+/** A rollout as a trajectory of ATIF-v1.7, the format of Harbor's agents. Pure. */
+import { jsonIn } from '../../base/text/index.ts';
+import type { FunctionCall } from '../../gateway/index.ts';
+import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
+import { type Turn, turnsOf } from './turns.ts';
+
+interface Step {
+  readonly source: 'system' | 'user' | 'agent';
+  readonly message: string;
+  readonly tool_calls?: readonly { readonly tool_call_id: string }[];
+  readonly observation?: { readonly results: Result[] };
+  readonly [field: string]: unknown;
+}
+
+interface Result {
+  readonly source_call_id?: string;
+  readonly content: string;
+}
+
+/** What a trajectory says of where it comes from. */
+export interface AtifOf {
+  readonly run: string;
+  readonly job: string;
+  /** Of millrace. */
+  readonly version: string;
+}
+
+export function atifOf(
+  rollout: Rollout,
+  calls: readonly ModelCallRecord[],
+  { run, job, version }: AtifOf,
+): Readonly<Record<string, unknown>> {
+  const turns = turnsOf(rollout, calls);
+  const steps = stepsOf(turns);
+  const made = turns.flatMap((turn) => (turn.made === null ? [] : [turn.made]));
+  const sum = (length: (one: (typeof made)[number]) => number) =>
+    made.reduce((total, one) => total + length(one), 0);
+  const tools = calls.find((call) => call.tools !== '' && call.tools !== '[]')?.tools;
+  const definitions = (JSON.parse(tools ?? '[]') as unknown[]).map((tool) => ({
+    ...{ type: 'function', function: tool },
+  }));
+  const { question, status, finish, reason, session } = rollout;
+  return {
+    schema_version: 'ATIF-v1.7',
+    session_id: `${run}/${rollout.id}`,
+    trajectory_id: rollout.id,
+    agent: {
+      ...{ name: job, version, model_name: `${run}@${rollout.version}` },
+      ...(definitions.length === 0 ? {} : { tool_definitions: definitions }),
+    },
+    steps: steps.map((step, i) => ({ step_id: i + 1, ...step })),
+    final_metrics: {
+      total_prompt_tokens: sum(({ prompt }) => prompt.length),
+      total_completion_tokens: sum(({ tokens }) => tokens.length),
+      total_steps: steps.length,
+    },
+    extra: {
+      ...{ question_id: question.id, answers: question.answers, phase: question.phase },
+      ...{ round: question.round, status, finish, reason },
+      ...(session ? { reward: session.reward, reward_reason: session.rewardReason } : {}),
+    },
+  };
+}
+
+function stepsOf(turns: readonly Turn[]): readonly Step[] {
+  const steps: Step[] = [];
+  for (const turn of turns) {
+    const { message } = turn;
+    if (message.role === 'tool') addResult(steps, message.callId, message.content);
+    else if (message.role === 'assistant') steps.push(agentStep(turn));
+    else steps.push({ source: message.role, message: message.content });
+  }
+  return steps;
+}
+
+/** A result stands at the step that called; what answers no call there is told by the user. */
+function addResult(steps: Step[], callId: string, content: string): void {
+  const at = steps.findLastIndex(({ source, tool_calls: calls }) =>
+    callId === ''
+      ? source === 'agent'
+      : (calls?.some(({ tool_call_id: id }) => id === callId) ?? false),
+  );
+  const step = steps[at];
+  const results = step?.observation?.results ?? [];
+  const known = callId !== '' && results.some(({ source_call_id: id }) => id === callId);
+  if (step === undefined || known) {
+    steps.push({ source: 'user', message: content, extra: { tool_call_id: callId } });
+    return;
+  }
+  const result = callId === '' ? { content } : { source_call_id: callId, content };
+  steps[at] = { ...step, observation: { results: [...results, result] } };
+}
+
+function agentStep({ message, made }: Turn): Step {
+  if (message.role !== 'assistant') throw new Error('not the policy');
+  const { content, reasoning, calls } = message;
+  const call = made?.call;
+  return {
+    ...(call === undefined ? {} : { timestamp: new Date(call.startedMs).toISOString() }),
+    ...{ source: 'agent' as const, message: content },
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCall) }),
+    ...(made === null
+      ? {}
+      : {
+          llm_call_count: 1,
+          metrics: {
+            ...{ prompt_tokens: made.prompt.length, completion_tokens: made.tokens.length },
+            ...{ prompt_token_ids: made.prompt, completion_token_ids: made.tokens },
+            logprobs: made.logProbs,
+          },
+        }),
+    ...(call === undefined
+      ? {}
+      : { extra: { call: call.call, parent: call.parent, join: call.join, finish: call.finish } }),
+  };
+}
+
+/** Arguments that are no JSON object are kept as they were written. */
+function toolCall({ id, name, arguments: text }: FunctionCall) {
+  const value = jsonIn(text);
+  const fits = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return { tool_call_id: id, function_name: name, arguments: fits ? value : { input: text } };
+}

@@ -1,0 +1,63 @@
+/** `millrace export RUN.rollouts --schema atif`: `<run>.atif.jsonl`, each rollout a trajectory of ATIF on a line. */
+import { createWriteStream } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { about } from '../../base/index.ts';
+import { jsonText } from '../../base/terminal/index.ts';
+import { counted } from '../../base/text/index.ts';
+import type { Log, Position, Topic } from '../../streams/index.ts';
+import { topics } from '../../topics/index.ts';
+import { usageError } from '../failure.ts';
+import { inScratch } from '../scratch.ts';
+import { version } from '../version.ts';
+import { atifOf } from './atif.ts';
+import type { Place } from './verl.ts';
+
+/** Of the topic `rollouts` alone; fails with `USAGE` for others. */
+export async function exportAtif(names: readonly string[], place: Place): Promise<void> {
+  const { run, log, out, scratch, io } = place;
+  if (names.length !== 1 || names[0] !== 'rollouts')
+    throw usageError(`--schema atif is for rollouts: ${run.name}.rollouts`);
+  const path = join(out, `${run.name}.atif.jsonl`);
+  const rollouts = (await positions(log, topics.rollouts, () => '')).get('') ?? [];
+  const calls = await positions(log, topics.calls, ({ sessionId }) => sessionId);
+  const from = { run: run.name, job: run.record.job.name, version };
+  async function* lines(): AsyncGenerator<string> {
+    for (const at of rollouts) {
+      const [stored] = await log.fetch(topics.rollouts, [at]);
+      const { value } = stored!;
+      const own = value.session ? (calls.get(value.id) ?? []) : [];
+      const made = (await log.fetch(topics.calls, own)).map((one) => one.value);
+      yield `${jsonText(atifOf(value, made, from))}\n`;
+    }
+  }
+  await inScratch(scratch, `${path}.tmp`, async () => {
+    try {
+      await pipeline(Readable.from(lines()), createWriteStream(`${path}.tmp`));
+      await rename(`${path}.tmp`, path);
+    } catch (error) {
+      throw about(path, error);
+    }
+  });
+  await io.out(`${relative(io.cwd, path) || path}: ${counted(rollouts.length, 'rollout')}\n`);
+}
+
+/** Where the records are, by what `key` gives; only places are held. */
+async function positions<T>(
+  log: Log,
+  topic: Topic<T>,
+  key: (value: T) => string,
+): Promise<ReadonlyMap<string, readonly Position[]>> {
+  const found = new Map<string, Position[]>();
+  if (!(await log.stats()).some((one) => one.topic === topic.name)) return found;
+  await log
+    .tap(topic, { from: { kind: 'earliest' }, follow: false })
+    .forEach(({ position, value }) => {
+      const known = found.get(key(value));
+      if (known === undefined) found.set(key(value), [position]);
+      else known.push(position);
+    });
+  return found;
+}
