@@ -1,15 +1,17 @@
 /**
  * Grows a question's group by running an agent n times: each run is a session of the gateway, and becomes a rollout.
  */
-import type { Clock, DrawKey } from '../base/index.ts';
+import { type Clock, type DrawKey, draws, MillraceError } from '../base/index.ts';
 import { samplingIn } from '../model/index.ts';
 import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
+import { type Branching, isGuided } from '../operators/sampling/index.ts';
 import { type ModelCallRecord, type Question, type Rollout, rolloutId } from '../topics/index.ts';
 import type { Agent } from './agents/agent.ts';
 import { watchExactness } from './exactness.ts';
+import type { CallNode } from './sessions/callTree.ts';
 import type { PolicyChat } from './sessions/policyChat.ts';
 import { type AgentEnd, rolloutOf } from './sessions/rolloutOf.ts';
-import { Session, type SessionLimits, type SessionOptions } from './sessions/session.ts';
+import { Session, type SessionLimits } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 
 /** What sessions are made with. */
@@ -22,7 +24,7 @@ export interface SessionsOf {
   readonly limits: SessionLimits;
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** Calls that the session of this id committed before a crash, or that it is a fork of. */
-  readonly past: (id: string) => Promise<NonNullable<SessionOptions['past']>>;
+  readonly past: (id: string) => Promise<readonly ModelCallRecord[]>;
   readonly clock: Clock;
   readonly report: (line: string) => void;
 }
@@ -31,34 +33,108 @@ export interface SessionsOf {
 export function growSessions(gateway: SessionsOf): Grow {
   const see = watchExactness(gateway.report);
   return async (question, options, signal) => {
-    const groupSize = options.samples(question);
-    const runs = Array.from({ length: groupSize }, (_, index) =>
-      runOnce(gateway, { question, index, groupSize, options, signal, see }),
+    const strategy = options.branching(question);
+    if (isGuided(strategy)) throw new MillraceError('USAGE', 'agents do not branch in this way');
+    const n = options.samples(question);
+    const group: Group = {
+      gateway,
+      question,
+      groupSize: n,
+      options,
+      signal,
+      see,
+      branching: strategy,
+    };
+    const roots = await Promise.all(
+      range(0, rootsOf(strategy, n)).map((i) => runOnce(group, i, null)),
     );
-    return { rollouts: await Promise.all(runs), toolCalls: [] };
+    const forks = strategy === null ? [] : forksOf(group, strategy, roots);
+    const more = range(roots.length, n).map((i) =>
+      runOnce(group, i, forks[i - roots.length] ?? null),
+    );
+    const runs = [...roots, ...(await Promise.all(more))];
+    return { rollouts: runs.map(({ rollout }) => rollout), toolCalls: [] };
   };
 }
 
-interface Run {
+interface Group {
+  readonly gateway: SessionsOf;
   readonly question: Question;
-  readonly index: number;
   readonly groupSize: number;
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
   readonly see: (session: Session) => void;
+  readonly branching: Branching | null;
 }
 
-async function runOnce(gateway: SessionsOf, run: Run): Promise<Rollout> {
-  const { question, index, groupSize, options, signal } = run;
-  const { sessions, agent, chat, clock, limits, commit } = gateway;
+/** A run of the agent. */
+interface Ran {
+  readonly rollout: Rollout;
+  readonly calls: readonly CallNode[];
+  readonly records: readonly ModelCallRecord[];
+}
+
+/** Where a run leaves another: at the first call that it makes by itself. */
+interface Fork {
+  readonly from: Ran;
+  readonly call: CallNode;
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
+}
+
+function rootsOf(branching: Branching | null, n: number): number {
+  if (branching === null) return n;
+  if (typeof branching.initialRollouts === 'number') return Math.min(branching.initialRollouts, n);
+  throw new MillraceError('USAGE', 'agents branch with a fixed budget: set dynamicBudget=false');
+}
+
+/**
+ * ARPO's branching, for agents: at each call whose entropy is other than that of the session's first, in order, a fork
+ * with the probability that the method says, until the group is full.
+ */
+function forksOf(
+  { question, groupSize, options }: Group,
+  { beamSize, decide }: Branching,
+  roots: readonly Ran[],
+): readonly Fork[] {
+  const { id, phase, round } = question;
+  const coin = draws(options.seed, id, phase, round, 'branch');
+  let drawn = 0;
+  const forks: Fork[] = [];
+  for (const from of roots) {
+    const [first, ...later] = from.calls;
+    if (from.rollout.status !== 'done') continue;
+    for (const call of later) {
+      const change = (call.entropy ?? 0) - (first?.entropy ?? 0);
+      for (let clone = 1; clone < beamSize; clone++) {
+        if (decide(change, coin.uniform(drawn++), 0)) forks.push({ from, call });
+      }
+    }
+  }
+  return forks.slice(0, groupSize - roots.length);
+}
+
+async function runOnce(group: Group, index: number, fork: Fork | null): Promise<Ran> {
+  const { gateway, question, groupSize, options, signal, see, branching } = group;
+  const { sessions, agent, chat, clock, limits } = gateway;
   const id = rolloutId(question, index);
   const startedMs = clock.now();
+  const records: ModelCallRecord[] = [];
+  const shared = fork?.from.records.filter(({ call }) => call < fork.call.number) ?? [];
+  const own = await gateway.past(id);
   const session = new Session({
-    ...{ id, questionId: question.id, chat, limits, clock, commit, signal },
+    ...{ id, questionId: question.id, chat, limits, clock, signal },
     engine: options.engine,
     sampling: samplingIn(options),
     draws: drawsOf(options.seed, question, index),
-    past: await gateway.past(id),
+    past: [...shared, ...own],
+    ...(branching === null ? {} : { measured: branching }),
+    commit: async (record) => {
+      await gateway.commit(record);
+      records.push(record);
+    },
   });
   const key = sessions.open(session);
   let end: AgentEnd;
@@ -71,9 +147,9 @@ async function runOnce(gateway: SessionsOf, run: Run): Promise<Rollout> {
     sessions.close(key);
     await session.end();
   }
-  run.see(session);
+  see(session);
   const { calls, stop, rewarded: reward } = session;
-  return rolloutOf({
+  const rollout = rolloutOf({
     ...{ question, index, groupSize, calls, stop, reward, startedMs },
     seed: options.seed,
     end: judged(end, session),
@@ -81,6 +157,16 @@ async function runOnce(gateway: SessionsOf, run: Run): Promise<Rollout> {
     markers: chat.tokenizer.markers ?? [],
     endedMs: clock.now(),
   });
+  const parent = fork === null ? null : parentOf(rollout, fork);
+  return { rollout: { ...rollout, parent }, calls, records: [...own, ...records] };
+}
+
+/** What a fork shares with the rollout that it left: none if it did not repeat it. */
+function parentOf({ tokens }: Rollout, { from, call }: Fork): Rollout['parent'] {
+  const { index, session, tokens: theirs } = from.rollout;
+  const offset = session?.calls.find((one) => one.call === call.number)?.start ?? 0;
+  const same = offset > 0 && theirs.subarray(0, offset).every((token, i) => token === tokens[i]);
+  return same ? { index, offset } : null;
 }
 
 export function drawsOf(seed: number, { id, phase, round }: Question, index: number): DrawKey[] {

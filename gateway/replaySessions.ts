@@ -64,9 +64,9 @@ async function again(
       },
       signal,
     );
-    const { call: number, join, difference, kept, prompt, startedMs, endedMs } = record;
+    const { call: number, join, difference, kept, prompt, entropy, startedMs, endedMs } = record;
     nodes.set(number, {
-      ...{ number, parent, join, difference, kept, prompt, startedMs, endedMs },
+      ...{ number, parent, join, difference, kept, prompt, entropy, startedMs, endedMs },
       ...{ messages: messagesIn(record), tools: [], toolsKey: '' },
       ...{ tokens: made.tokens, logProbs: made.logProbs },
       spans: made.spans ?? [{ start: 0, end: made.tokens.length, version: made.version }],

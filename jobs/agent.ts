@@ -65,13 +65,12 @@ type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentS
 export async function agents(
   context: AgentContext,
   own?: Agent,
-): Promise<Pick<LoopOptions, 'grow' | 'branching'>> {
+): Promise<Pick<LoopOptions, 'grow'>> {
   const { settings, replay, log, clock, run, print } = context;
   const policy = await findPolicy(settings.policy);
   const chat = policyChat(await loadChatTokenizer(policy.folder), policy.folder);
-  const branching = () => null;
   if (replay?.sessions !== undefined) {
-    return { grow: replaySessions(replay.sessions, chat), branching };
+    return { grow: replaySessions(replay.sessions, chat) };
   }
   const { host, port, calls, answerTokens } = settings.agent;
   const agent = context.own(own ?? agentOf(context));
@@ -88,15 +87,15 @@ export async function agents(
     }),
   );
   const { forked } = context;
-  const unfinished = forked === undefined ? await unfinishedSessions(context) : forked;
-  const past = async (id: string) => ({ records: await unfinished(id), own: forked === undefined });
+  const past = forked ?? (await unfinishedSessions(context));
+
   const grow = growSessions({
     ...{ agent, sessions, chat, clock, past, report: print },
     address: server.url,
     limits: { calls, answerTokens },
     commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
   });
-  return { grow, branching };
+  return { grow };
 }
 
 function agentOf({ settings, clock }: AgentContext): Agent {

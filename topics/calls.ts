@@ -59,6 +59,8 @@ export const modelCall = record('ModelCall', {
   tokens: int32s,
   logProbs: float32s,
   spans: list(named<CallSpan>(callSpan)),
+  /** Step entropy of its first tokens, where sessions branch; null = not measured. */
+  entropy: nullable(real),
   /** The answer as the agent got it: id, content, reasoning, function calls as JSON. */
   replyId: text,
   content: text,

@@ -28,6 +28,8 @@ export interface CallNode {
   readonly tokens: Int32Array;
   readonly logProbs: Float32Array;
   readonly spans: readonly CallSpan[];
+  /** Of its first tokens; null = not measured. */
+  readonly entropy: number | null;
   /** The tokens end with one that ends a turn. */
   readonly ended: boolean;
   readonly reply: ModelReply;

@@ -26,6 +26,7 @@ export function recordOf(node: CallNode, owner: CallOwner): ModelCallRecord {
     tools: parent?.toolsKey === node.toolsKey ? '' : JSON.stringify(tools),
     ...{ prompt: node.prompt, tokens: node.tokens, logProbs: node.logProbs },
     spans: [...node.spans],
+    entropy: node.entropy,
     promptTokens: reply.promptTokens,
     replyId: reply.id,
     ...{ content, reasoning },
@@ -37,10 +38,10 @@ export function recordOf(node: CallNode, owner: CallOwner): ModelCallRecord {
 
 /** The call where it is placed now. */
 export function nodeOf(record: ModelCallRecord, placed: Placed, chat: PolicyChat): CallNode {
-  const { call: number, tokens, logProbs, spans, startedMs, endedMs } = record;
+  const { call: number, tokens, logProbs, spans, entropy, startedMs, endedMs } = record;
   return {
     ...placed,
-    ...{ number, tokens, logProbs, spans, startedMs, endedMs },
+    ...{ number, tokens, logProbs, spans, entropy, startedMs, endedMs },
     ended: chat.stopTokens.includes(tokens.at(-1) ?? -1),
     reply: replyIn(record),
   };

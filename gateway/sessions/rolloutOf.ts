@@ -130,7 +130,7 @@ export function laidOut(chain: readonly CallNode[]): Laid {
     const start = put(node.tokens, node.logProbs);
     const names = reply.message.calls.map(({ name }) => name).join(',');
     for (const span of spans) {
-      const own = { kind: 'policy', version: span.version, entropy: null } as const;
+      const own = { kind: 'policy', version: span.version, entropy: node.entropy } as const;
       const tool = names === '' ? null : names;
       segments.push({ ...own, tool, start: start + span.start, end: start + span.end });
     }

@@ -11,6 +11,7 @@
  */
 import { type Clock, type DrawKey, eitherSignal, messageOf, raceAbort } from '../../base/index.ts';
 import type { Generation, PolicyEngine, Sampling } from '../../model/index.ts';
+import type { Branching } from '../../operators/sampling/index.ts';
 import type { CallSpan, ModelCallRecord } from '../../topics/index.ts';
 import {
   GatewayRefusal,
@@ -44,8 +45,10 @@ export interface SessionOptions {
   readonly priority?: number;
   /** Commits a call. */
   readonly commit: (record: ModelCallRecord) => Promise<void>;
-  /** Calls that were committed before, by this session (`own`) or by the one that it is a fork of. */
-  readonly past?: { readonly records: readonly ModelCallRecord[]; readonly own: boolean };
+  /** Calls that were committed before, by this session or by the one that it is a fork of. */
+  readonly past?: readonly ModelCallRecord[];
+  /** How the entropy of a call's first tokens is measured; left out = it is not. */
+  readonly measured?: Pick<Branching, 'entropyTokens' | 'logProbsPerToken' | 'stepEntropy'>;
   /** Aborted when what the session is for is no longer wanted. */
   readonly signal: AbortSignal;
 }
@@ -79,9 +82,11 @@ export class Session implements ModelSession {
     this.id = options.id;
     this.#options = options;
     this.#tree = new CallTree(options.chat);
-    const { records, own } = options.past ?? { records: [], own: true };
-    this.#past = new Map(records.map((record) => [record.digest, record]));
-    this.#number = own ? Math.max(-1, ...records.map(({ call }) => call)) + 1 : 0;
+    const { past = [] } = options;
+    // What the session committed itself comes before what it is a fork of.
+    const own = past.filter(({ sessionId }) => sessionId === options.id);
+    this.#past = new Map([...past, ...own].map((record) => [record.digest, record]));
+    this.#number = Math.max(-1, ...own.map(({ call }) => call)) + 1;
   }
 
   /** The calls that were answered, in the order in which they were committed. */
@@ -162,7 +167,7 @@ export class Session implements ModelSession {
       const node = {
         ...placed,
         number: this.#number++,
-        ...{ tokens: made.tokens, logProbs: made.logProbs, spans },
+        ...{ tokens: made.tokens, logProbs: made.logProbs, spans, entropy: this.#entropyOf(made) },
         ...{ ended: endsTurn(made, chat), reply, startedMs, endedMs: clock.now() },
       };
       await this.#committed(node, { ...call, digest });
@@ -181,9 +186,8 @@ export class Session implements ModelSession {
   }
 
   async #again(record: ModelCallRecord, placed: Placed): Promise<ModelReply> {
-    const { past, chat } = this.#options;
-    const node = nodeOf(record, placed, chat);
-    if (past!.own) this.#tree.add(node);
+    const node = nodeOf(record, placed, this.#options.chat);
+    if (record.sessionId === this.id) this.#tree.add(node);
     else await this.#committed({ ...node, number: this.#number++ }, record);
     return node.reply;
   }
@@ -197,8 +201,13 @@ export class Session implements ModelSession {
     this.#tree.add(node);
   }
 
+  #entropyOf({ topLogProbs }: Generation): number | null {
+    const { measured, chat } = this.#options;
+    return measured?.stepEntropy(topLogProbs, chat.tokenizer.vocabSize) ?? null;
+  }
+
   async #generate(call: ModelCall, digest: string, placed: Placed): Promise<Generation> {
-    const { engine, sampling, draws, limits, chat, priority, signal } = this.#options;
+    const { engine, sampling, draws, limits, chat, priority, signal, measured } = this.#options;
     const tokens = Int32Array.from([...contextOf(placed.parent), ...placed.prompt]);
     const room = Math.min(
       limits.answerTokens,
@@ -222,7 +231,10 @@ export class Session implements ModelSession {
           stopTokens: chat.stopTokens,
           ...(call.stop.length === 0 ? {} : { stopTexts: call.stop }),
           draws: [...draws, 'call', digest],
-          topLogProbs: 0,
+          topLogProbs: measured?.entropyTokens ?? 0,
+          ...(measured?.logProbsPerToken === undefined
+            ? {}
+            : { logProbsPerToken: measured.logProbsPerToken }),
           ...(priority === undefined ? {} : { priority }),
         },
         either.signal,

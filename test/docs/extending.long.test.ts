@@ -22,7 +22,19 @@ const PAGES = join(ROOT, 'docs', 'extending');
 const POLICY = join(ROOT, 'examples', 'quickstart', 'base');
 /** What a copy needs to compile and to run. */
 const COPIED = [
-  ...['api', 'base', 'cli', 'jinja', 'jobs', 'model', 'operators', 'page', 'sinks', 'sources'],
+  ...[
+    'api',
+    'base',
+    'cli',
+    'gateway',
+    'jinja',
+    'jobs',
+    'model',
+    'operators',
+    'page',
+    'sinks',
+    'sources',
+  ],
   ...['streams', 'summary', 'testing', 'topics', 'package.json', 'tsconfig.json'],
   ...['scripts/page', 'test/cli/fixtures', 'test/support', 'test/docs/recipes'],
 ];

@@ -12,7 +12,12 @@ import {
 } from '../../gateway/index.ts';
 import { replaySessions } from '../../gateway/replaySessions.ts';
 import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
-import { type ScriptLine, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import { arpo } from '../../operators/sampling/arpo.ts';
+import {
+  type ScriptedPolicy,
+  type ScriptLine,
+  scriptedPolicy,
+} from '../../testing/scriptedPolicy.ts';
 import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
 import { calling, hermesChat } from '../support/chatSession.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -64,7 +69,15 @@ const adding = ({ context, draws }: ScriptLine): string => {
 
 async function grown(
   agent: Agent,
-  { script = adding, calls = 9 } = {},
+  {
+    script = adding,
+    calls = 9,
+    given = options(script),
+  }: {
+    readonly script?: (line: ScriptLine) => string;
+    readonly calls?: number;
+    readonly given?: ReturnType<typeof options>;
+  } = {},
 ): Promise<{
   readonly rollouts: readonly Rollout[];
   readonly records: readonly ModelCallRecord[];
@@ -84,11 +97,11 @@ async function grown(
     commit: async (record) => {
       records.push(record);
     },
-    past: async () => ({ records: [], own: true }),
+    past: async () => [],
     report: (line) => notes.push(line),
   });
   const { signal } = new AbortController();
-  const { rollouts } = await grow(question(), options(script), signal);
+  const { rollouts } = await grow(question(), given, signal);
   return { rollouts, records, notes };
 }
 
@@ -208,6 +221,27 @@ describe('an agent that is a function', () => {
     ]);
   });
 
+  test('is forked where the policy becomes less sure, without sampling the beginning again', async () => {
+    const given = {
+      ...options(adding),
+      samples: () => 4,
+      branching: () =>
+        arpo({ initialRollouts: 2, beamSize: 2, branchProbability: 1, entropyWeight: 0 }),
+    };
+    const agent = functionAgent(({ baseUrl, key, question: asked }) =>
+      work(`${baseUrl}/v1`, key, asked.question),
+    );
+    const { rollouts, records } = await grown(agent, { given });
+    const { requests } = given.engine as ScriptedPolicy;
+    expect([records.length, requests.length]).toEqual([8, 6]);
+    expect(rollouts.map(({ parent }) => parent?.index ?? null)).toEqual([null, null, 0, 1]);
+    for (const { parent, tokens } of rollouts.slice(2)) {
+      const from = rollouts[parent!.index]!.tokens.subarray(0, parent!.offset);
+      expect([...tokens.subarray(0, parent!.offset)]).toEqual([...from]);
+    }
+    expect(records.every(({ entropy }) => entropy !== null)).toBe(true);
+  });
+
   test('cannot speak for a session other than its own', async () => {
     const keys: string[] = [];
     const said: number[] = [];
@@ -216,7 +250,7 @@ describe('an agent that is a function', () => {
         keys.push(key);
         await work(`${baseUrl}/v1`, key, asked.question);
         const headers = {
-          authorization: `Bearer ${key.slice(0, -1)}x`,
+          authorization: `Bearer ${key}x`,
           'content-type': 'application/json',
         };
         const reward = `${baseUrl.replace(/\/s\/.*/, '')}/v1/reward`;

@@ -163,7 +163,7 @@ describe('a session', () => {
     const before = scripted(chat, script);
     const turn = await ask(before.session, asking([user]));
     await ask(before.session, asking([user, sentBack(turn), result(turn)]));
-    const past = { records: before.records, own: true };
+    const past = before.records;
 
     const same = scripted(chat, script, { past });
     expect(await ask(same.session, asking([user]))).toEqual(turn);
@@ -182,7 +182,7 @@ describe('a session', () => {
   test('that is a fork has the calls of the other in its own name', async () => {
     const before = scripted(chat, script);
     const turn = await ask(before.session, asking([user]));
-    const past = { records: before.records, own: false };
+    const past = before.records;
     const fork = scripted(chat, script, {
       past,
       id: 'q1/explore-0/1',
