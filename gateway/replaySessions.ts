@@ -27,7 +27,7 @@ export function replaySessions(
     const rollouts = Array.from({ length: options.samples(question) }, async (_, index) => {
       const id = rolloutId(question, index);
       const recorded = await of(id);
-      if (recorded !== null) return again(recorded, chat, { question, index, options, signal });
+      if (recorded !== null) return again(recorded, chat, { question, options, signal });
       throw new MillraceError('NOT_RECORDED', `the session of rollout ${id} is not recorded`);
     });
     return { rollouts: await Promise.all(rollouts), toolCalls: [] };
@@ -36,7 +36,6 @@ export function replaySessions(
 
 interface Again {
   readonly question: Question;
-  readonly index: number;
   readonly options: RolloutOptions;
   readonly signal: AbortSignal;
 }
@@ -44,10 +43,9 @@ interface Again {
 async function again(
   { rollout, calls }: RecordedSession,
   chat: PolicyChat,
-  { question, index, options, signal }: Again,
+  { question, options, signal }: Again,
 ): Promise<Rollout> {
   const nodes = new Map<number, CallNode>();
-  const key = drawsOf(options.seed, question, index);
   for (const record of calls.toSorted((a, b) => a.call - b.call)) {
     const parent = nodes.get(record.parent) ?? null;
     const tokens = Int32Array.from([...contextOf(parent), ...record.prompt]);
@@ -59,7 +57,7 @@ async function again(
         maxTokens: cut ? record.tokens.length : options.engine.contextMax - tokens.length,
         stopTokens: chat.stopTokens,
         ...(record.stop.length === 0 ? {} : { stopTexts: record.stop }),
-        draws: [...key, 'call', record.digest],
+        draws: [...drawsOf(options.seed, question, sampler(record)), 'call', record.digest],
         topLogProbs: 0,
       },
       signal,
@@ -81,4 +79,9 @@ async function again(
     ...{ question, tokens, logProbs, segments },
     session: session == null ? null : { ...session, contexts },
   };
+}
+
+/** The number of the run that sampled a call: a fork has the draws of what it left. */
+function sampler({ sampledBy }: ModelCallRecord): number {
+  return Number(sampledBy.slice(sampledBy.lastIndexOf('/') + 1));
 }

@@ -38,6 +38,8 @@ export const modelCall = record('ModelCall', {
   /** The call whose context it goes on from; -1 = none. */
   parent: whole,
   join: callJoin,
+  /** The session that sampled the answer: another one where this is a fork of it. */
+  sampledBy: text,
   /** What the agent changed in its past, where the call is `separate`; else empty. */
   difference: text,
   /** SHA-256 of the request: the same request gets the same answer. */

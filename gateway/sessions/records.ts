@@ -11,6 +11,7 @@ export interface CallOwner {
   readonly protocol: string;
   readonly digest: string;
   readonly stop: readonly string[];
+  readonly sampledBy: string;
 }
 
 export function recordOf(node: CallNode, owner: CallOwner): ModelCallRecord {

@@ -170,7 +170,7 @@ export class Session implements ModelSession {
         ...{ tokens: made.tokens, logProbs: made.logProbs, spans, entropy: this.#entropyOf(made) },
         ...{ ended: endsTurn(made, chat), reply, startedMs, endedMs: clock.now() },
       };
-      await this.#committed(node, { ...call, digest });
+      await this.#committed(node, { ...call, digest, sampledBy: this.id });
       return reply;
     } catch (error) {
       this.#asked -= 1;
@@ -194,10 +194,11 @@ export class Session implements ModelSession {
 
   async #committed(
     node: CallNode,
-    { protocol, digest, stop }: Pick<CallOwner, 'protocol' | 'digest' | 'stop'>,
+    of: Pick<CallOwner, 'protocol' | 'digest' | 'stop' | 'sampledBy'>,
   ): Promise<void> {
     const { id: sessionId, questionId, commit } = this.#options;
-    await commit(recordOf(node, { sessionId, questionId, protocol, digest, stop }));
+    const { protocol, digest, stop, sampledBy } = of;
+    await commit(recordOf(node, { sessionId, questionId, protocol, digest, stop, sampledBy }));
     this.#tree.add(node);
   }
 

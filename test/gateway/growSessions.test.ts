@@ -111,6 +111,13 @@ const options = (script: (line: ScriptLine) => string) =>
     responseMax: 4000,
   });
 
+/** The sessions as a log would give them. */
+const recordedIn =
+  (rollouts: readonly Rollout[], records: readonly ModelCallRecord[]) => async (id: string) => ({
+    rollout: rollouts.find((one) => one.id === id)!,
+    calls: records.filter(({ sessionId }) => sessionId === id),
+  });
+
 const program = (code: string, timeoutMs = 60_000): Agent =>
   commandAgent({ command: `node --input-type=module -e '${code}'`, timeoutMs, clock });
 
@@ -135,11 +142,7 @@ describe('an agent that is a program', () => {
     expect(first!.text).toMatch(/^<add>.*<\/add><result>\d+<\/result>\nIt is \d+\.<answer>/);
     expect(records).toHaveLength(4);
 
-    const again = replaySessions(async (id) => {
-      const rollout = rollouts.find((one) => one.id === id)!;
-      const calls = records.filter(({ sessionId }) => sessionId === id);
-      return { rollout, calls };
-    }, chat);
+    const again = replaySessions(recordedIn(rollouts, records), chat);
     const { signal } = new AbortController();
     expect((await again(question(), options(adding), signal)).rollouts).toEqual(rollouts);
   });
@@ -240,6 +243,12 @@ describe('an agent that is a function', () => {
       expect([...tokens.subarray(0, parent!.offset)]).toEqual([...from]);
     }
     expect(records.every(({ entropy }) => entropy !== null)).toBe(true);
+    // A replay samples what a fork shares as its rollout did.
+    const again = replaySessions(recordedIn(rollouts, records), chat);
+    const { signal } = new AbortController();
+    expect(
+      (await again(question(), { ...options(adding), samples: () => 4 }, signal)).rollouts,
+    ).toEqual(rollouts);
   });
 
   test('cannot speak for a session other than its own', async () => {

@@ -37,7 +37,14 @@ test("an agent's session: results stand at the calls that they answer, tokens ar
     ...{ stop: null, reward: null, version: 0, markers: [], startedMs: 0, endedMs: 9 },
     end: { failure: '', exitCode: 0, output: 'ok' },
   });
-  const owner = { sessionId: made.id, questionId: 'q1', protocol: 'chat', digest: '', stop: [] };
+  const owner = {
+    sessionId: made.id,
+    questionId: 'q1',
+    protocol: 'chat',
+    digest: '',
+    stop: [],
+    sampledBy: made.id,
+  };
   const records = session.calls.map((node) => recordOf(node, owner));
   const atif = atifOf(made, records, from) as { steps: Record<string, unknown>[] };
   expect(atif).toMatchObject({
