@@ -26,8 +26,8 @@ async function declareExport(it: Command, { io, done }: Place): Promise<void> {
     .addOption(
       new Option(
         '--schema <NAME>',
-        'verl: questions as train_processed_stage<N>.parquet, one per round, rollouts as <step>.jsonl; atif: rollouts as <run>.atif.jsonl',
-      ).choices(['verl', 'atif']),
+        'verl: questions as train_processed_stage<N>.parquet, one per round, rollouts as <step>.jsonl; atif: rollouts as <run>.atif.jsonl; inspect: scored groups as <run>.<phase>-<round>.eval',
+      ).choices(['verl', 'atif', 'inspect']),
     )
     .option(
       '--partition-by <field>',

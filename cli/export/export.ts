@@ -28,6 +28,7 @@ import { pickFields } from '../tap/fields.ts';
 import { isPattern, named, topicsLike } from '../tap/patterns.ts';
 import { type RangeOptions, rangeOf } from '../tap/plan.ts';
 import { exportAtif } from './exportAtif.ts';
+import { exportInspect } from './exportInspect.ts';
 import { exportVerl } from './verl.ts';
 
 export interface ExportOptions extends RangeOptions {
@@ -40,7 +41,7 @@ export interface ExportOptions extends RangeOptions {
   readonly out: string;
   readonly partitionBy?: string;
   /** Another form than that of the topics. */
-  readonly schema?: 'verl' | 'atif';
+  readonly schema?: 'verl' | 'atif' | 'inspect';
 }
 
 /** What of a topic goes where. */
@@ -65,7 +66,9 @@ export async function exportCommand(options: ExportOptions, io: Io): Promise<num
     try {
       if (options.schema !== undefined) {
         const names = topicsLike(patterns, []).map((topic) => topic.name);
-        const write = { verl: exportVerl, atif: exportAtif }[options.schema];
+        const write = { verl: exportVerl, atif: exportAtif, inspect: exportInspect }[
+          options.schema
+        ];
         return await write(names, { run, log, out, scratch, io });
       }
       const there = (await log.stats()).map(({ topic }) => topic);

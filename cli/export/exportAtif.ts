@@ -7,12 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { about } from '../../base/index.ts';
 import { jsonText } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
-import type { Log, Position, Topic } from '../../streams/index.ts';
 import { topics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { inScratch } from '../scratch.ts';
 import { version } from '../version.ts';
 import { atifOf } from './atif.ts';
+import { positions } from './positions.ts';
 import type { Place } from './verl.ts';
 
 /** Of the topic `rollouts` alone; fails with `USAGE` for others. */
@@ -42,22 +42,4 @@ export async function exportAtif(names: readonly string[], place: Place): Promis
     }
   });
   await io.out(`${relative(io.cwd, path) || path}: ${counted(rollouts.length, 'rollout')}\n`);
-}
-
-/** Where the records are, by what `key` gives; only places are held. */
-async function positions<T>(
-  log: Log,
-  topic: Topic<T>,
-  key: (value: T) => string,
-): Promise<ReadonlyMap<string, readonly Position[]>> {
-  const found = new Map<string, Position[]>();
-  if (!(await log.stats()).some((one) => one.topic === topic.name)) return found;
-  await log
-    .tap(topic, { from: { kind: 'earliest' }, follow: false })
-    .forEach(({ position, value }) => {
-      const known = found.get(key(value));
-      if (known === undefined) found.set(key(value), [position]);
-      else known.push(position);
-    });
-  return found;
 }
