@@ -5,7 +5,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { Zip, ZipDeflate } from 'fflate';
 import { about } from '../../base/index.ts';
 import { jsonText } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
@@ -56,7 +55,7 @@ async function writeLog(
   of: InspectOf,
   { log }: Place,
 ): Promise<number> {
-  const file = zipFile(path);
+  const file = await zipFile(path);
   const facts: SampleFacts[] = [];
   try {
     for (const at of groups) {
@@ -84,7 +83,8 @@ async function writeLog(
 const BYTES_MAX = 2 ** 32 - 1;
 const FILES_MAX = 65_535;
 
-function zipFile(path: string) {
+async function zipFile(path: string) {
+  const { Zip, ZipDeflate } = await import('fflate');
   const handle = openSync(path, 'w');
   let bytes = 0;
   let files = 0;
