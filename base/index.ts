@@ -26,7 +26,7 @@ export { RateLimit } from './rateLimit.ts';
 export { replaceFile } from './replaceFile.ts';
 export { keepLogin, keepSecret, newSecret, withoutSecrets } from './secrets.ts';
 export { Semaphore } from './semaphore.ts';
-export { type SleepClock, sleepClock } from './sleepClock.ts';
+export { every, later, type SleepClock, sleepClock } from './sleepClock.ts';
 export {
   commandLineOf,
   endByInterrupt,
@@ -41,5 +41,4 @@ export {
 } from './system/platform.ts';
 export { about, mustHaveRoom, systemCode, systemMessage, writingTo } from './system/systemError.ts';
 export { thrownBy, thrownByUser } from './thrownBy.ts';
-export { every, later } from './timers.ts';
 export { Moved, serve, startWorker, threadOn, type WorkerHandle, workerEntry } from './worker.ts';

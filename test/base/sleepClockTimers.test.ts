@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../base/clock.ts';
-import { every, later } from '../../base/timers.ts';
+import { every, later } from '../../base/sleepClock.ts';
 import { VirtualClock } from '../../simulate/world/virtualClock.ts';
 
 describe('what happens later', () => {
