@@ -23,11 +23,12 @@ export interface SampleFacts {
   readonly endedMs: number;
 }
 
+/** A failed rollout has no scores: its failure is not the policy's. */
 export function factsOf(rollout: Rollout, { score, parts }: Reward): SampleFacts {
-  const { question, index, startedMs, endedMs } = rollout;
+  const { question, index, startedMs, endedMs, status } = rollout;
   return {
     ...{ id: question.id, epoch: index + 1, startedMs, endedMs },
-    scores: { ...parts, reward: score },
+    scores: status === 'failed' ? {} : { ...parts, reward: score },
   };
 }
 
