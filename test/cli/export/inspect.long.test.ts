@@ -92,10 +92,11 @@ test('writes a log for each phase and round, of scored groups alone', async () =
     const read = execFileSync(python, ['-c', READ, path], { encoding: 'utf8', stdio: 'pipe' });
     expect(JSON.parse(read)).toEqual({
       ...{ status: 'success', model: 'millrace/first', task: 'synthetic evaluate-2' },
-      means: { raw: 1.5, reward: 0.75 },
+      // The failed rollout has no part in them.
+      means: { raw: 1, reward: 0.5 },
       samples: [
         ['train/q 1', 1, ['7'], 'answer 0', { raw: 1, reward: 0.5 }, null],
-        ['train/q 1', 2, ['7'], 'answer 1', { raw: 2, reward: 1 }, 'tool gone'],
+        ['train/q 1', 2, ['7'], 'answer 1', {}, 'tool gone'],
       ],
       roles: [
         ['user', 'How many?'],
