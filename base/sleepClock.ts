@@ -1,7 +1,7 @@
 /**
  * A clock that can also sleep, as an argument: what talks to a server waits between tries and gives up after
- * a while. And what happens later, or again and again, by a clock: by the process's timers, or in the time of a
- * clock that sleeps in its own way.
+ * a while. And what happens later, or again and again, by a clock: by the process's timers, or in the time of
+ * a clock that sleeps in its own way.
  */
 import { setTimeout as after } from 'node:timers/promises';
 import type { Clock } from './clock.ts';

@@ -1,4 +1,7 @@
-/** What came of a question that was tried: rollouts, their answers, form and rewards, for people and for programs. */
+/**
+ * What came of a question that was tried: rollouts, their answers, form and rewards, for people and for
+ * programs.
+ */
 import { jsonText } from '../base/terminal/index.ts';
 import { counted } from '../base/text/index.ts';
 import type { Attempt } from '../jobs/index.ts';

@@ -1,6 +1,6 @@
 /**
- * `millrace fork`: the first calls of an agent's recorded run are answered from the record, and the rest lives, n
- * times. Shows what would have come of another turn there. Nothing is trained, and nothing is kept.
+ * `millrace fork`: the first calls of an agent's recorded run are answered from the record, and the rest
+ * lives, n times. Shows what would have come of another turn there. Nothing is trained, and nothing is kept.
  */
 import { resolve } from 'node:path';
 import { terminalText } from '../base/text/index.ts';

@@ -1,9 +1,10 @@
 /**
  * Whether a message that an agent sends back is the one that we gave it.
  *
- * Agents write turns anew: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty text.
- * None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments of ours
- * that are no JSON object cannot come back as they were (agents repair them, or send `{}`): id and name decide there.
+ * Agents write turns anew: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty
+ * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments
+ * of ours that are no JSON object cannot come back as they were (agents repair them, or send `{}`): id and
+ * name decide there.
  */
 import type { AssistantMessage, FunctionCall, Message } from './conversation.ts';
 
@@ -42,8 +43,8 @@ export function firstDifferenceOf(
 }
 
 /**
- * Arguments in the one form that all ways to write them have: parsed, keys sorted, numbers as JavaScript writes
- * them, nothing as `{}`. Text that is no JSON object stays as it is.
+ * Arguments in the one form that all ways to write them have: parsed, keys sorted, numbers as JavaScript
+ * writes them, nothing as `{}`. Text that is no JSON object stays as it is.
  */
 export function canonicalArguments(text: string): string {
   const found = parsed(text);

@@ -1,8 +1,10 @@
 /**
- * A model call of an agent as every protocol says it, and its answer: what protocols are translated to and from.
+ * A model call of an agent as every protocol says it, and its answer: what protocols are translated to and
+ * from.
  *
- * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it, except
- * for what an SDK changes on the way (arguments written anew, reasoning left out): `sameTurn` says what counts.
+ * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it,
+ * except for what an SDK changes on the way (arguments written anew, reasoning left out): `sameTurn` says
+ * what counts.
  */
 
 /** A function that the agent offers to the model; `parameters` is a JSON schema. */
@@ -67,8 +69,8 @@ export interface ModelSession {
   /** What a protocol remembers of the session (Responses refers to items by id); it alone reads it. */
   readonly memory: Map<string, unknown>;
   /**
-   * The answer to a call, once it is committed. `digest` is that of the request as it came: the same request gets
-   * the same answer. Rejects with a `GatewayRefusal`, or with the signal's reason.
+   * The answer to a call, once it is committed. `digest` is that of the request as it came: the same request
+   * gets the same answer. Rejects with a `GatewayRefusal`, or with the signal's reason.
    */
   call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply>;
   /** Tokens of the prompt. Throws a `GatewayRefusal`. */

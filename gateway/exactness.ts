@@ -1,6 +1,6 @@
 /**
- * Says once what makes sessions worse than they could be: agents that change their past, so that their calls are
- * trained on by themselves, and agents that ask the same twice and get the same answer.
+ * Says once what makes sessions worse than they could be: agents that change their past, so that their calls
+ * are trained on by themselves, and agents that ask the same twice and get the same answer.
  */
 import type { Session } from './sessions/session.ts';
 

@@ -1,7 +1,8 @@
 /**
- * Grows a question's group by running an agent n times: each run is a session of the gateway, and becomes a rollout.
+ * Grows a question's group by running an agent n times: each run is a session of the gateway, and becomes a
+ * rollout.
  */
-import { type Clock, type DrawKey, draws, MillraceError } from '../base/index.ts';
+import { type Clock, type DrawKey, draws, MillraceError, Semaphore } from '../base/index.ts';
 import { samplingIn } from '../model/index.ts';
 import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
 import { type Branching, isGuided } from '../operators/sampling/index.ts';
@@ -22,6 +23,8 @@ export interface SessionsOf {
   /** Where the gateway listens: the session is put behind it. */
   readonly address: string;
   readonly limits: SessionLimits;
+  /** Runs of the agent at once, over all questions. */
+  readonly atOnce: number;
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** Calls that the session of this id committed before a crash, or that it is a fork of. */
   readonly past: (id: string) => Promise<readonly ModelCallRecord[]>;
@@ -32,6 +35,7 @@ export interface SessionsOf {
 /** See above. */
 export function growSessions(gateway: SessionsOf): Grow {
   const see = watchExactness(gateway.report);
+  const places = new Semaphore(gateway.atOnce);
   return async (question, options, signal) => {
     const strategy = options.branching(question);
     if (isGuided(strategy)) throw new MillraceError('USAGE', 'agents do not branch in this way');
@@ -45,13 +49,11 @@ export function growSessions(gateway: SessionsOf): Grow {
       see,
       branching: strategy,
     };
-    const roots = await Promise.all(
-      range(0, rootsOf(strategy, n)).map((i) => runOnce(group, i, null)),
-    );
+    const run = (index: number, fork: Fork | null): Promise<Ran> =>
+      places.run(() => runOnce(group, index, fork), signal);
+    const roots = await Promise.all(range(0, rootsOf(strategy, n)).map((i) => run(i, null)));
     const forks = strategy === null ? [] : forksOf(group, strategy, roots);
-    const more = range(roots.length, n).map((i) =>
-      runOnce(group, i, forks[i - roots.length] ?? null),
-    );
+    const more = range(roots.length, n).map((i) => run(i, forks[i - roots.length] ?? null));
     const runs = [...roots, ...(await Promise.all(more))];
     return { rollouts: runs.map(({ rollout }) => rollout), toolCalls: [] };
   };
@@ -91,8 +93,8 @@ function rootsOf(branching: Branching | null, n: number): number {
 }
 
 /**
- * ARPO's branching, for agents: at each call whose entropy is other than that of the session's first, in order, a fork
- * with the probability that the method says, until the group is full.
+ * ARPO's branching, for agents: at each call whose entropy is other than that of the session's first, in
+ * order, a fork with the probability that the method says, until the group is full.
  */
 function forksOf(
   { question, groupSize, options }: Group,
@@ -174,8 +176,8 @@ export function drawsOf(seed: number, { id, phase, round }: Question, index: num
 }
 
 /**
- * A run that the policy ended by going on too long counts, whatever the agent made of the refusal; one without a
- * call or with a policy that could not be asked does not.
+ * A run that the policy ended by going on too long counts, whatever the agent made of the refusal; one
+ * without a call or with a policy that could not be asked does not.
  */
 function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
   if (failure !== '') return { ...end, failure: `the policy could not be asked: ${failure}` };

@@ -1,6 +1,6 @@
 /**
- * Groups whose sessions are recorded: the policy writes every answer again, in the recorded contexts, and agents are
- * not run. What the policy does not decide is taken from the record.
+ * Groups whose sessions are recorded: the policy writes every answer again, in the recorded contexts, and
+ * agents are not run. What the policy does not decide is taken from the record.
  */
 import { MillraceError } from '../base/index.ts';
 import { samplingIn } from '../model/index.ts';

@@ -1,6 +1,7 @@
 /**
- * `agents`: rollouts that a foreign agent makes. It is run once for each rollout, asks the policy through the gateway
- * in the protocol that it speaks, and its model calls become the rollout: everything else of the loop is as ever.
+ * `agents`: rollouts that a foreign agent makes. It is run once for each rollout, asks the policy through the
+ * gateway in the protocol that it speaks, and its model calls become the rollout: everything else of the loop
+ * is as ever.
  *
  *     questions ─► an agent's run (a session of model calls) ─► score ─► batch ─► trainer ─► weights
  */
@@ -37,6 +38,7 @@ export const agentSettings = z.object({
     .default('')
     .describe('address that is sent the question instead (docs/agents.md)'),
   timeoutMs: positiveInt.default(600_000).describe('time for one run of the agent'),
+  atOnce: positiveInt.default(16).describe('maximum runs of the agent at the same time'),
   calls: positiveInt.default(50).describe('maximum model calls per run'),
   answerTokens: positiveInt.default(1024).describe('maximum tokens per model call'),
   host: z
@@ -59,8 +61,9 @@ export type AgentSettings = z.infer<typeof agentSettings>;
 type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentSettings }>;
 
 /**
- * How a group is grown by agents: `everyQuestion(settings, await agents(context))`. `own` = the agent, in place of
- * what the settings name. Rejects with `USAGE` if none is named, `CHAT_TEMPLATE` if the policy has no chat template.
+ * How a group is grown by agents: `everyQuestion(settings, await agents(context))`. `own` = the agent, in
+ * place of what the settings name. Rejects with `USAGE` if none is named, `CHAT_TEMPLATE` if the policy has
+ * no chat template.
  */
 export async function agents(
   context: AgentContext,
@@ -72,7 +75,7 @@ export async function agents(
   if (replay?.sessions !== undefined) {
     return { grow: replaySessions(replay.sessions, chat) };
   }
-  const { host, port, calls, answerTokens } = settings.agent;
+  const { host, port, atOnce, calls, answerTokens } = settings.agent;
   const agent = context.own(own ?? agentOf(context));
   const sessions = new Sessions(policy.name || run);
   const failed = (error: unknown): void => print(`gateway: ${messageOf(error)}`);
@@ -90,7 +93,7 @@ export async function agents(
   const past = forked ?? (await unfinishedSessions(context));
 
   const grow = growSessions({
-    ...{ agent, sessions, chat, clock, past, report: print },
+    ...{ agent, sessions, chat, clock, past, atOnce, report: print },
     address: server.url,
     limits: { calls, answerTokens },
     commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),

@@ -83,8 +83,8 @@ export interface Replay {
   /** The tools, answering from the record. */
   tools(live: CallTool): CallTool;
   /**
-   * The session of a rollout as it is recorded: agents are not run again; left out = they are. Null if it is not
-   * recorded.
+   * The session of a rollout as it is recorded: agents are not run again; left out = they are. Null if it is
+   * not recorded.
    */
   readonly sessions?: (rolloutId: string) => Promise<RecordedSession | null>;
   /** Keep the weights of all versions: an old one may be needed when newer ones are there. */

@@ -37,7 +37,10 @@ export const everyQuestionSettings = calibrateSettings
 /** The settings of `everyQuestion`, with all defaults filled in. */
 export type EveryQuestionSettings = z.infer<typeof everyQuestionSettings>;
 
-/** Each question's group is trained on as it was rolled out, none is left out. `own` replaces parts of the loop. */
+/**
+ * Each question's group is trained on as it was rolled out, none is left out. `own` replaces parts of the
+ * loop.
+ */
 export function everyQuestion(
   settings: EveryQuestionSettings,
   own: Partial<LoopOptions> = {},

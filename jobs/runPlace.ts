@@ -1,7 +1,7 @@
 /**
- * What a run keeps and measures on its machine besides its log: checkpoints, the record of the prompt, files of
- * metrics, how long the event loop stands still. A run is given another place where there is no machine: in a
- * simulated world.
+ * What a run keeps and measures on its machine besides its log: checkpoints, the record of the prompt, files
+ * of metrics, how long the event loop stands still. A run is given another place where there is no machine:
+ * in a simulated world.
  */
 import type { OperatorFunction } from 'rxjs';
 import { type CheckpointStore, checkpointsIn } from '../model/checkpoints/index.ts';

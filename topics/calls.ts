@@ -19,9 +19,9 @@ import { questionLink } from './links.ts';
 
 const callJoin = choice('CallJoin', ['first', 'continued', 'merged', 'separate']);
 /**
- * How a call's context came about: `first` = it begins a conversation; `continued` = the conversation goes on from an
- * earlier call, whose own tokens were kept; `merged` = the agent wrote the past anew, and it came to the same tokens;
- * `separate` = it came to other tokens, so the call stands by itself.
+ * How a call's context came about: `first` = it begins a conversation; `continued` = the conversation goes on
+ * from an earlier call, whose own tokens were kept; `merged` = the agent wrote the past anew, and it came to
+ * the same tokens; `separate` = it came to other tokens, so the call stands by itself.
  */
 export type CallJoin = ValueOf<typeof callJoin>;
 

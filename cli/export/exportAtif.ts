@@ -1,4 +1,7 @@
-/** `millrace export RUN.rollouts --schema atif`: `<run>.atif.jsonl`, each rollout a trajectory of ATIF on a line. */
+/**
+ * `millrace export RUN.rollouts --schema atif`: `<run>.atif.jsonl`, each rollout a trajectory of ATIF on a
+ * line.
+ */
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join, relative } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * `millrace export RUN.scored --schema inspect`: logs of Inspect, one for each phase and round whose groups are scored:
- * `<run>.<phase>-<round>.eval`. Samples are written as they are read; of each only its scores are held.
+ * `millrace export RUN.scored --schema inspect`: logs of Inspect, one for each phase and round whose groups
+ * are scored: `<run>.<phase>-<round>.eval`. Samples are written as they are read; of each only its scores are
+ * held.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { rename } from 'node:fs/promises';

@@ -1,6 +1,7 @@
 /**
- * A rollout as a conversation, for exporters: a turn is a message of it, and a turn that the policy made has its
- * tokens. A session's turns are those of its calls; of our own rollouts the text says them, cut at its results.
+ * A rollout as a conversation, for exporters: a turn is a message of it, and a turn that the policy made has
+ * its tokens. A session's turns are those of its calls; of our own rollouts the text says them, cut at its
+ * results.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { FunctionCall, Message } from '../../gateway/index.ts';

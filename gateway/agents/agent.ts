@@ -13,7 +13,7 @@ export interface AgentTask {
   readonly index: number;
   /** Where the policy is asked, without `/v1`; the session is in it. */
   readonly baseUrl: string;
-  /** The session's key, which serves as any API key. */
+  /** The session's key: the API key of either protocol. */
   readonly key: string;
   /** Resolves when a reward is there. */
   readonly rewarded: Promise<void>;
@@ -23,11 +23,9 @@ export interface AgentTask {
 
 /** See above. */
 export interface Agent {
-  /** Bound on runs at once; left out = as many as questions are rolled out. */
-  readonly concurrencyMax?: number;
   /**
-   * Runs the agent to its end. What goes wrong with it is in the answer; rejects only when the signal aborts, after
-   * nothing of it is left.
+   * Runs the agent to its end. What goes wrong with it is in the answer; rejects only when the signal aborts,
+   * after nothing of it is left.
    */
   run(task: AgentTask, signal: AbortSignal): Promise<AgentEnd>;
   close(): Promise<void>;

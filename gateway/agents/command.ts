@@ -1,10 +1,10 @@
 /**
- * `command`: an agent that is a program. It is started for each rollout, in a process group of its own, with the
- * question as JSON on its standard input and in `MILLRACE_QUESTION`, and with the variables that the SDKs of OpenAI
- * and Anthropic read.
+ * `command`: an agent that is a program. It is started for each rollout, in a process group of its own, with
+ * the question as JSON on its standard input and in `MILLRACE_QUESTION`, and with the variables that the SDKs
+ * of OpenAI and Anthropic read.
  *
- * A program that ends with a code other than 0, or by a signal, has failed: its work counts for nothing. So has one
- * that takes longer than it may; nothing of its group is left then.
+ * A program that ends with a code other than 0, or by a signal, has failed: its work counts for nothing. So
+ * has one that takes longer than it may; nothing of its group is left then.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { outsideText, type SleepClock } from '../../base/index.ts';

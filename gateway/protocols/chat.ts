@@ -1,8 +1,8 @@
 /**
  * OpenAI's Chat Completions.
  *
- * Sampling (`temperature`, `seed`, …) is the run's: what an agent says of it is not used. What would change an
- * answer's form and cannot be had is refused by name.
+ * Sampling (`temperature`, `seed`, …) is the run's: what an agent says of it is not used. What would change
+ * an answer's form and cannot be had is refused by name.
  */
 import type {
   AssistantMessage,

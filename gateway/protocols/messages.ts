@@ -1,8 +1,8 @@
 /**
  * Anthropic's Messages.
  *
- * `cache_control`, `metadata` and sampling are not used. Conversations kept on the server (`thread`) are refused in
- * the way that makes the SDK send the whole conversation instead.
+ * `cache_control`, `metadata` and sampling are not used. Conversations kept on the server (`thread`) are
+ * refused in the way that makes the SDK send the whole conversation instead.
  */
 import type {
   AssistantMessage,

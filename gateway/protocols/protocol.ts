@@ -1,8 +1,8 @@
 /**
  * What a protocol is to the gateway: how its bodies are read, and how an answer or a refusal is said in it.
  *
- * An answer is whole before it is said; a stream of it is all its events at once, after keep-alives. Said twice,
- * an answer has the same text, ids included.
+ * An answer is whole before it is said; a stream of it is all its events at once, after keep-alives. Said
+ * twice, an answer has the same text, ids included.
  */
 import type {
   GatewayRefusal,

@@ -1,6 +1,6 @@
 /**
- * Reads what an agent sent, field by field. Unknown fields are left alone; a field that is wrong is a refusal that
- * names its place and what must be there. What is not text is refused by name, never left out.
+ * Reads what an agent sent, field by field. Unknown fields are left alone; a field that is wrong is a refusal
+ * that names its place and what must be there. What is not text is refused by name, never left out.
  */
 import { GatewayRefusal } from '../conversation.ts';
 

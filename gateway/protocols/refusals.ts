@@ -1,9 +1,9 @@
 /**
- * The status of each refusal, such that no SDK tries again what cannot succeed, and the form in which OpenAI's
- * protocols say it.
+ * The status of each refusal, such that no SDK tries again what cannot succeed, and the form in which
+ * OpenAI's protocols say it.
  *
- * Of the statuses that would be expected, 401, 409 and 422 are tried again by some SDKs, up to seven times; 404 and
- * 400 by none that reads `x-should-retry`, and at most once by others.
+ * Of the statuses that would be expected, 401, 409 and 422 are tried again by some SDKs, up to seven times;
+ * 404 and 400 by none that reads `x-should-retry`, and at most once by others.
  */
 import type { GatewayRefusal, RefusalKind } from '../conversation.ts';
 import type { Failed } from './protocol.ts';

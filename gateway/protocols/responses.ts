@@ -1,9 +1,9 @@
 /**
  * OpenAI's Responses.
  *
- * What was answered is remembered in the session: items by id (`item_reference`), and conversations by the id of
- * their last response (`previous_response_id`). All ids derive from that of the answer, so an answer that is given
- * again after a crash is remembered again, under the same ids.
+ * What was answered is remembered in the session: items by id (`item_reference`), and conversations by the id
+ * of their last response (`previous_response_id`). All ids derive from that of the answer, so an answer that
+ * is given again after a crash is remembered again, under the same ids.
  */
 import type { FunctionTool, ModelCall, ModelReply, ModelSession } from '../conversation.ts';
 import { refuseFormat } from './chat.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether a function's parameters are a JSON schema of an object: each keyword that holds schemas holds schemas.
- * Keywords that are not known may say anything.
+ * Whether a function's parameters are a JSON schema of an object: each keyword that holds schemas holds
+ * schemas. Keywords that are not known may say anything.
  */
 import { type Fields, fieldsAt, invalid, listAt, quoted, textAt } from './reading.ts';
 

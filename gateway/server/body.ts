@@ -1,6 +1,7 @@
 /**
- * The JSON of a request, within bounds: of one body, and of all that are open. A body that is too large is read to
- * its end and dropped before it is refused, since a client that still sends does not hear the refusal.
+ * The JSON of a request, within bounds: of one body, and of all that are open. A body that is too large is
+ * read to its end and dropped before it is refused, since a client that still sends does not hear the
+ * refusal.
  */
 import type { IncomingMessage } from 'node:http';
 import { BodyReader, Refusal } from '../../base/http/index.ts';

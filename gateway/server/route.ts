@@ -1,8 +1,8 @@
 /**
  * What a request is for, by its method and path.
  *
- * A session's key stands in the path, `/s/KEY/v1/…`, or is the API key. Base URLs are written in many ways, so `v1`
- * may be missing or stand there twice, and empty segments do not count.
+ * A session's key stands in the path, `/s/KEY/v1/…`, or is the API key. Base URLs are written in many ways,
+ * so `v1` may be missing or stand there twice, and empty segments do not count.
  */
 import { chat } from '../protocols/chat.ts';
 import { messages } from '../protocols/messages.ts';

@@ -1,10 +1,10 @@
 /**
  * The gateway's HTTP server: agents' model calls, in the protocol that they speak.
  *
- * Guarantees: an answer is sent once its session has committed it, and refused calls in the protocol's form, with
- * statuses at which no SDK tries again what cannot succeed. Requests, bodies and connections are bounded, and a
- * body that is too large never sits in memory. A client that goes away aborts its call. Nothing of keys or contents
- * is logged. Web pages cannot reach it, and by default other machines neither.
+ * Guarantees: an answer is sent once its session has committed it, and refused calls in the protocol's form,
+ * with statuses at which no SDK tries again what cannot succeed. Requests, bodies and connections are
+ * bounded, and a body that is too large never sits in memory. A client that goes away aborts its call.
+ * Nothing of keys or contents is logged. Web pages cannot reach it, and by default other machines neither.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';

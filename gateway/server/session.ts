@@ -1,8 +1,8 @@
 /**
  * The session of a request: by the key in its path, or by its API key.
  *
- * With a key in the path, the API key may be anything but that of another session: agents must set one, and many
- * set a word that says nothing.
+ * With a key in the path, the API key may be anything but that of another session: agents must set one, and
+ * many set a word that says nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';

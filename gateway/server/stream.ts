@@ -1,8 +1,8 @@
 /**
  * An answer as server-sent events: keep-alives until it is there, then all of it.
  *
- * What is refused at once is refused with a status, which SDKs understand better than an event; so a stream begins
- * when an answer takes longer than that.
+ * What is refused at once is refused with a status, which SDKs understand better than an event; so a stream
+ * begins when an answer takes longer than that.
  */
 import type { ServerResponse } from 'node:http';
 import type { SleepClock } from '../../base/index.ts';

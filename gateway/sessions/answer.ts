@@ -1,7 +1,7 @@
 /**
- * The answer that an agent's work ended with. Agents have prompts of their own, so it comes in many forms: the last
- * box, what follows "answer:" or "the answer is", or else the last number of a calculation, the whole text of
- * anything else.
+ * The answer that an agent's work ended with. Agents have prompts of their own, so it comes in many forms:
+ * the last box, what follows "answer:" or "the answer is", or else the last number of a calculation, the
+ * whole text of anything else.
  */
 import { boxContent, lastBoxed } from '../../base/text/index.ts';
 import type { Question } from '../../topics/index.ts';

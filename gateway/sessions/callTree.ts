@@ -1,9 +1,9 @@
 /**
- * The calls of a session as a tree: a call goes on from another where its context begins with that one's context and
- * answer, token by token. Pure: what is committed is added, what comes is placed.
+ * The calls of a session as a tree: a call goes on from another where its context begins with that one's
+ * context and answer, token by token. Pure: what is committed is added, what comes is placed.
  *
- * The policy's own tokens are kept wherever a conversation goes on. An agent that writes its past anew gets what the
- * template makes of it, and the difference is said.
+ * The policy's own tokens are kept wherever a conversation goes on. An agent that writes its past anew gets
+ * what the template makes of it, and the difference is said.
  */
 
 import type { CallJoin, CallSpan } from '../../topics/index.ts';

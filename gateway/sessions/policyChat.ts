@@ -1,9 +1,9 @@
 /**
- * A policy as a chat model with functions: conversations to token ids and back, by its own chat template and in the
- * form in which that template writes calls.
+ * A policy as a chat model with functions: conversations to token ids and back, by its own chat template and
+ * in the form in which that template writes calls.
  *
- * A policy's own tokens are never encoded a second time: `grown` gives what follows them. What users and tools say
- * makes no special token.
+ * A policy's own tokens are never encoded a second time: `grown` gives what follows them. What users and
+ * tools say makes no special token.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { canonicalJson } from '../../base/text/index.ts';
@@ -37,8 +37,8 @@ export interface PolicyChat {
   /** A conversation, and what opens the policy's turn. */
   whole(messages: readonly Message[], tools: readonly FunctionTool[]): Int32Array;
   /**
-   * What follows a turn of the policy's, the last of `before`, up to where it goes on. `ended` = its tokens end with
-   * one that ends a turn.
+   * What follows a turn of the policy's, the last of `before`, up to where it goes on. `ended` = its tokens
+   * end with one that ends a turn.
    */
   grown(
     before: readonly Message[],
@@ -61,7 +61,10 @@ const PROBE = {
   },
 } as const;
 
-/** `folder` is for messages. Rejects nothing: a template without functions is refused when functions are asked for. */
+/**
+ * `folder` is for messages. Rejects nothing: a template without functions is refused when functions are asked
+ * for.
+ */
 export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat {
   const functions = functionsOf(tokenizer, folder);
   const ends = endTokens(functions.tokenizer);

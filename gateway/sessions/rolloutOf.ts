@@ -1,6 +1,7 @@
 /**
- * A session as a rollout. Each path of its tree to a leaf is a context of its own; where two share a beginning, the
- * second has it as its prompt: the policy's own tokens are in the response once, and are trained on once.
+ * A session as a rollout. Each path of its tree to a leaf is a context of its own; where two share a
+ * beginning, the second has it as its prompt: the policy's own tokens are in the response once, and are
+ * trained on once.
  */
 import type { Question, Rollout, Segment, SessionEnd } from '../../topics/index.ts';
 import { rolloutId } from '../../topics/index.ts';

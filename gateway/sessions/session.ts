@@ -3,7 +3,8 @@
  *
  * Guarantees:
  * - an answer is committed to the topic `calls` before the agent hears it;
- * - the same request gets the same answer, never a second sample: an SDK that asks again does not make a sibling;
+ * - the same request gets the same answer, never a second sample: an SDK that asks again does not make a
+ *   sibling;
  * - what was committed before a crash is answered from the record, as long as the requests are the same;
  * - after the end nothing is answered.
  *
@@ -161,6 +162,8 @@ export class Session implements ModelSession {
       const past = this.#recorded(digest, placed);
       if (past !== null) return await this.#again(past, placed);
       const made = await this.#generate(call, digest, placed);
+      // Whoever asked again got an answer.
+      this.#failure = '';
       const spans = spansOf(made);
       const read = readOf(made, call, chat);
       const reply = replyOf(read, { digest, startedMs, prompt: lengthWith(placed), made });

@@ -1,6 +1,6 @@
 /**
- * The sessions of a gateway: open ones by their keys, and those that have ended, whose late calls are refused in a
- * way that no SDK repeats.
+ * The sessions of a gateway: open ones by their keys, and those that have ended, whose late calls are refused
+ * in a way that no SDK repeats.
  *
  * A key is unguessable and belongs to one session: who has it speaks for that session and no other.
  */

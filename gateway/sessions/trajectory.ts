@@ -1,7 +1,7 @@
 /**
- * A session as a trajectory in the papers' tags, which rewards, metrics and pages read: thinking, calls with their
- * results, and at the end the answer. What the agent or its tools put between is a result: it opens and closes
- * nothing, and passes for nothing that the policy wrote.
+ * A session as a trajectory in the papers' tags, which rewards, metrics and pages read: thinking, calls with
+ * their results, and at the end the answer. What the agent or its tools put between is a result: it opens and
+ * closes nothing, and passes for nothing that the policy wrote.
  */
 import { fenceFor } from '../../operators/dialect/index.ts';
 import type { CallNode } from './callTree.ts';

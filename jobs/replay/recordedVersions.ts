@@ -18,7 +18,9 @@ interface Spans {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly versions: readonly number[];
-  /** Where its contexts begin (later ones after a fold): response tokens before it, and tokens of its prompt. */
+  /**
+   * Where its contexts begin (later ones after a fold): response tokens before it, and tokens of its prompt.
+   */
   readonly contexts: readonly { readonly at: number; readonly prompt: number }[];
   /** Why it failed; null when it did not. */
   readonly failure: string | null;
@@ -100,8 +102,8 @@ function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGener
 
 /**
  * Draws of a rollout are keyed by (seed, question, phase, round, index), those of a monitored one by a name
- * before its index, those after a fold by the number of the round after it, and those of an agent's call by `call`
- * and the digest of its request.
+ * before its index, those after a fold by the number of the round after it, and those of an agent's call by
+ * `call` and the digest of its request.
  */
 function rolloutOf(draws: readonly DrawKey[]): string {
   const [, id, phase, round, index] = draws as readonly [DrawKey, string, Phase, number, DrawKey];

@@ -1,6 +1,6 @@
 /**
- * What an agent, or whoever judges its work, said of a session, in place of what the answer is worth. Its parts are
- * kept; `raw`, how right the work is, is the reward between 0 and 1.
+ * What an agent, or whoever judges its work, said of a session, in place of what the answer is worth. Its
+ * parts are kept; `raw`, how right the work is, is the reward between 0 and 1.
  */
 import type { Reward } from '../../topics/index.ts';
 import type { RewardFunction } from './reward.ts';

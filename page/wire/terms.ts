@@ -1,6 +1,9 @@
 /** What names mean, as docs/metrics.md says it: `/terms.json`. */
 export interface Terms {
-  /** By kind and name: `metric reward/mean`, `part raw`, `verdict crowded`, `stage score`, `time paced`, `selection front`. */
+  /**
+   * By kind and name: `metric reward/mean`, `part raw`, `verdict crowded`, `stage score`, `time paced`,
+   * `selection front`.
+   */
   readonly terms: Readonly<Record<string, Term>>;
 }
 

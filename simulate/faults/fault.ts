@@ -1,6 +1,6 @@
 /**
- * What can go wrong in a simulated world, as plain data, and the faults of a seed: drawn, each by itself, so that
- * one can be left out and the others stay as they are.
+ * What can go wrong in a simulated world, as plain data, and the faults of a seed: drawn, each by itself, so
+ * that one can be left out and the others stay as they are.
  */
 import { draws } from '../../base/index.ts';
 import type { Shape } from '../world/shape.ts';

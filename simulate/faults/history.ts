@@ -53,8 +53,8 @@ async function otherwise(
 }
 
 /**
- * Where an action of a flywheel failed because its model gave no answer, only a dead letter says so, and a replay,
- * whose model answers, goes on (docs/simulate.md).
+ * Where an action of a flywheel failed because its model gave no answer, only a dead letter says so, and a
+ * replay, whose model answers, goes on (docs/simulate.md).
  */
 function isUnrecorded({ method }: Shape, faults: readonly Fault[]): boolean {
   return method === 'etAgent' && faults.some(({ kind }) => kind === 'server' || kind === 'lost');

@@ -1,6 +1,6 @@
 /**
- * A history is replayed from its records, as `millrace replay --verify` does: every record has to come out again,
- * and the same weights.
+ * A history is replayed from its records, as `millrace replay --verify` does: every record has to come out
+ * again, and the same weights.
  */
 import { verify } from '../../jobs/replay/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';

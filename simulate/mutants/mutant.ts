@@ -1,7 +1,7 @@
 /**
  * Faults that are planted to see whether the search finds them: what a line of the product is, and what it is
- * made instead. They are applied as a module is loaded (loader.ts), in a process of their own; the product has no
- * trace of them.
+ * made instead. They are applied as a module is loaded (loader.ts), in a process of their own; the product
+ * has no trace of them.
  */
 export interface Mutant {
   readonly name: string;

@@ -1,7 +1,7 @@
 /**
- * `npm run search`: the fault search. Runs the histories of many seeds, on all cores, and prints a table as it
- * goes; the first history that breaks a law is shrunk and printed with the command that repeats it, and the exit
- * code is 1. docs/simulate.md says more.
+ * `npm run search`: the fault search. Runs the histories of many seeds, on all cores, and prints a table as
+ * it goes; the first history that breaks a law is shrunk and printed with the command that repeats it, and
+ * the exit code is 1. docs/simulate.md says more.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';

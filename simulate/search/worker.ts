@@ -1,6 +1,6 @@
 /**
- * A process of the search: goes through its seeds and tells of each. A planted fault is in place before anything
- * of the product is loaded.
+ * A process of the search: goes through its seeds and tells of each. A planted fault is in place before
+ * anything of the product is loaded.
  */
 import { register } from 'node:module';
 import type { Mutant } from '../mutants/mutant.ts';

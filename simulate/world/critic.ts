@@ -1,6 +1,6 @@
 /**
- * A simulated critic and judge: it finds the first step at fault, has one better step to offer, and judges by the
- * reference, after a while that is drawn for what it is asked.
+ * A simulated critic and judge: it finds the first step at fault, has one better step to offer, and judges by
+ * the reference, after a while that is drawn for what it is asked.
  */
 import type { Draws } from '../../base/index.ts';
 import type { Complete } from '../../operators/evolve/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The disk of a simulated run: checkpoints by name, each with its digest. It outlives every process, and may be
- * full for a while.
+ * The disk of a simulated run: checkpoints by name, each with its digest. It outlives every process, and may
+ * be full for a while.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../base/index.ts';

@@ -1,9 +1,9 @@
 /**
- * A simulated engine behind a simulated server. What the policy says follows from its version, the question and
- * its draws, never from timing; how long it takes, and what becomes of a request, is drawn by attempt.
+ * A simulated engine behind a simulated server. What the policy says follows from its version, the question
+ * and its draws, never from timing; how long it takes, and what becomes of a request, is drawn by attempt.
  *
- * The client in front of the server does what such clients do: it repeats what got no answer, gives up after a
- * few times, and gives the server its weights again when it has lost them.
+ * The client in front of the server does what such clients do: it repeats what got no answer, gives up after
+ * a few times, and gives the server its weights again when it has lost them.
  */
 import type { Draws } from '../../base/index.ts';
 import type { Checkpoint, GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';
@@ -29,7 +29,9 @@ export interface EngineOptions {
   readonly draws: Draws;
   /** Of one token. */
   readonly tokenMs: number;
-  /** `live`: generations go on, with their weights, while others are loaded; `drain`: a load waits for them. */
+  /**
+   * `live`: generations go on, with their weights, while others are loaded; `drain`: a load waits for them.
+   */
   readonly swap: 'live' | 'drain';
   readonly weather: () => Weather;
   /** Told of each request that is under way, and of its end. */

@@ -1,6 +1,6 @@
 /**
- * The job of a simulated run, wired as a user's job is, and the place where it is kept. Nothing here knows whether
- * it runs, resumes or is replayed.
+ * The job of a simulated run, wired as a user's job is, and the place where it is kept. Nothing here knows
+ * whether it runs, resumes or is replayed.
  */
 import type { SleepClock } from '../../base/index.ts';
 import {

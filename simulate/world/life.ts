@@ -2,8 +2,8 @@
  * The life of one process: from its start until it ends or is killed.
  *
  * A process that is killed does nothing any more: what it waits for never comes, what it had sent may have
- * arrived or not, and what it held in memory is gone. Its code cannot be taken off the stack, so everything that
- * it could do to the world asks here first.
+ * arrived or not, and what it held in memory is gone. Its code cannot be taken off the stack, so everything
+ * that it could do to the world asks here first.
  */
 import type { SleepClock } from '../../base/index.ts';
 import type { VirtualClock } from './virtualClock.ts';

@@ -1,6 +1,6 @@
 /**
- * What a process of a run does from its start to its end: it wires the real job and runs its part of the flow,
- * as the command does. Only what is passed in is of the simulated world.
+ * What a process of a run does from its start to its end: it wires the real job and runs its part of the
+ * flow, as the command does. Only what is passed in is of the simulated world.
  */
 import { followControl, type Log, partOf, restOf } from '../../streams/index.ts';
 import { type FlowEnd, type FlowStats, runFlow } from '../../streams/run/index.ts';

@@ -1,7 +1,7 @@
 /**
  * The log as one process sees it. It ends with the process, and waits while no one answers; and it looks, at
- * every moment, whether the log keeps its word: no more is handed out than may be, and what is acknowledged is
- * in the store.
+ * every moment, whether the log keeps its word: no more is handed out than may be, and what is acknowledged
+ * is in the store.
  */
 import { defer, from, Observable, switchMap } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/index.ts';

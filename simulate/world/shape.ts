@@ -1,6 +1,6 @@
 /**
- * What a simulated run is, drawn by its seed: which method, how large, how far rollouts may lag, over how many
- * processes it is spread, and how long everything takes.
+ * What a simulated run is, drawn by its seed: which method, how large, how far rollouts may lag, over how
+ * many processes it is spread, and how long everything takes.
  */
 import { draws } from '../../base/index.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * The simulated tool: a search that takes as long as is drawn for the call, fails now and then, and in bad times
- * hangs or is not there. Calls go through the real toolbox.
+ * The simulated tool: a search that takes as long as is drawn for the call, fails now and then, and in bad
+ * times hangs or is not there. Calls go through the real toolbox.
  */
 import type { Draws } from '../../base/index.ts';
 import { type CallTool, callTools } from '../../operators/index.ts';

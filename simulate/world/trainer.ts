@@ -1,8 +1,8 @@
 /**
- * A simulated trainer. Its weights are a digest of everything that it was ever trained on, in order, so two runs
- * that end with the same weights have made the same steps from the same sequences. A step takes as long as is
- * drawn for it; what is saved goes to the simulated disk, the optimiser's state now and then only beside the next
- * step, as a trainer may.
+ * A simulated trainer. Its weights are a digest of everything that it was ever trained on, in order, so two
+ * runs that end with the same weights have made the same steps from the same sequences. A step takes as long
+ * as is drawn for it; what is saved goes to the simulated disk, the optimiser's state now and then only
+ * beside the next step, as a trainer may.
  */
 import { createHash } from 'node:crypto';
 import { type Draws, MillraceError } from '../../base/index.ts';

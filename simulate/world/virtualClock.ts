@@ -1,10 +1,10 @@
 /**
  * Time that passes only when nothing is left to do: the clock of a simulated world.
  *
- * Everything that takes time in the world sleeps on this clock. `run` lets all that can run do so (promises, ticks
- * and immediates: nothing here waits for a timer, a file or a socket), then wakes the one sleeper whose time comes
- * next, and so on. Sleepers of one moment are woken in an order that is drawn by the seed. So the same seed gives
- * the same order of everything, and a year takes as long as what happens in it.
+ * Everything that takes time in the world sleeps on this clock. `run` lets all that can run do so (promises,
+ * ticks and immediates: nothing here waits for a timer, a file or a socket), then wakes the one sleeper whose
+ * time comes next, and so on. Sleepers of one moment are woken in an order that is drawn by the seed. So the
+ * same seed gives the same order of everything, and a year takes as long as what happens in it.
  */
 import { draws, type SleepClock } from '../../base/index.ts';
 

@@ -1,8 +1,9 @@
 /**
- * A simulated world around one run: its processes, the log and the disk that outlive them, and what goes wrong.
+ * A simulated world around one run: its processes, the log and the disk that outlive them, and what goes
+ * wrong.
  *
- * A process that dies, fails or is stopped is started again a little later, until the run is done. One process
- * alone has the log for itself, as in a folder: it dies with it. Several share it, as on a broker.
+ * A process that dies, fails or is stopped is started again a little later, until the run is done. One
+ * process alone has the log for itself, as in a folder: it dies with it. Several share it, as on a broker.
  */
 import { type Draws, draws, hasCode, messageOf } from '../../base/index.ts';
 import type { GenerateRequest } from '../../model/index.ts';

@@ -1,10 +1,10 @@
 /**
- * The store of a log in memory: what `Store` keeps in a file, as long as the process lives. Records are sealed as
- * on disk, so what a reader gets is what was written and no shared object.
+ * The store of a log in memory: what `Store` keeps in a file, as long as the process lives. Records are
+ * sealed as on disk, so what a reader gets is what was written and no shared object.
  *
  * `flush` stands for the disk: it is given what a transaction changes, as a whole, and the transaction is
- * written once it has called `apply`, and durable once it resolves. Whoever passes it in can make it slow, make
- * it fail, or let it never come back.
+ * written once it has called `apply`, and durable once it resolves. Whoever passes it in can make it slow,
+ * make it fail, or let it never come back.
  */
 import { type Archived, NOTHING_ARCHIVED } from '../archive/segments.ts';
 import { type Envelope, seal, unseal } from '../embedded/envelope.ts';

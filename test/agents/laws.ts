@@ -1,6 +1,7 @@
 /**
- * What holds of every agent before a gateway: it gets to the end of a scripted conversation, what it sends back are
- * the turns that it was given, it sends a call again byte for byte, and it stops when its session has ended.
+ * What holds of every agent before a gateway: it gets to the end of a scripted conversation, what it sends
+ * back are the turns that it was given, it sends a call again byte for byte, and it stops when its session
+ * has ended.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect } from '@jest/globals';

@@ -1,9 +1,10 @@
 /**
- * Other people's packages as agents: programs in JavaScript and Python that answer one question with one tool, and
- * are pointed at a gateway whose sessions answer from a script.
+ * Other people's packages as agents: programs in JavaScript and Python that answer one question with one
+ * tool, and are pointed at a gateway whose sessions answer from a script.
  *
- * `MILLRACE_AGENTS` names a folder in which `package.json` of this folder is installed, `MILLRACE_AGENTS_PYTHON` a
- * Python with `requirements.txt`. Tests without are skipped, and their titles say so.
+ * `MILLRACE_AGENTS` names a folder in which `package.json` of this folder is installed,
+ * `MILLRACE_AGENTS_PYTHON` a Python with `requirements.txt`. Tests without are skipped, and their titles say
+ * so.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync } from 'node:fs';

@@ -72,10 +72,12 @@ async function grown(
   {
     script = adding,
     calls = 9,
+    atOnce = 4,
     given = options(script),
   }: {
     readonly script?: (line: ScriptLine) => string;
     readonly calls?: number;
+    readonly atOnce?: number;
     readonly given?: ReturnType<typeof options>;
   } = {},
 ): Promise<{
@@ -94,6 +96,7 @@ async function grown(
   const grow = growSessions({
     ...{ agent, sessions, chat, clock, address: server.url },
     limits: { calls, answerTokens: 200 },
+    atOnce,
     commit: async (record) => {
       records.push(record);
     },
@@ -249,6 +252,19 @@ describe('an agent that is a function', () => {
     expect(
       (await again(question(), { ...options(adding), samples: () => 4 }, signal)).rollouts,
     ).toEqual(rollouts);
+  });
+
+  test('runs no more often at once than it may', async () => {
+    let running = 0;
+    const seen: number[] = [];
+    const agent = functionAgent(async ({ baseUrl, key, question: asked }) => {
+      seen.push(++running);
+      await work(`${baseUrl}/v1`, key, asked.question);
+      running -= 1;
+      return '1';
+    });
+    await grown(agent, { atOnce: 1 });
+    expect(seen).toEqual([1, 1]);
   });
 
   test('cannot speak for a session other than its own', async () => {

@@ -1,6 +1,6 @@
 /**
- * The example's agent as a user runs it: a program of its own for each rollout, in each protocol. The policy learns
- * what the agent rewards; a run that is killed goes on, and is replayed without the agent.
+ * The example's agent as a user runs it: a program of its own for each rollout, in each protocol. The policy
+ * learns what the agent rewards; a run that is killed goes on, and is replayed without the agent.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

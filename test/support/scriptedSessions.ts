@@ -1,6 +1,6 @@
 /**
- * Sessions that answer from a script, as a gateway's sessions do: the same request gets the same answer, other
- * requests the next one, and none after the last.
+ * Sessions that answer from a script, as a gateway's sessions do: the same request gets the same answer,
+ * other requests the next one, and none after the last.
  */
 import {
   type AssistantMessage,

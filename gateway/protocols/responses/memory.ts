@@ -1,6 +1,6 @@
 /**
- * What a session remembers of its Responses: items of answers by id, and conversations by the id of the response
- * that they led to.
+ * What a session remembers of its Responses: items of answers by id, and conversations by the id of the
+ * response that they led to.
  *
  * Bounded: an agent that sends everything each time shares what it sent before; above `CHARACTERS_MAX` all
  * conversations but the latest are forgotten.

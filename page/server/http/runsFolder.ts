@@ -9,8 +9,8 @@ import type { Host, KnownRun } from './host.ts';
 
 const ROWS_MAX = 1_000;
 /**
- * Logs that are opened before a listing is answered, newest runs first, and how long that may take. The others
- * are listed by what `run.json` says and opened afterwards; later listings have them.
+ * Logs that are opened before a listing is answered, newest runs first, and how long that may take. The
+ * others are listed by what `run.json` says and opened afterwards; later listings have them.
  */
 const GLANCES_MAX = 24;
 const GLANCES_MS = 400;

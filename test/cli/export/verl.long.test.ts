@@ -1,6 +1,6 @@
 /**
- * Exports in verl's form are held against what our reader reads of them, and pandas and verl's own reader where
- * Python has them (MILLRACE_PYTHON).
+ * Exports in verl's form are held against what our reader reads of them, and pandas and verl's own reader
+ * where Python has them (MILLRACE_PYTHON).
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile } from 'node:fs/promises';

@@ -236,11 +236,16 @@ describe('a session', () => {
     await expect(session.reward(1, '')).rejects.toMatchObject({ kind: 'ended' });
   });
 
-  test('names what is wrong with the policy behind it', async () => {
-    const { session } = scripted(chat, () => {
-      throw new Error('the server is down');
+  test('names what is wrong with the policy behind it, until it answers again', async () => {
+    let down = true;
+    const { session } = scripted(chat, (line) => {
+      if (down) throw new Error('the server is down');
+      return script(line);
     });
     await expect(ask(session, asking([user]))).rejects.toMatchObject({ kind: 'unavailable' });
     expect(session.failure).toBe('the server is down');
+    down = false;
+    await ask(session, asking([user]));
+    expect(session.failure).toBe('');
   });
 });

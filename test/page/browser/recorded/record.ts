@@ -1,6 +1,6 @@
 /**
- * `npx tsx test/page/browser/recorded/record.ts LINK RUN OTHER`: records what the server that printed the link
- * (`millrace view`) answers of a run and of another that it is compared with.
+ * `npx tsx test/page/browser/recorded/record.ts LINK RUN OTHER`: records what the server that printed the
+ * link (`millrace view`) answers of a run and of another that it is compared with.
  */
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
