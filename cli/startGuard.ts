@@ -58,7 +58,20 @@ export async function mustBeIdle(run: Run): Promise<void> {
 /** Whether any process gives a sign of life as one of this run, whose records are on Kafka. */
 export async function isWorkedOn(run: Run): Promise<boolean> {
   const log = await openRunLog(run, { mode: 'read' });
-  return (await alive(log, () => true, { isGone: hasEnded }).finally(() => log.close())) !== null;
+  return gaveSign(log).finally(() => log.close());
+}
+
+/** A process on this machine is seen at once, however long its broker takes; others are listened for. */
+export async function gaveSign(
+  log: Pick<Log, 'posted'>,
+  clock = sleepClock(systemClock),
+): Promise<boolean> {
+  const posts = ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus);
+  const isHere = posts.some(
+    ({ ended, host, pid }) => !ended && host === hostname() && isRunning(pid),
+  );
+  if (isHere) return true;
+  return (await alive(log, () => true, { isGone: hasEnded, clock })) !== null;
 }
 
 /** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
@@ -92,7 +105,7 @@ interface Listening {
 
 /** The status of a running process for which `is` is true; null when none reports. */
 async function alive(
-  log: Log,
+  log: Pick<Log, 'posted'>,
   is: (status: WorkerStatus) => boolean,
   { isGone = isOursOrEnded, clock = sleepClock(systemClock) }: Listening = {},
 ): Promise<WorkerStatus | null> {

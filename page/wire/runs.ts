@@ -20,6 +20,8 @@ export interface RunsData {
 }
 
 export interface RunRow extends RunHead {
+  /** Whether its log has yet to be read: the numbers follow on the stream. */
+  readonly pending: boolean;
   /**
    * Of held-out questions, as measured last; null before that, and until it was read.
    */

@@ -1,6 +1,7 @@
 /** Whether a process of a run on Kafka is alive, by what it says about itself. */
+import { hostname } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { mustHaveSources } from '../../cli/startGuard.ts';
+import { gaveSign, mustHaveSources } from '../../cli/startGuard.ts';
 import { impatientClock } from '../support/impatientClock.ts';
 
 const clock = impatientClock();
@@ -35,4 +36,10 @@ test('a process that was not heard while the broker stalled counts as alive', as
 
 test('a process that reports nothing new counts as gone', async () => {
   await expect(asked(board('one'))).resolves.toBeUndefined();
+});
+
+test('a process on this machine counts as alive though its broker brings nothing new', async () => {
+  const said = (pid: number) => ({ posted: async () => [{ host: hostname(), pid, ended: false }] });
+  expect(await gaveSign(said(process.pid), clock)).toBe(true);
+  expect(await gaveSign(said(2 ** 22 + 1), clock)).toBe(false);
 });

@@ -122,7 +122,7 @@ export function Runs() {
             <tbody>
               {shown.map((row) => (
                 <Fragment key={row.name}>
-                  <tr class={row.stateText === '' ? undefined : 'stated'}>
+                  <tr class={row.stateText === '' ? undefined : 'stated'} aria-busy={row.pending}>
                     <td class="l">
                       <input
                         type="checkbox"
@@ -140,9 +140,9 @@ export function Runs() {
                       <State state={row.state} />
                     </td>
                     <td class="l">{row.job}</td>
-                    <td>{orDash(row.step, String)}</td>
+                    <td>{row.pending ? '…' : orDash(row.step, String)}</td>
                     <td>
-                      <b>{orDash(row.accuracy, (share) => percent(share))}</b>
+                      <b>{row.pending ? '…' : orDash(row.accuracy, (share) => percent(share))}</b>
                     </td>
                     <td class="l">
                       {row.metric !== null && (

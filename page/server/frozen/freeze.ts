@@ -58,7 +58,12 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     millrace: options.millrace,
     folder: '',
     program,
-    runs: [{ ...(await view.head()), accuracy: null, metric: null, last: null, spark: [] }],
+    runs: [
+      {
+        ...(await view.head()),
+        ...{ pending: false, accuracy: null, metric: null, last: null, spark: [] },
+      },
+    ],
     total: 1,
     unreadable: [],
     commands: [],

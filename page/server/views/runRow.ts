@@ -104,6 +104,7 @@ export function rowOf(parts: RowParts): RunRow {
     ...head,
     ...unread,
     stateText,
+    pending: seen === null && problem === '' && !parts.damaged,
     accuracy: finite(seen?.accuracy),
     metric: seen?.metric ?? null,
     last: spark.at(-1) ?? null,

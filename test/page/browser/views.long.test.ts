@@ -67,6 +67,7 @@ withBrowser('the page of a finished run', () => {
       .filter({ hasText: heading })
       .waitFor({ state: 'attached' });
     await page.getByText(/^(loading|looking for)/).waitFor({ state: 'detached' });
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
   }
 
   describe('every view', () => {
