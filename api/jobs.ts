@@ -99,6 +99,7 @@ export {
   toolStarPresets,
   toolStarSettings,
   trainPolicy,
+  trainServed,
 } from '../jobs/index.ts';
 export {
   type DeepParts,

@@ -76,7 +76,24 @@ export interface ModelSession {
   /** Tokens of the prompt. Throws a `GatewayRefusal`. */
   count(call: ModelCall): number;
   /** What the agent says its work is worth. Rejects with a `GatewayRefusal`. */
-  reward(value: number, reason: string): Promise<void>;
+  reward(value: number, reason: string, sent: RewardSent): Promise<void>;
+  /** Ends it, where it is not its agent's run that does; once more is the same. */
+  end?(): Promise<void>;
+}
+
+/** How a reward was sent. */
+export interface RewardSent {
+  /** What it is known by when it is sent again. */
+  readonly key: string;
+  /** When it was so; null = now. */
+  readonly atMs: number | null;
+}
+
+/** A session that was asked for. */
+export interface OpenedSession {
+  /** Of its rollout. */
+  readonly id: string;
+  readonly key: string;
 }
 
 /** The sessions that are open, or were. */
@@ -85,6 +102,15 @@ export interface ModelSessions {
   readonly models: readonly string[];
   /** The session whose key this is. Throws a `GatewayRefusal`. */
   session(key: string): ModelSession;
+  /**
+   * Opens a session for whoever has the gateway's key; left out = nobody may. The same `name` is the same
+   * session; empty = a new one. Rejects with a `GatewayRefusal`.
+   */
+  openNamed?(asked: {
+    readonly key: string;
+    readonly question: string;
+    readonly name: string;
+  }): Promise<OpenedSession>;
 }
 
 /** Why a call is not answered, which each protocol says in its own form. */

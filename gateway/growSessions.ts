@@ -2,7 +2,15 @@
  * Grows a question's group by running an agent n times: each run is a session of the gateway, and becomes a
  * rollout.
  */
-import { type Clock, type DrawKey, draws, MillraceError, Semaphore } from '../base/index.ts';
+import {
+  type Clock,
+  type DrawKey,
+  draws,
+  MillraceError,
+  messageOf,
+  raceAbort,
+  Semaphore,
+} from '../base/index.ts';
 import { samplingIn } from '../model/index.ts';
 import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
 import { type Branching, isGuided } from '../operators/sampling/index.ts';
@@ -11,9 +19,11 @@ import type { Agent } from './agents/agent.ts';
 import { watchExactness } from './exactness.ts';
 import type { CallNode } from './sessions/callTree.ts';
 import type { PolicyChat } from './sessions/policyChat.ts';
-import { type AgentEnd, rolloutOf } from './sessions/rolloutOf.ts';
+import { type AgentEnd, rolloutOf, type SessionOf } from './sessions/rolloutOf.ts';
 import { Session, type SessionLimits } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
+import type { JudgedSession } from './verifier/session.ts';
+import type { Case, Verdict, Verifier } from './verifier/verifier.ts';
 
 /** What sessions are made with. */
 export interface SessionsOf {
@@ -30,6 +40,8 @@ export interface SessionsOf {
   readonly past: (id: string) => Promise<readonly ModelCallRecord[]>;
   readonly clock: Clock;
   readonly report: (line: string) => void;
+  /** Says what sessions are worth; left out = the agent does, or the answer. */
+  readonly verifier?: Verifier;
 }
 
 /** See above. */
@@ -138,29 +150,81 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
       records.push(record);
     },
   });
+  const trial = await begun(gateway.verifier, question, signal);
   const key = sessions.open(session);
   let end: AgentEnd;
   try {
     const baseUrl = `${gateway.address}/s/${key}`;
     const reward = (value: number, reason: string) => session.reward(value, reason);
     const rewarded = session.hasReward;
-    end = await agent.run({ id, question, index, baseUrl, key, rewarded, reward }, signal);
+    const task = { id, question, index, baseUrl, key, rewarded, reward };
+    end = trial instanceof NoVerdict ? trial.end : await agent.run(task, signal);
   } finally {
     sessions.close(key);
     await session.end();
   }
   see(session);
-  const { calls, stop, rewarded: reward } = session;
+  const { calls, stop, rewarded } = session;
+  const counted = trial instanceof NoVerdict ? end : judged(end, session);
+  const verdict = await verdictOn(trial, { id, question, index, calls, end: counted }, signal);
+  const failed =
+    verdict instanceof NoVerdict ? { ...counted, failure: verdict.end.failure } : counted;
+  const reward = verdict === null || verdict instanceof NoVerdict ? rewarded : asReward(verdict);
   const rollout = rolloutOf({
     ...{ question, index, groupSize, calls, stop, reward, startedMs },
     seed: options.seed,
-    end: judged(end, session),
+    end: failed,
     version: options.gate.version,
     markers: chat.tokenizer.markers ?? [],
     endedMs: clock.now(),
   });
   const parent = fork === null ? null : parentOf(rollout, fork);
   return { rollout: { ...rollout, parent }, calls, records: [...own, ...records] };
+}
+
+/** Why a session has no verdict, and so counts for nothing. */
+class NoVerdict {
+  readonly end: AgentEnd;
+
+  constructor(error: unknown) {
+    this.end = { failure: messageOf(error), exitCode: null, output: '' };
+  }
+}
+
+async function begun(
+  verifier: Verifier | undefined,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Case | NoVerdict | null> {
+  if (verifier === undefined) return null;
+  return orNone(verifier.begin(question, signal), signal);
+}
+
+/** Null where nobody is asked: what failed is not judged. */
+async function verdictOn(
+  trial: Case | NoVerdict | null,
+  {
+    end,
+    ...of
+  }: Omit<JudgedSession, 'answer' | 'exitCode' | 'output'> & { readonly end: AgentEnd },
+  signal: AbortSignal,
+): Promise<Verdict | NoVerdict | null> {
+  if (trial === null || trial instanceof NoVerdict || end.failure !== '') return null;
+  const { answer = null, exitCode, output } = end;
+  return orNone(trial.judge({ ...of, answer, exitCode, output }, signal), signal);
+}
+
+async function orNone<T>(asked: Promise<T>, signal: AbortSignal): Promise<T | NoVerdict> {
+  try {
+    return await raceAbort(asked, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return new NoVerdict(error);
+  }
+}
+
+function asReward({ reward: value, reason, parts }: Verdict): SessionOf['reward'] {
+  return { value, reason, parts };
 }
 
 /** What a fork shares with the rollout that it left: none if it did not repeat it. */

@@ -3,13 +3,13 @@
  * agents are not run. What the policy does not decide is taken from the record.
  */
 import { MillraceError } from '../base/index.ts';
-import { samplingIn } from '../model/index.ts';
+import { type Sampling, samplingIn } from '../model/index.ts';
 import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
 import { type ModelCallRecord, type Question, type Rollout, rolloutId } from '../topics/index.ts';
 import { drawsOf } from './growSessions.ts';
 import { type CallNode, contextOf } from './sessions/callTree.ts';
 import type { PolicyChat } from './sessions/policyChat.ts';
-import { messagesIn, replyIn } from './sessions/records.ts';
+import { inOrder, recordedNode } from './sessions/records.ts';
 import { chained, laidOut } from './sessions/rolloutOf.ts';
 
 /** A rollout that an agent made, and the calls that it is made of, in the order of its tokens. */
@@ -34,19 +34,21 @@ export function replaySessions(
   };
 }
 
-interface Again {
+/** What a session is made again with. */
+export interface Again {
   readonly question: Question;
-  readonly options: RolloutOptions;
+  readonly options: Pick<RolloutOptions, 'engine' | 'seed'> & Sampling;
   readonly signal: AbortSignal;
 }
 
-async function again(
+/** A session, written again by the policy. */
+export async function again(
   { rollout, calls }: RecordedSession,
   chat: PolicyChat,
   { question, options, signal }: Again,
 ): Promise<Rollout> {
   const nodes = new Map<number, CallNode>();
-  for (const record of calls.toSorted((a, b) => a.call - b.call)) {
+  for (const record of inOrder(calls)) {
     const parent = nodes.get(record.parent) ?? null;
     const tokens = Int32Array.from([...contextOf(parent), ...record.prompt]);
     const cut = record.finish === 'length';
@@ -62,14 +64,11 @@ async function again(
       },
       signal,
     );
-    const { call: number, join, difference, kept, prompt, entropy, startedMs, endedMs } = record;
-    nodes.set(number, {
-      ...{ number, parent, join, difference, kept, prompt, entropy, startedMs, endedMs },
-      ...{ messages: messagesIn(record), tools: [], toolsKey: '' },
+    nodes.set(record.call, {
+      ...recordedNode(record, parent, chat),
       ...{ tokens: made.tokens, logProbs: made.logProbs },
       spans: made.spans ?? [{ start: 0, end: made.tokens.length, version: made.version }],
       ended: chat.stopTokens.includes(made.tokens.at(-1) ?? -1),
-      reply: replyIn(record),
     });
   }
   const { tokens, logProbs, segments, contexts } = laidOut(chained([...nodes.values()]));

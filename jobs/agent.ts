@@ -13,9 +13,12 @@ import {
   gatewayServer,
   growSessions,
   httpAgent,
+  httpVerifier,
   policyChat,
   replaySessions,
   Sessions,
+  type Verifier,
+  verifierForms,
 } from '../gateway/index.ts';
 import { loadChatTokenizer } from '../model/hf/index.ts';
 import { recordsOf } from '../streams/index.ts';
@@ -37,10 +40,44 @@ export const agentSettings = z.object({
     .union([z.literal(''), z.url({ protocol: /^https?$/ })])
     .default('')
     .describe('address that is sent the question instead (docs/agents.md)'),
-  timeoutMs: positiveInt.default(600_000).describe('time for one run of the agent'),
+  timeoutMs: positiveInt
+    .default(600_000)
+    .describe('time for one run of the agent; with serve: how long a session may be idle'),
   atOnce: positiveInt.default(16).describe('maximum runs of the agent at the same time'),
   calls: positiveInt.default(50).describe('maximum model calls per run'),
   answerTokens: positiveInt.default(1024).describe('maximum tokens per model call'),
+  rewardUrl: z
+    .union([z.literal(''), z.url({ protocol: /^https?$/ })])
+    .default('')
+    .describe('address of a verifier that says what a session is worth (docs/agents.md)'),
+  rewardForm: z
+    .enum(verifierForms)
+    .default('plain')
+    .describe('how the verifier is asked; nemo-gym: a resources server of NeMo-Gym'),
+  rewardTimeoutMs: positiveInt.default(120_000).describe('time for one answer of the verifier'),
+  serve: z
+    .boolean()
+    .default(false)
+    .describe(
+      'train on sessions that others open with the key in MILLRACE_GATEWAY_KEY, in place of questions',
+    ),
+  rewardMs: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(86_400_000)
+    .describe(
+      'with serve: how long after its end a session may get a reward; without one it is not trained on. 0 = rewards are not waited for',
+    ),
+  delayMs: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(60_000)
+    .describe('with serve: how long such a reward may be on its way'),
+  sessions: positiveInt
+    .default(2048)
+    .describe('with serve: maximum sessions that are open or wait for a reward'),
   host: z
     .string()
     .default('127.0.0.1')
@@ -58,7 +95,7 @@ export const agentSettings = z.object({
 export type AgentSettings = z.infer<typeof agentSettings>;
 
 /** What the job's context must have. */
-type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentSettings }>;
+export type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentSettings }>;
 
 /**
  * How a group is grown by agents: `everyQuestion(settings, await agents(context))`. `own` = the agent, in
@@ -80,25 +117,42 @@ export async function agents(
   const sessions = new Sessions(policy.name || run);
   const failed = (error: unknown): void => print(`gateway: ${messageOf(error)}`);
   const waits = sleepClock(clock);
-  const server = context.own(
-    await gatewayServer({ sessions, clock: waits, host, port, failed }).catch((cause) => {
-      throw new MillraceError(
-        'USAGE',
-        `the gateway cannot listen on ${host}:${port} (agent.host, agent.port): ${messageOf(cause)}`,
-        { cause },
-      );
-    }),
-  );
+  const server = context.own(await listening({ sessions, clock: waits, host, port, failed }));
   const { forked } = context;
   const past = forked ?? (await unfinishedSessions(context));
 
+  const verifier = verifierFor(context);
   const grow = growSessions({
+    ...(verifier === null ? {} : { verifier }),
     ...{ agent, sessions, chat, clock, past, atOnce, report: print },
     address: server.url,
     limits: { calls, answerTokens },
     commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
   });
   return { grow };
+}
+
+/** The verifier that the settings name; null = none. */
+export function verifierFor({ settings, clock, own }: AgentContext): Verifier | null {
+  const { rewardUrl: url, rewardForm: form, rewardTimeoutMs: timeoutMs } = settings.agent;
+  if (url === '') return null;
+  return own(httpVerifier({ url, form, timeoutMs, clock: sleepClock(clock) }));
+}
+
+/** The gateway's server. Rejects with `USAGE` if it cannot listen there. */
+export async function listening(
+  options: Parameters<typeof gatewayServer>[0],
+): ReturnType<typeof gatewayServer> {
+  try {
+    return await gatewayServer(options);
+  } catch (cause) {
+    const { host, port } = options;
+    throw new MillraceError(
+      'USAGE',
+      `the gateway cannot listen on ${host}:${port} (agent.host, agent.port): ${messageOf(cause)}`,
+      { cause },
+    );
+  }
 }
 
 function agentOf({ settings, clock }: AgentContext): Agent {

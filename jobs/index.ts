@@ -80,6 +80,7 @@ export {
   toolStarPresets,
 } from './presets.ts';
 export { policyRole, textRoles } from './roles.ts';
+export { trainServed } from './served.ts';
 export {
   mixSettings,
   type ToolLightParts,

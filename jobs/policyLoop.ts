@@ -143,6 +143,8 @@ export interface LoopOptions extends StepSizes {
   readonly phases?: readonly Phase[];
   /** Settings that change during the run; a handle of its own if it is left out. */
   readonly live?: LiveHandle;
+  /** Whatever is asked is answered by the newest version, however many steps it is behind when it is learnt. */
+  readonly newest?: boolean;
 }
 
 /**
@@ -199,7 +201,8 @@ export async function policyLoop(
   const paused$ = control?.paused$ ?? of(false);
   const places = (asked: number, { controls }: Weights): number =>
     numberIn(control?.changes(Math.min(controls, control.count)), 'concurrency') ?? asked;
-  const gated = { batchGroups, window, lagMax, ...known, engine, paused$, places };
+  const behind = options.newest === true ? Number.POSITIVE_INFINITY : lagMax;
+  const gated = { batchGroups, window, lagMax: behind, ...known, engine, paused$, places };
   const gate = own(policyGate({ ...gated, unlimited }));
 
   const { helping } = parts;

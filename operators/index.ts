@@ -1,5 +1,6 @@
 /** Pipeable operators: rollout, score, Pareto sampling, batching, the gate. */
 export { type BatchOptions, batch, batchSelected } from './batch.ts';
+export { batchArrived } from './batchArrived.ts';
 export { type BatchExamplesOptions, batchDemonstrations, batchPairs } from './batchExamples.ts';
 export {
   type CallOrigin,

@@ -8,6 +8,7 @@ export type { CallJoin, CallSpan, ModelCallRecord } from './calls.ts';
 export type { RunTopic, Shown } from './defineRunTopic.ts';
 export type { ChatCall, ChatTurn, Demonstration, Demonstrations } from './demonstrations.ts';
 export type { Evolved } from './evolved.ts';
+export type { FeedbackKind, FeedbackRecord, SessionStop } from './feedback.ts';
 export type { FoldRecord } from './folds.ts';
 export { type IdleSteps, Learning, noteOf } from './learning.ts';
 export type { RowLink } from './links.ts';
@@ -55,6 +56,7 @@ const ORDER: readonly (keyof typeof topics)[] = [
   'rollouts',
   'toolCalls',
   'calls',
+  'feedback',
   'scored',
   'selected',
   'batches',

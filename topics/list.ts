@@ -5,6 +5,7 @@ export { control } from './control.ts';
 export { deadLetters } from './deadLetters.ts';
 export { demonstrationSets as demonstrations } from './demonstrations.ts';
 export { evolvedTrajectories as evolved } from './evolved.ts';
+export { sessionFeedback as feedback } from './feedback.ts';
 export { folds } from './folds.ts';
 export { metrics } from './metrics.ts';
 export { preferencePairs as pairs } from './pairs.ts';

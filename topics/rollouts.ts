@@ -7,6 +7,7 @@ import {
   float32s,
   int32s,
   list,
+  map,
   named,
   nullable,
   real,
@@ -136,6 +137,8 @@ export const sessionEnd = record('SessionEnd', {
   /** What the agent or a verifier said its work is worth; null = nobody did. */
   reward: nullable(real),
   rewardReason: text,
+  /** What a verifier said besides. */
+  rewardParts: withDefault(map(real), {}),
   /** Exit code of its process; null = it has none, or was killed. */
   exitCode: nullable(whole),
   /** What it printed, the end of it. */
@@ -218,7 +221,7 @@ export const rollouts = defineRunTopic<Rollout>({
   shape: rollout as unknown as shapes.Shape<Rollout>,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 7,
+  version: 8,
   large: true,
   identity: ({ id }) => id,
   moment: ({ segments, version }) => Math.max(version, ...segments.map((part) => part.version)),

@@ -13,7 +13,16 @@ export const PROTOCOLS: readonly Protocol[] = [chat, responses, messages];
 
 /** `protocol` = the form of refusals. */
 export interface Route {
-  readonly kind: 'call' | 'count' | 'reward' | 'models' | 'base' | 'health' | 'unknown';
+  readonly kind:
+    | 'call'
+    | 'count'
+    | 'reward'
+    | 'end'
+    | 'open'
+    | 'models'
+    | 'base'
+    | 'health'
+    | 'unknown';
   readonly protocol: Protocol;
   /** The key in the path; null = none there. */
   readonly key: string | null;
@@ -38,13 +47,15 @@ export function routeOf(url: string, form: Protocol = chat): Route {
   if (protocol !== undefined) return route('call', protocol, key);
   if (path === `${messages.path}/count_tokens`) return route('count', messages, key);
   if (path === 'reward') return route('reward', form, key);
+  if (path === 'end') return route('end', form, key);
+  if (path === 'sessions' && key === null) return route('open', form, null);
   if (path === '') return route('base', form, key);
   if (rest[0] === 'models') return { ...route('models', form, key), rest: rest.slice(1).join('/') };
   return route('unknown', rest[0] === messages.path ? messages : form, key);
 }
 
 function route(kind: Route['kind'], protocol: Protocol, key: string | null): Route {
-  const posted = kind === 'call' || kind === 'count' || kind === 'reward';
+  const posted = ['call', 'count', 'reward', 'end', 'open'].includes(kind);
   return { kind, protocol, key, rest: '', methods: posted ? ['POST'] : READ };
 }
 

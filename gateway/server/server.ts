@@ -14,11 +14,12 @@ import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conver
 import { chat } from '../protocols/chat.ts';
 import { countedTokens, messages } from '../protocols/messages.ts';
 import type { Failed, Protocol } from '../protocols/protocol.ts';
+import { fieldsAt, invalid, textAt } from '../protocols/reading.ts';
 import { Bodies, jsonOf } from './body.ts';
 import { modelsAnswer } from './models.ts';
-import { rewardAt } from './reward.ts';
+import { nameOf, rewardAt, sentWith } from './reward.ts';
 import { type Route, routeOf } from './route.ts';
-import { sessionOf } from './session.ts';
+import { gatewayKey, sessionOf } from './session.ts';
 import { sendEvents } from './stream.ts';
 
 export interface GatewayServerOptions {
@@ -46,8 +47,11 @@ const ARRIVAL_MS = 120_000;
 /** Longer than clients keep a connection, so that none is closed while they write to it. */
 const IDLE_MS = 90_000;
 
+/** Characters. */
+const QUESTION_MAX = 20_000;
+
 const NOT_FOUND =
-  'not found: there are POST …/v1/chat/completions, …/v1/responses, …/v1/messages, …/v1/reward and GET …/v1/models';
+  'not found: there are POST …/v1/chat/completions, …/v1/responses, …/v1/messages, …/v1/reward, …/v1/end, /v1/sessions and GET …/v1/models';
 
 /** Rejects with the system's error if it cannot listen there. */
 export async function gatewayServer(options: GatewayServerOptions): Promise<Listening> {
@@ -112,17 +116,61 @@ class GatewayServer {
     if (this.#open > openMax) {
       throw new GatewayRefusal('unavailable', 'too many requests are open; ask again');
     }
+    if (route.kind === 'open') {
+      return this.#bodies.with(from, (text) => this.#begin(from, text, to));
+    }
     const session = sessionOf(sessions, route.key, from.headers);
     await this.#bodies.with(from, async (text) => {
-      if (route.kind === 'reward') return this.#reward(session, text, to);
+      if (route.kind === 'reward') return this.#reward(session, from, text, to);
+      if (route.kind === 'end') return this.#end(session, to);
       if (route.kind === 'count') return this.#count(session, text, to);
       return this.#call(session, route.protocol, text, to, signal);
     });
   }
 
-  async #reward(session: ModelSession, text: string, to: ServerResponse): Promise<void> {
-    const { value, reason } = rewardAt(jsonOf(text));
-    await session.reward(value, reason);
+  /** Opens a session, and says where it is. */
+  async #begin(from: IncomingMessage, text: string, to: ServerResponse): Promise<void> {
+    const { sessions } = this.#options;
+    if (sessions.openNamed === undefined) {
+      throw new Refusal(
+        404,
+        'this run opens its sessions itself; agent.serve lets others open them',
+      );
+    }
+    const { question = '' } = text.trim() === '' ? {} : fieldsAt(jsonOf(text), '');
+    const asked = textAt(question, 'question');
+    if (asked.length > QUESTION_MAX) {
+      throw invalid('question', `is longer than ${QUESTION_MAX} characters`);
+    }
+    const { headers } = from;
+    const { id, key } = await sessions.openNamed({
+      ...{ key: gatewayKey(headers), question: asked, name: nameOf(headers) },
+    });
+    const path = `/s/${key}`;
+    const base = `http://${headers.host ?? this.#host}${path}`;
+    send(to, 200, {
+      ...{ id, key, path, base_url: `${base}/v1`, anthropic_base_url: base },
+      ...{ reward_url: `${base}/v1/reward`, end_url: `${base}/v1/end` },
+    });
+  }
+
+  async #end(session: ModelSession, to: ServerResponse): Promise<void> {
+    if (session.end === undefined) {
+      throw new GatewayRefusal('invalid', 'this session ends with the run of its agent');
+    }
+    await session.end();
+    send(to, 200, { ended: true });
+  }
+
+  async #reward(
+    session: ModelSession,
+    { headers }: IncomingMessage,
+    text: string,
+    to: ServerResponse,
+  ): Promise<void> {
+    const said = rewardAt(jsonOf(text));
+    const { value, reason } = said;
+    await session.reward(value, reason, sentWith(headers, said));
     send(to, 200, { value, reason });
   }
 

@@ -13,22 +13,31 @@ export function sessionOf(
   headers: IncomingHttpHeaders,
 ): ModelSession {
   const given = keysIn(headers);
-  if (inPath === null) {
-    const [key] = given;
-    if (key === undefined) {
-      throw new GatewayRefusal(
-        'key',
-        'no key: the session’s key is the API key, or stands in the base URL',
-      );
-    }
-    mustAgree(given);
-    return sessions.session(key);
-  }
+  if (inPath === null) return sessions.session(onlyKey(given, 'session'));
   const session = sessions.session(inPath);
   for (const key of given) {
     if (key !== inPath && isOther(sessions, key, session)) throw twoSessions();
   }
   return session;
+}
+
+/** The API key of a request that is about no session. */
+export function gatewayKey(headers: IncomingHttpHeaders): string {
+  return onlyKey(keysIn(headers), 'gateway');
+}
+
+function onlyKey(given: readonly string[], whose: 'session' | 'gateway'): string {
+  const [key] = given;
+  if (key === undefined) {
+    throw new GatewayRefusal(
+      'key',
+      whose === 'session'
+        ? 'no key: the session’s key is the API key, or stands in the base URL'
+        : 'no key: send the gateway’s key as Authorization: Bearer …',
+    );
+  }
+  mustAgree(given);
+  return key;
 }
 
 function keysIn(headers: IncomingHttpHeaders): string[] {

@@ -1,8 +1,8 @@
 /** A call of a session as a record of the topic `calls`, and back. */
 import type { ModelCallRecord } from '../../topics/index.ts';
-import type { FunctionCall, Message, ModelReply } from '../conversation.ts';
+import type { FunctionCall, FunctionTool, Message, ModelReply } from '../conversation.ts';
 import type { CallNode, Placed } from './callTree.ts';
-import type { PolicyChat } from './policyChat.ts';
+import { type PolicyChat, toolsKey } from './policyChat.ts';
 
 /** What a record says besides its call. */
 export interface CallOwner {
@@ -62,7 +62,38 @@ export function replyIn(record: ModelCallRecord): ModelReply {
   };
 }
 
-/** The messages that a record adds to its parent's conversation. */
-export function messagesIn({ messages }: ModelCallRecord): readonly Message[] {
-  return JSON.parse(messages) as Message[];
+/** A call as its record says, after the call that it goes on from. */
+export function recordedNode(
+  record: ModelCallRecord,
+  parent: CallNode | null,
+  chat: PolicyChat,
+): CallNode {
+  const { join, difference, kept, prompt } = record;
+  const own = JSON.parse(record.messages) as Message[];
+  const before = parent === null || kept === 0 ? [] : [...parent.messages, parent.reply.message];
+  const tools =
+    record.tools === '' ? (parent?.tools ?? []) : (JSON.parse(record.tools) as FunctionTool[]);
+  const key = record.tools === '' ? (parent?.toolsKey ?? toolsKey([])) : toolsKey(tools);
+  const messages = [...before, ...own];
+  return nodeOf(
+    record,
+    { parent, join, difference, messages, kept, tools, toolsKey: key, prompt },
+    chat,
+  );
+}
+
+/** The calls of a session as their records say, in the order in which they were committed. */
+export function recordedNodes(
+  records: readonly ModelCallRecord[],
+  chat: PolicyChat,
+): readonly CallNode[] {
+  const nodes = new Map<number, CallNode>();
+  for (const record of inOrder(records)) {
+    nodes.set(record.call, recordedNode(record, nodes.get(record.parent) ?? null, chat));
+  }
+  return [...nodes.values()];
+}
+
+export function inOrder(records: readonly ModelCallRecord[]): readonly ModelCallRecord[] {
+  return records.toSorted((a, b) => a.call - b.call);
 }

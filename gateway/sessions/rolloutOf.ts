@@ -28,7 +28,11 @@ export interface SessionOf {
   readonly seed: number;
   readonly calls: readonly CallNode[];
   readonly stop: 'calls' | 'context' | null;
-  readonly reward: { readonly value: number; readonly reason: string } | null;
+  readonly reward: {
+    readonly value: number;
+    readonly reason: string;
+    readonly parts?: Readonly<Record<string, number>>;
+  } | null;
   readonly end: AgentEnd;
   /** Of the policy when it began. */
   readonly version: number;
@@ -69,6 +73,7 @@ export function rolloutOf(session: SessionOf): Rollout {
       calls: laid.calls,
       reward: reward?.value ?? null,
       rewardReason: reward?.reason ?? '',
+      rewardParts: { ...reward?.parts },
       exitCode: end.exitCode,
       output: end.output,
       ms: endedMs - startedMs,

@@ -22,7 +22,7 @@ import {
 } from '../conversation.ts';
 import { type CallNode, CallTree, contextOf, type Placed } from './callTree.ts';
 import type { PolicyChat } from './policyChat.ts';
-import { type CallOwner, nodeOf, recordOf } from './records.ts';
+import { type CallOwner, inOrder, nodeOf, recordedNodes, recordOf, replyIn } from './records.ts';
 
 /** What a session may use. */
 export interface SessionLimits {
@@ -48,6 +48,8 @@ export interface SessionOptions {
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** Calls that were committed before, by this session or by the one that it is a fork of. */
   readonly past?: readonly ModelCallRecord[];
+  /** Calls of this session, whose agent goes on after them and does not begin anew. */
+  readonly resumed?: readonly ModelCallRecord[];
   /** How the entropy of a call's first tokens is measured; left out = it is not. */
   readonly measured?: Pick<Branching, 'entropyTokens' | 'logProbsPerToken' | 'stepEntropy'>;
   /** Aborted when what the session is for is no longer wanted. */
@@ -87,7 +89,13 @@ export class Session implements ModelSession {
     // What the session committed itself comes before what it is a fork of.
     const own = past.filter(({ sessionId }) => sessionId === options.id);
     this.#past = new Map([...past, ...own].map((record) => [record.digest, record]));
-    this.#number = Math.max(-1, ...own.map(({ call }) => call)) + 1;
+    const resumed = inOrder(options.resumed ?? []);
+    for (const node of recordedNodes(resumed, options.chat)) this.#tree.add(node);
+    for (const record of resumed) {
+      this.#answers.set(record.digest, Promise.resolve(replyIn(record)));
+    }
+    this.#asked = resumed.length;
+    this.#number = Math.max(-1, ...[...own, ...resumed].map(({ call }) => call)) + 1;
   }
 
   /** The calls that were answered, in the order in which they were committed. */

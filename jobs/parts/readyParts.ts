@@ -171,6 +171,8 @@ export interface ReadyParts<D extends Dialect = Dialect> {
 export interface OwnParts<D extends Dialect = Dialect> {
   /** The tools, in place of the setting `tools`. */
   readonly tools?: readonly Tool[];
+  /** Whether something else reads `task.world` of questions, so that they need no environment. */
+  readonly worlds?: boolean;
   /** The dialect over the tokenizer in a policy's folder, in place of the setting `dialect`. */
   readonly dialectIn?: (folder: string) => Promise<D>;
 }
@@ -181,7 +183,7 @@ export interface OwnParts<D extends Dialect = Dialect> {
  */
 export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<OwnSettings>,
-  given: Required<OwnParts<D>>,
+  given: Required<Omit<OwnParts<D>, 'worlds'>> & Pick<OwnParts<D>, 'worlds'>,
 ): Promise<ReadyParts<D>>;
 /** The same, if the settings choose dialect, tools or both. */
 export function readyParts<D extends Dialect = Dialect>(
@@ -252,12 +254,21 @@ export async function readyParts<D extends Dialect>(
   const episodes = given.dialectIn !== undefined;
   const images = imagesFolder(choice?.files.folder ?? '', context);
   const from = (file: string) =>
-    withinPrompt(readDataset(file, { images }), file, { ...limit, episodes, worlds: isWorld });
+    withinPrompt(readDataset(file, { images }), file, {
+      ...limit,
+      episodes,
+      worlds: isWorld || given.worlds === true,
+    });
   return {
     parts: { ...made, tools: called, dialect, base: policy.path, helping },
     dialect,
     questions: {
-      train: namesEndless(questions) ? arriving(context, limit) : from(questions),
+      train:
+        questions === ''
+          ? []
+          : namesEndless(questions)
+            ? arriving(context, limit)
+            : from(questions),
       ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
     },
     role,

@@ -20,7 +20,9 @@ import {
   readyParts,
   readySettings,
   trainPolicy,
+  trainServed,
 } from '../../api/jobs.ts';
+import { MillraceError } from '../../api/streams.ts';
 
 const { shape } = everyQuestionSettings;
 
@@ -33,6 +35,10 @@ export const agentJob = defineJob({
     .extend(shape)
     .extend({
       agent: agentSettings.prefault({}),
+      questions: z
+        .string()
+        .default('')
+        .describe(`${readySettings.questions.description}; not with agent.serve`),
       promptMax: readySettings.promptMax.default(4096),
       responseMax: readySettings.responseMax.default(4096),
       branching: shape.branching.default('none'),
@@ -41,10 +47,19 @@ export const agentJob = defineJob({
     }),
 
   async build(context) {
+    const { agent, questions: file } = context.settings;
+    if (!agent.serve && file === '') {
+      throw new MillraceError(
+        'USAGE',
+        'questions is required: a file of questions, unless agent.serve is set',
+      );
+    }
     const { parts, questions } = await readyParts(context, {
       tools: [],
+      worlds: agent.rewardForm === 'nemo-gym',
       dialectIn: (folder) => dialectOf({ name: 'native', folder, tools: [] }),
     });
+    if (agent.serve) return trainServed(context, parts);
     const grown = await agents(context);
     return trainPolicy(context, parts, questions, [everyQuestion(context.settings, grown)]);
   },

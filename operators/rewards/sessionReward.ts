@@ -10,10 +10,10 @@ export function sessionReward(otherwise: RewardFunction): RewardFunction {
   return async (group, signal) => {
     const rewards = await otherwise(group, signal);
     return rewards.map((reward, i): Reward => {
-      const said = group.rollouts?.[i]?.session?.reward ?? null;
+      const { reward: said = null, rewardParts = {} } = group.rollouts?.[i]?.session ?? {};
       if (said === null) return reward;
       const raw = Math.min(1, Math.max(0, said));
-      return { score: said, parts: { ...reward.parts, raw, session: said } };
+      return { score: said, parts: { ...rewardParts, ...reward.parts, raw, session: said } };
     });
   };
 }

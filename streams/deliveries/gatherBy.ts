@@ -27,6 +27,8 @@ export interface GatherOptions<In> {
   /** Members of a complete group: a number, one per group by its first member, or a test. */
   readonly size?: number | ((first: In) => number);
   readonly complete?: (members: readonly In[]) => boolean;
+  /** Whether a record opens a group. One that does not, and finds none open, goes on by itself. */
+  readonly opens?: (value: In) => boolean;
   /**
    * Most groups open at once whose first member is of the same partition; one more fails with code
    * `GATHER_FULL`.
@@ -70,8 +72,11 @@ class OpenGroups<In> {
 
   /** The group that this delivery completes, if any. */
   add(delivery: Delivery<In>): Delivery<readonly In[]>[] {
-    const key = this.#options.key(delivery.value);
-    const group = this.#open.get(key) ?? this.#begin(key, delivery.position);
+    const { key: keyOf, opens } = this.#options;
+    const key = keyOf(delivery.value);
+    const known = this.#open.get(key);
+    if (known === undefined && opens?.(delivery.value) === false) return [close([delivery])];
+    const group = known ?? this.#begin(key, delivery.position);
     group.push(delivery);
     if (this.#complete(group)) {
       this.#open.delete(key);
@@ -127,7 +132,7 @@ class OpenGroups<In> {
 
   #complete(group: Group<In>): boolean {
     const { size, complete } = this.#options;
-    if (complete?.(group.map((member) => member.value))) return true;
+    if (complete?.(valuesOf(group))) return true;
     if (size === undefined) return false;
     return group.length >= (typeof size === 'number' ? size : size(group[0]!.value));
   }
@@ -142,8 +147,9 @@ class OpenGroups<In> {
 }
 
 function close<In>(group: Group<In>): Delivery<readonly In[]> {
-  return gather(
-    group,
-    group.map((member) => member.value),
-  );
+  return gather(group, valuesOf(group));
+}
+
+function valuesOf<In>(group: Group<In>): In[] {
+  return group.map((member) => member.value);
 }
