@@ -9,10 +9,10 @@ import type { Command } from 'commander';
 import { commandNames } from '../../cli/commands/names.ts';
 import { programFor } from '../../cli/program.ts';
 import { readyJobs } from '../../cli/readyJobs.ts';
-import { groupsOf } from '../../cli/settingFields.ts';
 import { topicNames } from '../../cli/tap/patterns.ts';
 import { fakeIo } from '../cli/support/fakeIo.ts';
 import { ROOT } from '../support/exports.ts';
+import { anySetting, isKnown, settingsOfJobs } from './settingNames.ts';
 import { commandsIn, pages, prose, type ShellCommand } from './support.ts';
 
 /** The run that the README's second command makes. */
@@ -22,28 +22,6 @@ const isOpen = (word: string): boolean => /[…$<]|^[A-Z_]+(\W|$)/.test(word);
 
 const commands = pages.flatMap((page) => commandsIn(page, 'millrace'));
 const names = new Map(readyJobs.map((ready) => [ready.name, ready]));
-const settings = new Map(
-  readyJobs.flatMap(({ name, job }) =>
-    job === null ? [] : [[name, new Set(keysOf(groupsOf(job.settings)))] as const],
-  ),
-);
-const anySetting = new Set([...settings.values()].flatMap((keys) => [...keys]));
-/** Those of the examples, which are loaded from their files. */
-const ofExamples = new Set(['world', 'foldWeight', 'callWeight']);
-
-/** A setting, or a name of the user's own in one that takes such (`tools.mcp.files`). */
-function isKnown(key: string, known: ReadonlySet<string>): boolean {
-  return known.has(key) || (key.startsWith('tools.mcp.') && known.has('tools.mcp'));
-}
-
-/** Settings, and groups that may be given as one word (`tools=python`). */
-function keysOf(fields: ReturnType<typeof groupsOf>): string[] {
-  return fields.flatMap(({ key, inner }) => [
-    ...(inner.length === 0 || inner.some(({ name }) => name === 'use') ? [key] : []),
-    ...keysOf(inner),
-  ]);
-}
-
 interface Typed {
   readonly command: Command;
   readonly given: readonly string[];
@@ -99,7 +77,7 @@ async function typed(words: readonly string[]): Promise<Typed> {
 }
 
 function wrongSettings({ given: [job = ''], options }: Typed): string[] {
-  const known = settings.get(job) ?? new Set([...anySetting, ...ofExamples]);
+  const known = settingsOfJobs.get(job) ?? anySetting;
   const wrong = (options.get('--set') ?? [])
     .map((one) => one.split('=')[0]!)
     .filter((key) => !isOpen(key) && key !== 'key' && !isKnown(key, known))

@@ -1,5 +1,4 @@
-/** The dialect of docs/dialects.md: the page shows the file, and the file rolls out, rewards and trains. */
-import { readFileSync } from 'node:fs';
+/** The dialect that docs/dialects.md names rolls out, is rewarded and trains. */
 import { expect, test } from '@jest/globals';
 import { react } from '../../examples/react/dialect.ts';
 import { accuracy } from '../../operators/rewards/accuracy.ts';
@@ -8,8 +7,6 @@ import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { byteBpe } from '../support/byteBpe.ts';
 import { question } from '../support/records.ts';
 import { expectSound, rolloutOptions } from '../support/rolloutOptions.ts';
-
-const at = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
 const tokenizer = byteBpe({ merges: [[':', ' ']] });
 const prompt = (text: string) => tokenizer.encode(`Question: ${text}\n`, { tags: false });
@@ -31,10 +28,6 @@ const TURNS = [
   'Thought: I look\nAction: search\nAction Input: one and one\nObservation: and more',
   'Thought: so\nFinal Answer: \\boxed{2}<|im_end|>',
 ];
-
-test('the page on dialects shows the ReAct dialect as it is', () => {
-  expect(at('docs/dialects.md')).toContain(at('examples/react/dialect.ts'));
-});
 
 test('the ReAct dialect calls, reads what it observed, and answers', async () => {
   const { rollout, calls } = await grown(TURNS);
