@@ -33,7 +33,20 @@ export interface AssistantMessage {
 export type Message =
   | { readonly role: 'system' | 'user'; readonly content: string }
   | AssistantMessage
-  | { readonly role: 'tool'; readonly callId: string; readonly content: string };
+  | ToolMessage;
+
+/** What a function gave; `isError` = its agent says that it failed. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly callId: string;
+  readonly content: string;
+  readonly isError?: true;
+}
+
+/** A result as the policy and people read it. */
+export function resultText({ content, isError }: Pick<ToolMessage, 'content' | 'isError'>): string {
+  return isError !== true || /^\s*error\b/i.test(content) ? content : `Error: ${content}`;
+}
 
 /** The protocols that agents speak: OpenAI's Chat Completions and Responses, Anthropic's Messages. */
 export type ProtocolName = 'chat' | 'responses' | 'messages';
@@ -49,6 +62,8 @@ export interface ModelCall {
   readonly maxTokens: number | null;
   /** Texts that end the answer; it does not contain them. */
   readonly stop: readonly string[];
+  /** Whether the answer may call several functions; left out = it may. */
+  readonly parallel?: boolean;
 }
 
 /** The answer. */
@@ -58,6 +73,8 @@ export interface ModelReply {
   readonly message: AssistantMessage;
   /** `calls` = it calls functions; `length` = it ran into a limit. */
   readonly finish: 'stop' | 'length' | 'calls';
+  /** The text of `stop` that ended it; left out = none did. */
+  readonly stoppedBy?: string | null;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly createdMs: number;

@@ -5,6 +5,7 @@
  *
  *     questions ─► an agent's run (a session of model calls) ─► score ─► batch ─► trainer ─► weights
  */
+import { lastValueFrom, toArray } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError, messageOf, sleepClock } from '../base/index.ts';
 import {
@@ -21,7 +22,7 @@ import {
   verifierForms,
 } from '../gateway/index.ts';
 import { loadChatTokenizer } from '../model/hf/index.ts';
-import { recordsOf } from '../streams/index.ts';
+import { type Log, recordsOf } from '../streams/index.ts';
 import { type ModelCallRecord, type Position, topics } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { findPolicy } from './parts/policyPlace.ts';
@@ -78,6 +79,10 @@ export const agentSettings = z.object({
   sessions: positiveInt
     .default(2048)
     .describe('with serve: maximum sessions that are open or wait for a reward'),
+  fork: z
+    .boolean()
+    .default(true)
+    .describe('whether its runs may be forked, which runs its own tools again'),
   host: z
     .string()
     .default('127.0.0.1')
@@ -95,7 +100,11 @@ export const agentSettings = z.object({
 export type AgentSettings = z.infer<typeof agentSettings>;
 
 /** What the job's context must have. */
-export type AgentContext = JobContext<{ readonly policy: string; readonly agent: AgentSettings }>;
+export type AgentContext = JobContext<{
+  readonly policy: string;
+  readonly agent: AgentSettings;
+  readonly branching?: string;
+}>;
 
 /**
  * How a group is grown by agents: `everyQuestion(settings, await agents(context))`. `own` = the agent, in
@@ -112,7 +121,13 @@ export async function agents(
   if (replay?.sessions !== undefined) {
     return { grow: replaySessions(replay.sessions, chat) };
   }
-  const { host, port, atOnce, calls, answerTokens } = settings.agent;
+  const { host, port, atOnce, calls, answerTokens, fork } = settings.agent;
+  if (!fork && (context.forked !== undefined || (settings.branching ?? 'none') !== 'none')) {
+    throw new MillraceError(
+      'USAGE',
+      'this job does not let its agent be forked (agent.fork=false): its tools would run again',
+    );
+  }
   const agent = context.own(own ?? agentOf(context));
   const sessions = new Sessions(policy.name || run);
   const failed = (error: unknown): void => print(`gateway: ${messageOf(error)}`);
@@ -169,10 +184,21 @@ function agentOf({ settings, clock }: AgentContext): Agent {
   return url === '' ? commandAgent({ command, ...waits }) : httpAgent({ url, ...waits });
 }
 
-/** The calls of sessions that had not become rollouts when the run was stopped. */
+/** The calls that a session has had. */
+export async function recordedCalls(log: Log, id: string): Promise<readonly ModelCallRecord[]> {
+  const only = { keys: [id] };
+  const calls$ = log.tap(topics.calls, { from: { kind: 'earliest' }, follow: false, only });
+  return (await lastValueFrom(calls$.pipe(toArray()))).map(({ value }) => value);
+}
+
+/**
+ * The calls of sessions that had not become rollouts when the run was stopped. A log with an index is asked
+ * for each session; another is read through once.
+ */
 async function unfinishedSessions({
   log,
 }: AgentContext): Promise<(id: string) => Promise<readonly ModelCallRecord[]>> {
+  if (log.standing !== undefined) return (id) => recordedCalls(log, id);
   const places = new Map<string, Position[]>();
   const from = { kind: 'earliest' } as const;
   for await (const { value, position } of recordsOf(log, topics.calls, { from })) {

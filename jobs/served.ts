@@ -11,7 +11,6 @@
  * `advantage=reinforce++`.
  */
 import { setMaxListeners } from 'node:events';
-import { lastValueFrom, toArray } from 'rxjs';
 import { isLoopback } from '../base/http/index.ts';
 import { keepSecret, MillraceError, messageOf, sleepClock } from '../base/index.ts';
 import {
@@ -30,8 +29,8 @@ import { type PolicyEngine, samplingIn } from '../model/index.ts';
 import { batchArrived, type PolicyGate } from '../operators/index.ts';
 import { neverStopping } from '../streams/deliveries/index.ts';
 import { type Flow, feedback, flow, type Log, recordsOf, source, stage } from '../streams/index.ts';
-import { type ModelCallRecord, type Question, type Scored, topics } from '../topics/index.ts';
-import { type AgentContext, listening, verifierFor } from './agent.ts';
+import { type Question, type Scored, topics } from '../topics/index.ts';
+import { type AgentContext, listening, recordedCalls, verifierFor } from './agent.ts';
 import type { JobContext } from './defineJob.ts';
 import { type EveryQuestionSettings, everyQuestion } from './everyQuestion.ts';
 import { LiveHandle } from './live.ts';
@@ -203,15 +202,6 @@ const ASKED: Question = {
   ...{ id: 'served', question: '', answers: [], source: 'served', ability: 'qa' },
   ...{ phase: 'explore', round: 1, schedule: null },
 };
-
-async function recordedCalls(log: Log, id: string): Promise<readonly ModelCallRecord[]> {
-  const tap$ = log.tap(topics.calls, {
-    from: { kind: 'earliest' },
-    follow: false,
-    only: { keys: [id] },
-  });
-  return (await lastValueFrom(tap$.pipe(toArray()))).map(({ value }) => value);
-}
 
 /** Whether the session of a group can be learnt from. */
 async function isDone(log: Log, { rollouts: [at] }: Scored): Promise<boolean> {

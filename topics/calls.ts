@@ -13,6 +13,7 @@ import {
   text,
   type ValueOf,
   whole,
+  withDefault,
 } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
@@ -71,6 +72,8 @@ export const modelCall = record('ModelCall', {
   finish: choice('CallFinish', ['stop', 'length', 'calls']),
   startedMs: real,
   endedMs: real,
+  /** The text of `stop` that ended the answer and that the agent asked for; null = none did. */
+  stoppedBy: withDefault(nullable(text), null),
 });
 /** One model call of an agent. */
 export interface ModelCallRecord extends ValueOf<typeof modelCall> {}
@@ -80,6 +83,7 @@ export const modelCalls = defineRunTopic<ModelCallRecord>({
   about:
     'Model calls of agents behind the gateway, each committed before the agent hears the answer. The gateway writes it; resume, replay and forks read it.',
   shape: modelCall,
+  version: 2,
   key: ({ sessionId }) => sessionId,
   subjects: ({ questionId }) => [questionId],
   large: true,

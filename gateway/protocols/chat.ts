@@ -30,7 +30,14 @@ import {
   unsupported,
 } from './reading.ts';
 import { openAiError, openAiFailed } from './refusals.ts';
-import { argumentsText, chosen, distinct, functionTool, openAiChoice } from './tools.ts';
+import {
+  argumentsText,
+  chosen,
+  distinct,
+  functionTool,
+  openAiChoice,
+  parallelAt,
+} from './tools.ts';
 
 export const chat: Protocol = {
   name: 'chat',
@@ -56,6 +63,7 @@ function read(body: unknown): Asked {
       countAt(fields.max_completion_tokens, 'max_completion_tokens') ??
       countAt(fields.max_tokens, 'max_tokens'),
     stop: stopAt(fields.stop, 'stop'),
+    ...parallelAt(fields),
   };
   const options = fields.stream_options;
   const withUsage =

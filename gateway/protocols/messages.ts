@@ -63,6 +63,7 @@ function read(body: unknown): Asked {
     toolChoice: chosen(choiceAt(fields.tool_choice), tools),
     maxTokens: countAt(fields.max_tokens, 'max_tokens'),
     stop: stopAt(fields.stop_sequences, 'stop_sequences'),
+    ...parallelAt(fields.tool_choice),
   };
   return {
     call,
@@ -107,6 +108,12 @@ function choiceAt(value: unknown): ModelCall['toolChoice'] {
   if (type === 'any') return 'required';
   if (type === 'tool') return { name: nameAt(choice.name, 'tool_choice.name') };
   throw invalid('tool_choice.type', `is ${quoted(type)}; it must be auto, any, tool or none`);
+}
+
+function parallelAt(choice: unknown): Pick<ModelCall, 'parallel'> {
+  if (choice === undefined || choice === null) return {};
+  const { disable_parallel_tool_use: never } = fieldsAt(choice, 'tool_choice');
+  return flagAt(never, 'tool_choice.disable_parallel_tool_use') ? { parallel: false } : {};
 }
 
 function messagesAt(value: unknown): Message[] {
@@ -158,6 +165,7 @@ function resultAt(part: Fields, at: string): Message {
     role: 'tool',
     callId: nameAt(part.tool_use_id, `${at}.tool_use_id`),
     content: contentAt(part.content ?? '', `${at}.content`, LINES),
+    ...(flagAt(part.is_error, `${at}.is_error`) ? { isError: true } : {}),
   };
 }
 
@@ -195,6 +203,13 @@ const STOP_REASON: Readonly<Record<ModelReply['finish'], string>> = {
   calls: 'tool_use',
 };
 
+/** Why it ended; a call says more than the text behind it. */
+function stopOf({ finish, stoppedBy = null }: ModelReply): Fields {
+  return finish === 'stop' && stoppedBy !== null
+    ? { stop_reason: 'stop_sequence', stop_sequence: stoppedBy }
+    : { stop_reason: STOP_REASON[finish], stop_sequence: null };
+}
+
 function usage(reply: ModelReply, outputTokens: number): Fields {
   return {
     input_tokens: reply.promptTokens,
@@ -208,8 +223,7 @@ function message(reply: ModelReply, model: string): unknown {
   return {
     ...head(reply, model),
     content: blocks(reply).map(({ block }) => block),
-    stop_reason: STOP_REASON[reply.finish],
-    stop_sequence: null,
+    ...stopOf(reply),
     usage: usage(reply, reply.completionTokens),
   };
 }
@@ -273,8 +287,7 @@ function events(reply: ModelReply, model: string): string {
     for (const delta of deltas) say('content_block_delta', { index, delta });
     say('content_block_stop', { index });
   }
-  const delta = { stop_reason: STOP_REASON[reply.finish], stop_sequence: null };
-  say('message_delta', { delta, usage: usage(reply, reply.completionTokens) });
+  say('message_delta', { delta: stopOf(reply), usage: usage(reply, reply.completionTokens) });
   say('message_stop', {});
   return said.join('');
 }

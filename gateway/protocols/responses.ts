@@ -24,7 +24,7 @@ import { openAiError, openAiFailed } from './refusals.ts';
 import { responseEvents } from './responses/events.ts';
 import { itemsAt, messagesFrom, type OutputItem, outputOf } from './responses/items.ts';
 import { memoryOf, type ResponsesMemory } from './responses/memory.ts';
-import { chosen, distinct, functionTool, openAiChoice } from './tools.ts';
+import { chosen, distinct, functionTool, openAiChoice, parallelAt } from './tools.ts';
 
 export const responses: Protocol = {
   name: 'responses',
@@ -64,6 +64,7 @@ function read(body: unknown, memory: ModelSession['memory']): Asked {
     ),
     maxTokens: countAt(fields.max_output_tokens, 'max_output_tokens'),
     stop: [],
+    ...parallelAt(fields),
   };
   const { include } = fields;
   const sealed = Array.isArray(include) && include.includes('reasoning.encrypted_content');
@@ -150,7 +151,7 @@ function responseOf(
     metadata: {},
     model: call.model,
     output: output.map(({ said }) => said),
-    parallel_tool_calls: true,
+    parallel_tool_calls: call.parallel !== false,
     previous_response_id: fields.previous_response_id ?? null,
     reasoning: { effort: null, summary: null },
     store: true,

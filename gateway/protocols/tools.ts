@@ -1,6 +1,6 @@
 /** What agents say of functions, and the texts of calls. */
 import type { FunctionCall, FunctionTool, ModelCall } from '../conversation.ts';
-import { type Fields, invalid, nameAt, quoted, textAt, unsupported } from './reading.ts';
+import { type Fields, flagAt, invalid, nameAt, quoted, textAt, unsupported } from './reading.ts';
 import { parametersAt } from './schema.ts';
 
 /** A function from fields that all protocols call the same but for the schema. */
@@ -50,6 +50,11 @@ export function openAiChoice(
     throw unsupported('tool_choice', quoted(choice.type), 'choose a function, or send fewer tools');
   }
   throw invalid('tool_choice', 'must be auto, none, required or a function');
+}
+
+/** That several functions may not be called at once, where an agent of OpenAI's protocols says so. */
+export function parallelAt({ parallel_tool_calls: value }: Fields): Pick<ModelCall, 'parallel'> {
+  return value == null || flagAt(value, 'parallel_tool_calls') ? {} : { parallel: false };
 }
 
 /** An object's text, as agents can read it: a call whose arguments are none has no arguments. */

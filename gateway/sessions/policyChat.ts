@@ -21,6 +21,7 @@ import {
   type FunctionTool,
   GatewayRefusal,
   type Message,
+  resultText,
 } from '../conversation.ts';
 
 /** What a policy wrote, read. */
@@ -34,6 +35,8 @@ export interface ReadTurn {
 export interface PolicyChat {
   readonly tokenizer: ChatTokenizer;
   readonly stopTokens: readonly number[];
+  /** What ends a call, where calls have such a text; empty = they have none. */
+  readonly callEnd: string;
   /** A conversation, and what opens the policy's turn. */
   whole(messages: readonly Message[], tools: readonly FunctionTool[]): Int32Array;
   /**
@@ -87,6 +90,7 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
   return {
     tokenizer: functions.tokenizer,
     stopTokens: ends,
+    callEnd: functions.form === 'hermes' ? '</tool_call>' : '',
     whole(messages, tools) {
       const options = { ...optionsOf(tools), addGenerationPrompt: true };
       return rendered(() => tokenizer.encodeChat(chatMessages(messages, asText), options));
@@ -139,7 +143,8 @@ function chatMessages(messages: readonly Message[], asText: boolean): ChatMessag
   const names = new Map<string, string>();
   return messages.map((message): ChatMessage => {
     if (message.role === 'tool') {
-      const { role, callId, content } = message;
+      const { role, callId } = message;
+      const content = resultText(message);
       return { role, content, tool_call_id: callId, name: names.get(callId) ?? 'tool' };
     }
     if (message.role !== 'assistant') return message;

@@ -33,6 +33,7 @@ export function recordOf(node: CallNode, owner: CallOwner): ModelCallRecord {
     ...{ content, reasoning },
     functionCalls: JSON.stringify(calls),
     finish: reply.finish,
+    stoppedBy: reply.stoppedBy ?? null,
     ...{ startedMs: node.startedMs, endedMs: node.endedMs },
   };
 }
@@ -51,12 +52,12 @@ export function nodeOf(record: ModelCallRecord, placed: Placed, chat: PolicyChat
 /** The answer that a record holds. */
 export function replyIn(record: ModelCallRecord): ModelReply {
   const { replyId: id, content, reasoning, finish, promptTokens, tokens, startedMs } = record;
+  const { stoppedBy } = record;
   const calls = JSON.parse(record.functionCalls) as FunctionCall[];
   return {
     id,
     message: { role: 'assistant', content, reasoning, calls },
-    finish,
-    promptTokens,
+    ...{ finish, stoppedBy, promptTokens },
     completionTokens: tokens.length,
     createdMs: startedMs,
   };

@@ -169,19 +169,21 @@ export class Session implements ModelSession {
     try {
       const past = this.#recorded(digest, placed);
       if (past !== null) return await this.#again(past, placed);
-      const made = await this.#generate(call, digest, placed);
+      const stop = stopsOf(call, chat);
+      const made = await this.#generate({ ...call, stop }, digest, placed);
       // Whoever asked again got an answer.
       this.#failure = '';
       const spans = spansOf(made);
       const read = readOf(made, call, chat);
-      const reply = replyOf(read, { digest, startedMs, prompt: lengthWith(placed), made });
+      const by = stoppedBy(made, call);
+      const reply = replyOf(read, { digest, startedMs, prompt: lengthWith(placed), made, by });
       const node = {
         ...placed,
         number: this.#number++,
         ...{ tokens: made.tokens, logProbs: made.logProbs, spans, entropy: this.#entropyOf(made) },
         ...{ ended: endsTurn(made, chat), reply, startedMs, endedMs: clock.now() },
       };
-      await this.#committed(node, { ...call, digest, sampledBy: this.id });
+      await this.#committed(node, { ...call, stop, digest, sampledBy: this.id });
       return reply;
     } catch (error) {
       this.#asked -= 1;
@@ -273,6 +275,19 @@ function endsTurn({ tokens }: Pick<Generation, 'tokens'>, { stopTokens }: Policy
   return stopTokens.includes(tokens.at(-1) ?? -1);
 }
 
+/** What ends an answer: texts of the agent, and the end of a call where only one may be made. */
+function stopsOf(
+  { stop, parallel = true, tools }: ModelCall,
+  { callEnd }: PolicyChat,
+): readonly string[] {
+  return parallel || tools.length === 0 || callEnd === '' ? stop : [...stop, callEnd];
+}
+
+/** The agent's text that ended an answer. */
+function stoppedBy({ stopText }: Generation, { stop }: ModelCall): string | null {
+  return stopText !== undefined && stop.includes(stopText) ? stopText : null;
+}
+
 function readOf(
   made: Generation,
   call: ModelCall,
@@ -280,8 +295,10 @@ function readOf(
 ): ReturnType<PolicyChat['read']> {
   const own = endsTurn(made, chat) ? made.tokens.subarray(0, -1) : made.tokens;
   const text = chat.tokenizer.decode(own);
-  const cut = made.stopText === undefined ? -1 : text.lastIndexOf(made.stopText);
-  return chat.read(cut < 0 ? text : text.slice(0, cut), call.tools);
+  const by = stoppedBy(made, call);
+  const cut = by === null ? -1 : text.lastIndexOf(by);
+  const read = chat.read(cut < 0 ? text : text.slice(0, cut), call.tools);
+  return call.parallel === false ? { ...read, calls: read.calls.slice(0, 1) } : read;
 }
 
 function replyOf(
@@ -291,11 +308,13 @@ function replyOf(
     startedMs,
     prompt,
     made,
+    by,
   }: {
     readonly digest: string;
     readonly startedMs: number;
     readonly prompt: number;
     readonly made: Generation;
+    readonly by: string | null;
   },
 ): ModelReply {
   const id = digest.slice(0, 16);
@@ -305,6 +324,7 @@ function replyOf(
     id,
     message: { role: 'assistant', content, reasoning, calls: named },
     finish: made.finish === 'length' ? 'length' : stopped,
+    stoppedBy: by,
     promptTokens: prompt,
     completionTokens: made.tokens.length,
     createdMs: startedMs,

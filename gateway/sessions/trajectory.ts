@@ -4,6 +4,7 @@
  * closes nothing, and passes for nothing that the policy wrote.
  */
 import { fenceFor } from '../../operators/dialect/index.ts';
+import { resultText } from '../conversation.ts';
 import type { CallNode } from './callTree.ts';
 
 const TAGS = /<(?=\/?(?:think|answer|result)>)/g;
@@ -26,7 +27,7 @@ export function trajectoryOf(
     const outside = next?.parent === node ? next.messages.slice(next.kept) : [];
     const results = new Map(
       outside.flatMap((message) =>
-        message.role === 'tool' ? [[message.callId, message.content] as const] : [],
+        message.role === 'tool' ? [[message.callId, resultText(message)] as const] : [],
       ),
     );
     const called = calls.map(({ id, name, arguments: input }) => {

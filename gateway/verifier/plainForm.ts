@@ -26,7 +26,12 @@ export const plainForm: VerifierForm = {
       tool_results: turns.flatMap(({ before, call }) =>
         before.flatMap((message) =>
           message.role === 'tool'
-            ? [{ before_call: call.number, tool_call_id: message.callId, content: message.content }]
+            ? [
+                {
+                  ...{ before_call: call.number, tool_call_id: message.callId },
+                  ...{ content: message.content, is_error: message.isError === true },
+                },
+              ]
             : [],
         ),
       ),

@@ -1,5 +1,5 @@
 /**
- * Exports the rollouts of a run with their tool calls to an OpenTelemetry collector, as traces.
+ * Exports the rollouts of a run with their calls to an OpenTelemetry collector, as traces.
  *
  * A collector cannot say how far it has received them, so that is kept in a file in the run's folder, written
  * after each batch that it took. After a kill in between a batch is sent again with the same ids, so a store
@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder, replaceFile } from '../../base/index.ts';
 import type { Log, Stored } from '../../streams/index.ts';
-import { type Rollout, type ToolCall, topics } from '../../topics/index.ts';
+import { type ModelCallRecord, type Rollout, type ToolCall, topics } from '../../topics/index.ts';
 import { advanced, parseCursor, unread } from '../outside/cursor.ts';
 import type { ExportOptions } from '../outside/exportMetrics.ts';
 import { gathered } from '../outside/gathered.ts';
@@ -42,7 +42,10 @@ export async function exportTraces(
     for await (const batch of gathered(rollouts, { max: ROLLOUTS_MAX, waitMs: WAIT_MS }, clock)) {
       if (stop.aborted) return;
       const calls = await callsOf(log, batch);
-      const spans = batch.map(({ value }) => spansOf(value, calls.get(value.id) ?? [], options));
+      const asked = await modelCallsOf(log, batch);
+      const spans = batch.map(({ value }) =>
+        spansOf(value, calls.get(value.id) ?? [], options, asked.get(value.id)),
+      );
       await collector.send(spans, stop);
       cursor = advanced(cursor, batch);
       await replaceFile(kept, JSON.stringify(cursor));
@@ -71,5 +74,24 @@ async function callsOf(
   });
   await read.forEach(({ value }) => void found.get(value.rolloutId)?.push(value));
   for (const calls of found.values()) calls.sort((a, b) => a.turn - b.turn);
+  return found;
+}
+
+/** The model calls of agents that these rollouts are made of, by rollout, in order. */
+async function modelCallsOf(
+  log: Log,
+  batch: readonly Stored<Rollout>[],
+): Promise<ReadonlyMap<string, readonly ModelCallRecord[]>> {
+  const found = new Map<string, ModelCallRecord[]>();
+  for (const { value } of batch) if (value.session != null) found.set(value.id, []);
+  if (found.size === 0) return found;
+  const read = log.tap(topics.calls, {
+    from: { kind: 'earliest' },
+    follow: false,
+    only: { keys: [...found.keys()] },
+    unreadable: () => undefined,
+  });
+  await read.forEach(({ value }) => void found.get(value.sessionId)?.push(value));
+  for (const calls of found.values()) calls.sort((a, b) => a.call - b.call);
   return found;
 }

@@ -1,6 +1,6 @@
 /**
- * A rollout and its tool calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent`
- * and, in it, `execute_tool`. Pure.
+ * A rollout and its calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent` and, in
+ * it, `execute_tool`, and `chat` for the model calls of an agent. Pure.
  *
  * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span. The
  * words of models, tools and questions are in them only on request, and truncated.
@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import { outsideText, withoutSecrets } from '../../base/index.ts';
 import { visibleLines } from '../../base/text/index.ts';
-import type { Rollout, ToolCall } from '../../topics/index.ts';
+import type { ModelCallRecord, Rollout, ToolCall } from '../../topics/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
 
 export interface SpanId {
@@ -46,11 +46,12 @@ export const TEXT_MAX = 8_000;
 const NAME_MAX = 200;
 const TOOL_MAX = 64;
 
-/** `calls`: those of this rollout, in order. */
+/** `calls` and `asked`: the tool calls of this rollout, and the model calls of its agent, in order. */
 export function spansOf(
   rollout: Rollout,
   calls: readonly ToolCall[],
   { about, content }: SpanOptions,
+  asked: readonly ModelCallRecord[] = [],
 ): RolloutSpans {
   const id = idOf(about, rollout.id);
   const startMs = rollout.startedMs;
@@ -66,18 +67,82 @@ export function spansOf(
       failed: rollout.status === 'failed',
       from: parentOf(rollout, about),
     },
-    calls: calls.map((call, i) => ({
-      id: {
-        traceId: id.traceId,
-        spanId: digest(about, `${rollout.id}#${call.turn}`).slice(32, 48),
-      },
-      name: `execute_tool ${toolName(call)}`,
-      startMs: Math.min(starts[i]!, endMs),
-      endMs: Math.min(starts[i]! + call.ms, endMs),
-      attributes: { ...callAttributes(call, about), ...(content ? saidBy(call) : {}) },
-      failed: !call.ok,
-      from: null,
-    })),
+    calls: [
+      ...asked.map((call) => chatSpan(call, id, { about, content })),
+      ...calls.map((call, i) => ({
+        id: {
+          traceId: id.traceId,
+          spanId: digest(about, `${rollout.id}#${call.turn}`).slice(32, 48),
+        },
+        name: `execute_tool ${toolName(call)}`,
+        startMs: Math.min(starts[i]!, endMs),
+        endMs: Math.min(starts[i]! + call.ms, endMs),
+        attributes: { ...callAttributes(call, about), ...(content ? saidBy(call) : {}) },
+        failed: !call.ok,
+        from: null,
+      })),
+    ],
+  };
+}
+
+/** A model call of an agent; its times are measured. */
+function chatSpan(
+  call: ModelCallRecord,
+  { traceId }: SpanId,
+  { about, content }: SpanOptions,
+): Span {
+  const { sessionId, call: number, startedMs, endedMs, spans } = call;
+  const model = `${about.run}@${spans[0]?.version ?? 0}`;
+  return {
+    id: { traceId, spanId: digest(about, `${sessionId}#chat ${number}`).slice(32, 48) },
+    name: `chat ${model}`,
+    startMs: startedMs,
+    endMs: Math.max(startedMs, endedMs),
+    attributes: { ...chatAttributes(call, model, about), ...(content ? saidInChat(call) : {}) },
+    failed: false,
+    from: null,
+  };
+}
+
+const FINISH: Readonly<Record<ModelCallRecord['finish'], string>> = {
+  ...{ stop: 'stop', length: 'length', calls: 'tool_calls' },
+};
+
+function chatAttributes(call: ModelCallRecord, model: string, { run }: RunAbout): Attributes {
+  const { sessionId, replyId, promptTokens, tokens, finish, stop } = call;
+  return {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.provider.name': 'millrace',
+    'gen_ai.request.model': model,
+    'gen_ai.response.model': model,
+    'gen_ai.response.id': replyId,
+    'gen_ai.conversation.id': named(sessionId),
+    'gen_ai.usage.input_tokens': promptTokens,
+    'gen_ai.usage.output_tokens': tokens.length,
+    'gen_ai.response.finish_reasons': [FINISH[finish]],
+    ...(stop.length === 0 ? {} : { 'gen_ai.request.stop_sequences': stop.map(named) }),
+    'millrace.run': run,
+    'millrace.call': call.call,
+    'millrace.call.parent': call.parent,
+    'millrace.call.join': call.join,
+    'millrace.protocol': call.protocol,
+  };
+}
+
+/** The messages that the call adds to the conversation, and the answer. */
+function saidInChat({ messages, content, reasoning, functionCalls }: ModelCallRecord): Attributes {
+  const message = (role: string, text: string) => ({
+    ...{ role, parts: [{ type: 'text', content: said(text) }] },
+  });
+  const added = JSON.parse(messages) as { readonly role: string; readonly content: string }[];
+  const answer = [reasoning ?? '', content, functionCalls === '[]' ? '' : functionCalls];
+  return {
+    'gen_ai.input.messages': said(
+      JSON.stringify(added.map(({ role, content: text }) => message(role, text))),
+    ),
+    'gen_ai.output.messages': JSON.stringify([
+      message('assistant', answer.filter((one) => one !== '').join('\n')),
+    ]),
   };
 }
 

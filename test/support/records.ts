@@ -325,6 +325,7 @@ export const samples = {
       finish: 'stop',
       startedMs: 1_700_000_000_000.25,
       endedMs: 1_700_000_000_900.5,
+      stoppedBy: 'END',
     } satisfies r.ModelCallRecord,
     minimal: {
       sessionId: '',
@@ -353,6 +354,7 @@ export const samples = {
       finish: 'stop',
       startedMs: 0,
       endedMs: 0,
+      stoppedBy: null,
     } satisfies r.ModelCallRecord,
   },
   folds: {

@@ -46,7 +46,11 @@ describe('a message is read', () => {
     [{ type: 'none' }, 'none'],
     [{ type: 'tool', name: 'f' }, { name: 'f' }],
   ])('with the choice %j', (tool_choice, toolChoice) => {
-    expect(read({ tools: [TOOL], tool_choice }).call.toolChoice).toEqual(toolChoice);
+    const { call } = read({ tools: [TOOL], tool_choice });
+    expect(call.toolChoice).toEqual(toolChoice);
+    expect(call.parallel).toBe(
+      toolChoice === 'auto' && tool_choice !== undefined ? false : undefined,
+    );
   });
 
   test('with its blocks as turns, results and texts', () => {
@@ -96,7 +100,7 @@ describe('a message is read', () => {
         calls: [call('toolu_1', '{"city":"Bern"}'), call('toolu_2', '{}')],
       },
       { role: 'tool', callId: 'toolu_1', content: '21' },
-      { role: 'tool', callId: 'toolu_2', content: 'no' },
+      { role: 'tool', callId: 'toolu_2', content: 'no', isError: true },
       { role: 'user', content: 'go on' },
       { role: 'assistant', content: 'done', reasoning: null, calls: [] },
       { role: 'tool', callId: 'toolu_3', content: '' },
@@ -210,6 +214,14 @@ describe('an answer as a message', () => {
     ],
   ] as const)('%j ends with %s as %s', (message, finish, stop_reason, content) => {
     expect(read({}).answer(replyOf('r', message, finish))).toMatchObject({ stop_reason, content });
+  });
+
+  test('names the text that ended it', () => {
+    const reply = { ...replyOf('r', said('a')), stoppedBy: 'END' };
+    const ended = { stop_reason: 'stop_sequence', stop_sequence: 'END' };
+    expect(read({}).answer(reply)).toMatchObject(ended);
+    const { events } = eventsIn(read({}).events(reply));
+    expect(events.at(-2)?.data).toMatchObject({ delta: ended });
   });
 
   test('in a stream has the events that SDKs need, each under its name', () => {

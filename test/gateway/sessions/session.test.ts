@@ -115,6 +115,42 @@ describe('a call', () => {
 });
 
 describe('a session', () => {
+  test('says which of the agent’s texts ended it, in the record too', async () => {
+    const { session, records } = scripted(chat, () => 'It is 7 END of it<|im_end|>');
+    const call = asking([user], { tools: [], stop: ['END'] });
+    const reply = await session.call(call, digestOf(call), new AbortController().signal);
+    expect(reply).toMatchObject({ finish: 'stop', stoppedBy: 'END' });
+    expect(records[0]).toMatchObject({ stop: ['END'], stoppedBy: 'END' });
+    expect((await ask(session, asking([user], { tools: [] }))).content).toContain('END of it');
+    expect(records[1]).toMatchObject({ stop: [], stoppedBy: null });
+  });
+
+  test('makes one call where the agent wants no more, and goes on from there', async () => {
+    const both = `${calling('weather', '{"city": "Ulm"}')}`.replace('<|im_end|>', '\n');
+    const twice = ({ context }: { readonly context: string }): string =>
+      context.includes('tool_response') ? script({ context }) : `${both}${both}<|im_end|>`;
+    const { session, engine, records } = scripted(chat, twice);
+    const turn = await ask(session, asking([user], { parallel: false }));
+    expect(turn.calls).toHaveLength(1);
+    expect(records[0]?.stop).toEqual(['</tool_call>']);
+    expect(chat.tokenizer.decode(records[0]!.tokens)).toMatch(/<\/tool_call>$/);
+    await ask(session, asking([user, turn, result(turn)], { parallel: false }));
+    expect(session.calls[1]).toMatchObject({ join: 'continued' });
+    expect(chat.tokenizer.decode(engine.requests[1]!.tokens)).toContain(
+      '</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>',
+    );
+    expect((await ask(session, asking([user]))).calls).toHaveLength(2);
+  });
+
+  test('shows the policy that a function failed', async () => {
+    const { session, engine, records } = scripted(chat, script);
+    const turn = await ask(session, asking([user]));
+    const failed = { ...result(turn, 'no such city'), isError: true } as Message;
+    await ask(session, asking([user, turn, failed]));
+    expect(chat.tokenizer.decode(engine.requests[1]!.tokens)).toContain('Error: no such city');
+    expect(records[1]?.messages).toContain('"isError":true');
+  });
+
   test('gives the same request the same answer, and samples once', async () => {
     const { session, engine } = scripted(chat, script);
     const both = await Promise.all([ask(session, asking([user])), ask(session, asking([user]))]);

@@ -112,6 +112,36 @@ async function carry({ content = false, patienceMs = 1e9 } = {}): Promise<number
 }
 
 describe('exported traces', () => {
+  test('have a span for each model call of an agent, with its own times', async () => {
+    const id = 'q1/explore-0/0';
+    const asked = { ...samples.calls.full, sessionId: id, stop: ['END'] };
+    const { session } = samples.rollouts.full;
+    await log.commit((tx) => {
+      tx.append(topics.calls, { ...asked, call: 0, parent: -1, join: 'first' });
+      tx.append(topics.calls, { ...asked, call: 1, parent: 0 });
+      tx.append(topics.calls, { ...asked, sessionId: 'q9/explore-0/0' });
+      tx.append(topics.rollouts, traced(id, { session: session ?? null, toolCalls: 0 }));
+    });
+    expect(await carry({ content: true })).toBe(1);
+    const [agent, first, second] = receiver.spans as [
+      (typeof receiver.spans)[0],
+      (typeof receiver.spans)[0],
+      (typeof receiver.spans)[0],
+    ];
+    expect(receiver.spans).toHaveLength(3);
+    expect([first.name, second.name]).toEqual(['chat first@3', 'chat first@3']);
+    expect(first.parentSpanId).toBe(agent.spanId);
+    expect(first.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.usage.input_tokens': asked.promptTokens,
+      'gen_ai.usage.output_tokens': asked.tokens.length,
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.request.stop_sequences': ['END'],
+      'millrace.call.join': 'first',
+    });
+    expect(String(second.attributes['gen_ai.output.messages'])).toContain('It is 7.');
+  });
+
   test('have a span for the agent and one for each call, by the conventions for generative AI', async () => {
     await write('q1/explore-0/0');
     expect(await carry()).toBe(1);
