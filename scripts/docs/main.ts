@@ -1,12 +1,13 @@
 /**
  * `npm run docs`: writes the reference into docs/api (a page for each entry point, made from the build) and
- * docs/reference (commands, settings, topics, names for Prometheus, made from the code).
+ * docs/reference (commands, settings, presets, topics, names for Prometheus, made from the code).
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../test/support/exports.ts';
 import { apiPage, entryPoints } from './apiPage.ts';
 import { commandsPage } from './commandsPage.ts';
+import { presetsPage } from './presetsPage.ts';
 import { prometheusPage } from './prometheusPage.ts';
 import { settingsPage } from './settingsPage.ts';
 import { topicsPage } from './topicsPage.ts';
@@ -31,6 +32,7 @@ write('api', {
 write('reference', {
   'commands.md': await commandsPage(),
   'settings.md': settingsPage(),
+  'presets.md': presetsPage(),
   'topics.md': topicsPage(),
   'prometheus.md': prometheusPage(),
 });

