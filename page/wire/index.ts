@@ -74,6 +74,8 @@ export type { Term, TermKind, Terms } from './terms.ts';
 export type { TopicData, TopicRow, TopicsData, UnreadableRow } from './topics.ts';
 export {
   type Call,
+  type SessionCallView,
+  type SessionView,
   TOKENS_MAGIC,
   type TokensHeader,
   type TrajectoryData,

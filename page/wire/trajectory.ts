@@ -25,6 +25,33 @@ export interface TrajectoryData extends OfRun {
   /** Of the raw record in the topic. */
   readonly record: string;
   readonly command: string;
+  /** Left out = no agent made it. */
+  readonly session?: SessionView;
+}
+
+/** The session of an agent. */
+export interface SessionView {
+  /** Of its calls the first, in the order in which they were made. */
+  readonly calls: readonly SessionCallView[];
+  readonly of: number;
+  /** From its beginning to its end, and of that in model calls. */
+  readonly ms: number;
+  readonly modelMs: number;
+}
+
+export interface SessionCallView {
+  readonly call: number;
+  /** The call whose context it goes on from; -1 = none. */
+  readonly parent: number;
+  /** Side by side: a fork is in a lane of its own. */
+  readonly lane: number;
+  readonly join: 'first' | 'continued' | 'merged' | 'separate';
+  /** What the agent changed in its past; empty = nothing. */
+  readonly difference: string;
+  readonly tokens: number;
+  readonly ms: number;
+  /** The turn that it is; null = unknown. */
+  readonly turn: number | null;
 }
 
 export interface Turn {

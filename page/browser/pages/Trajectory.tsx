@@ -20,6 +20,7 @@ import { Hostile, Missing, textOf } from '../parts/basics.tsx';
 import { QuestionCard } from '../parts/QuestionCard.tsx';
 import { Facts } from '../parts/trajectory/Facts.tsx';
 import { PaintBar } from '../parts/trajectory/PaintBar.tsx';
+import { SessionTree } from '../parts/trajectory/SessionTree.tsx';
 import { Turns } from '../parts/trajectory/Turns.tsx';
 
 export function Trajectory({ run, id }: { readonly run: string; readonly id: string }) {
@@ -137,6 +138,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
             <h2>{group.when}</h2>
             <BranchTree rollouts={group.rollouts} run={run} here={rollout.ref} />
           </section>
+          {data.session && <SessionTree session={data.session} run={run} id={id} />}
         </aside>
         <div class="reader-text">
           <QuestionCard question={question}>

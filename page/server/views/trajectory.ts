@@ -15,6 +15,7 @@ import { Search } from '../run/records.ts';
 import { positionIn, refOf } from '../run/refs.ts';
 import { questionFacts, rolloutRow } from '../run/rollouts.ts';
 import type { RunView } from '../run/runView.ts';
+import { sessionView } from '../run/session.ts';
 import { cutText, finite } from '../run/shown.ts';
 import { tokensBin } from '../run/tokens.ts';
 import type { Asked, ServedView } from './asked.ts';
@@ -79,6 +80,7 @@ async function trajectoryData(
   const pieces = await piecesFor(view, rollout);
   const textMax = full ? limits.textFull : limits.textInRecord;
   const neighbours = await neighboursOf(log, moment, group.scored);
+  const session = await sessionView(log, moment, rollout, SEARCH_MAX);
   const at = `/r/${encodeURIComponent(run)}`;
   return {
     ...(await view.frame(moment)),
@@ -103,6 +105,7 @@ async function trajectoryData(
     tokensWhy: pieces === null ? 'the tokenizer of this run is not on this machine' : '',
     record: `${at}/topics/${topics.rollouts.name}?offset=${own}&limit=1`,
     command: `${program} tap ${run}.${topics.rollouts.name} --from ${stored.position.offset} -n 1`,
+    ...(session !== null && { session }),
   };
 }
 

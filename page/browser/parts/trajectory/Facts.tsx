@@ -21,7 +21,7 @@ export function Facts({
   readonly run: string;
   readonly tokens: Tokens | null;
 }) {
-  const { rollout, facts, group } = data;
+  const { rollout, facts, group, session } = data;
   return (
     <>
       <section class="card">
@@ -60,7 +60,10 @@ export function Facts({
             {(rollout.toolErrors ?? 0) > 0 && `, ${rollout.toolErrors} failed`}
           </dd>
           <dt>took</dt>
-          <dd class="num">{milliseconds(rollout.ms)}</dd>
+          <dd class="num">
+            {milliseconds(rollout.ms)}
+            {session && `, ${milliseconds(session.modelMs)} of it in the model`}
+          </dd>
           <dt>{rollout.versions.length > 1 ? 'versions' : 'version'}</dt>
           <dd>
             {rollout.versions.map((version, i) => (

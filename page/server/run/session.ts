@@ -1,0 +1,57 @@
+/** The session of an agent as the page draws it: a tree of calls, in lanes. */
+import type { Log } from '../../../streams/index.ts';
+import { type ModelCallRecord, type Rollout, topics } from '../../../topics/index.ts';
+import type { SessionCallView, SessionView } from '../../wire/index.ts';
+import type { Moment } from './moment.ts';
+import { Search } from './records.ts';
+
+const CALLS_MAX = 100;
+const LANES_MAX = 6;
+const DIFFERENCE_MAX = 300;
+
+/** Null if no agent made the rollout. */
+export async function sessionView(
+  log: Log,
+  moment: Moment,
+  rollout: Rollout,
+  searchMax: number,
+): Promise<SessionView | null> {
+  const { id, session } = rollout;
+  if (session == null) return null;
+  const search = new Search(log, moment, searchMax);
+  const own = ({ sessionId }: ModelCallRecord): boolean => sessionId === id;
+  const found = await search.find(topics.calls, { keys: [id] }, own);
+  const { ms, modelMs } = session;
+  const calls = callsIn(
+    rollout,
+    found.map(({ value }) => value),
+  );
+  return { calls: calls.slice(0, CALLS_MAX), of: calls.length, ms, modelMs };
+}
+
+/** The first call that goes on from another one stays in its lane. */
+export function callsIn(
+  { session, segments }: Pick<Rollout, 'session' | 'segments'>,
+  records: readonly ModelCallRecord[],
+): readonly SessionCallView[] {
+  const starts = new Map(session?.calls.map(({ call, start }) => [call, start]));
+  const lanes = new Map<number, number>();
+  const continued = new Set<number>();
+  let lanesUsed = 0;
+  return records
+    .filter(({ call }) => starts.has(call))
+    .toSorted((a, b) => a.call - b.call)
+    .map(({ call, parent, join, difference, tokens, startedMs, endedMs }) => {
+      const known = continued.has(parent) ? undefined : lanes.get(parent);
+      const lane = known ?? Math.min(lanesUsed++, LANES_MAX);
+      continued.add(parent);
+      lanes.set(call, lane);
+      const turn = segments.findIndex(
+        ({ kind, start }) => kind === 'policy' && start === starts.get(call),
+      );
+      return {
+        ...{ call, parent, lane, join, difference: difference.slice(0, DIFFERENCE_MAX) },
+        ...{ tokens: tokens.length, ms: endedMs - startedMs, turn: turn < 0 ? null : turn },
+      };
+    });
+}
