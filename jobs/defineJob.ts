@@ -14,7 +14,7 @@ import type { Dialect } from '../operators/dialect/index.ts';
 import type { CallTool } from '../operators/index.ts';
 import type { ProgressScreen } from '../sinks/progress/index.ts';
 import type { Control, Flow, Log } from '../streams/index.ts';
-import type { ModelCallRecord, Question } from '../topics/index.ts';
+import type { ModelCallRecord, Question, Unanswered } from '../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 import type { RunPlace } from './runPlace.ts';
@@ -87,6 +87,8 @@ export interface Replay {
    * not recorded.
    */
   readonly sessions?: (rolloutId: string) => Promise<RecordedSession | null>;
+  /** Requests of the flywheel that got no answer then, and are not made again; left out = all are made. */
+  readonly unanswered?: (question: Question) => readonly Unanswered[];
   /** Keep the weights of all versions: an old one may be needed when newer ones are there. */
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */

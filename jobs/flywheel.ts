@@ -96,6 +96,7 @@ function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts
     tools,
     gate,
     seed: context.seed,
+    recorded: context.replay?.unanswered,
     resultBlock,
     markers: loop.parts.dialect.tokenizer.markers ?? [],
     quotas: callLimit,

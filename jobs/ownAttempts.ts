@@ -66,7 +66,7 @@ export function ownAttempts(settings: OwnAttemptsSettings, responseMax: number):
       },
     ],
     loop: {},
-    wire: ({ begun, gate, parts }) => {
+    wire: ({ begun, gate, parts, context }) => {
       const { tools, dialect } = parts;
       const { attempts, opened, examples, concurrency } = settings;
       const open = openedCall(tools.tags);
@@ -77,6 +77,7 @@ export function ownAttempts(settings: OwnAttemptsSettings, responseMax: number):
         tools,
         gate,
         seed,
+        recorded: context.replay?.unanswered,
         resultBlock,
         markers: dialect.tokenizer.markers ?? [],
         grow: coldStartPool({

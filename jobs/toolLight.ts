@@ -151,12 +151,13 @@ function sampling(
   { questions, rounds }: { readonly questions: number; readonly rounds: readonly number[] },
 ): Flow {
   const { gate } = loop;
-  const { seed } = loop.context;
+  const { seed, replay } = loop.context;
   const direct = evolve({
     models: policy(loop.parts),
     tools: loop.parts.tools,
     gate,
     seed,
+    recorded: replay?.unanswered,
     concurrency,
     resultBlock,
     markers: loop.parts.dialect.tokenizer.markers ?? [],

@@ -147,13 +147,14 @@ function synthesis(
   { policy, hints = coldStartHints, ...how }: ToolStarParts,
 ): Flow {
   const { gate } = loop;
-  const { seed } = loop.context;
+  const { seed, replay } = loop.context;
   const { direct, tools, concurrency } = coldStart;
   const trying = evolve({
     models: policy(loop.parts),
     tools: loop.parts.tools,
     gate,
     seed,
+    recorded: replay?.unanswered,
     resultBlock,
     markers: loop.parts.dialect.tokenizer.markers ?? [],
     grow: coldStartPool({ ...how, direct, tools, hints: coldStart.hints ? hints : null }),

@@ -19,13 +19,20 @@ import type { OperatorFunction } from 'rxjs';
 import { draws, MillraceError, messageOf } from '../base/index.ts';
 import { type Delivery, notNow } from '../streams/deliveries/index.ts';
 import { expandEach, type Scope } from '../streams/index.ts';
-import { type DeadLetter, type Evolved, type Question, topics } from '../topics/index.ts';
+import {
+  type DeadLetter,
+  type Evolved,
+  type Question,
+  topics,
+  type Unanswered,
+} from '../topics/index.ts';
 import type { CallTool } from './callTools.ts';
 import { fenceFor } from './dialect/fence.ts';
 import type { ResultBlock } from './dialect/resultBlock.ts';
 import { countToolCalls } from './dialect/tags.ts';
 import type { EvolveAction } from './evolve/action.ts';
 import { defaultActions } from './evolve/actions.ts';
+import { answersOf } from './evolve/answers.ts';
 import type { FlywheelOptions } from './evolve/context.ts';
 import { type FlywheelRun, flywheel, type Grow } from './evolve/flywheel.ts';
 import type { Hints } from './evolve/hints.ts';
@@ -67,6 +74,8 @@ export interface EvolveOptions {
   readonly parents?: number;
   /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `repaired`. */
   readonly mode?: 'repaired' | 'reference';
+  /** The requests of a question that got no answer in the run that is replayed; left out = it is not one. */
+  readonly recorded?: ((question: Question) => readonly Unanswered[]) | undefined;
   readonly seed: number;
   /**
    * Questions evolved at once (those that wait for their version are not counted); each makes up to `parents`
@@ -142,7 +151,8 @@ async function pool(question: Question, options: Ready, scope: Scope): Promise<E
   const { signal, stopping } = scope;
   const key = [options.seed, question.id, question.phase, question.round];
   const calls = recordedCalls(question, { tools, signal, asGiven: mode === 'reference' });
-  const complete = typeof models === 'function' ? models : byRole(models);
+  const asked = typeof models === 'function' ? models : byRole(models);
+  const answers = answersOf(asked, options.recorded?.(question));
   const version = () => gate?.version ?? 0;
   const run = await grow(question, {
     ...options,
@@ -154,7 +164,7 @@ async function pool(question: Question, options: Ready, scope: Scope): Promise<E
     complete: async (request, aborted) => {
       aborted.throwIfAborted();
       if (stopping.aborted) throw notNow(`question ${question.id} was evolved`);
-      return complete(request, aborted);
+      return answers.complete(request, aborted);
     },
   }).catch((error: unknown): FlywheelRun => {
     if (signal.aborted || error instanceof MillraceError) throw error;
@@ -162,7 +172,8 @@ async function pool(question: Question, options: Ready, scope: Scope): Promise<E
   });
   for (const call of calls.inOrder()) scope.also(topics.toolCalls, call);
   for (const letter of failures(question, run, scope)) scope.also(topics.deadLetters, letter);
-  return records(question, run, Object.keys(options.quotas), version());
+  const all = records(question, run, Object.keys(options.quotas), version());
+  return all.map((one, i) => ({ ...one, unanswered: i === 0 ? answers.unanswered() : [] }));
 }
 
 function records(

@@ -7,7 +7,7 @@ export type { Batch, BatchKind, ExampleRef } from './batches.ts';
 export type { CallJoin, CallSpan, ModelCallRecord } from './calls.ts';
 export type { RunTopic, Shown } from './defineRunTopic.ts';
 export type { ChatCall, ChatTurn, Demonstration, Demonstrations } from './demonstrations.ts';
-export type { Evolved } from './evolved.ts';
+export type { Evolved, Unanswered } from './evolved.ts';
 export type { FeedbackKind, FeedbackRecord, SessionStop } from './feedback.ts';
 export type { FoldRecord } from './folds.ts';
 export { type IdleSteps, Learning, noteOf } from './learning.ts';

@@ -1,8 +1,11 @@
 /** `evolved`: the flywheel's trajectories with their verdicts. */
 import {
   flag,
+  list,
   named,
+  nullable,
   record,
+  type shapes,
   text,
   type ValueOf,
   whole,
@@ -11,6 +14,15 @@ import {
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';
+
+export const unanswered = record('Unanswered', {
+  /** Its name within the question, and how many of that name came before it: `1/refine#0`. */
+  request: text,
+  /** Why it failed; empty = the model gave up. */
+  reason: text,
+});
+/** A request to a model of the flywheel that got no answer. */
+export interface Unanswered extends ValueOf<typeof unanswered> {}
 
 export const evolved = record('Evolved', {
   question: named<Question>(question),
@@ -26,18 +38,27 @@ export const evolved = record('Evolved', {
   of: withDefault(whole, 0),
   /** Policy version that rolled it out. */
   version: withDefault(whole, 0),
+  /**
+   * The requests of the whole pool that got no answer, which a replay must not ask again; beside the first
+   * trajectory alone. Null in records of version 4 and before.
+   */
+  unanswered: withDefault(nullable(list(named<Unanswered>(unanswered))), null),
 });
 /** One flywheel trajectory. */
-export interface Evolved extends ValueOf<typeof evolved> {}
+export interface Evolved extends Omit<ValueOf<typeof evolved>, 'unanswered'> {
+  /** Requests of the pool that got no answer; left out = not known. */
+  readonly unanswered?: readonly Unanswered[] | null | undefined;
+}
 
 export const evolvedTrajectories = defineRunTopic<Evolved>({
   name: 'evolved',
   about:
     'Flywheel trajectories with their verdicts. Evolve writes it; the demonstration filter reads it.',
-  shape: evolved,
+  shape: evolved as unknown as shapes.Shape<Evolved>,
   key: (value) => value.question.id,
   subjects: 'key',
-  version: 4,
+  version: 5,
+  added: ['unanswered'],
   identity: ({ question: q, index, round }) => `${asked(q)}/${index} of round ${round}`,
   moment: ({ version }) => version,
   keyName: 'question id',

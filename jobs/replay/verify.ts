@@ -32,11 +32,14 @@ import {
 import { runFlow } from '../../streams/run/index.ts';
 import {
   allTopics,
+  asked,
+  type Evolved,
   type Metric,
   type ModelCallRecord,
   type Rollout,
   type ToolCall,
   topics,
+  type Unanswered,
   type Weights,
 } from '../../topics/index.ts';
 import type { Job, JobContext, Replay } from '../defineJob.ts';
@@ -84,6 +87,8 @@ interface Recorded {
   readonly versions: RecordedVersions;
   readonly calls: RecordedCalls;
   readonly sessions: RecordedSessions;
+  /** Requests of the flywheel that got no answer, by question. */
+  readonly unanswered: ReadonlyMap<string, readonly Unanswered[]>;
   /** Changes of settings that each manifest counts, by version. */
   readonly controls: ReadonlyMap<number, number>;
   /** Steps that were not trained. */
@@ -104,6 +109,7 @@ async function read(log: Log): Promise<Recorded> {
   const versions = new RecordedVersions();
   const calls = new RecordedCalls();
   const sessions = new RecordedSessions(log);
+  const unanswered = new Map<string, readonly Unanswered[]>();
   const controls = new Map<number, number>();
   const refused = new Set<number>();
   const counted = new Set<number>();
@@ -127,9 +133,14 @@ async function read(log: Log): Promise<Recorded> {
       if (name === 'step/refused') refused.add(step);
       if (name === 'step/forward_only') counted.add(step);
     }
+    if (topic.name === topics.evolved.name) {
+      const { question, unanswered: none } = value as Evolved;
+      if (none?.length) unanswered.set(asked(question), none);
+    }
     if (topic.name === topics.toolCalls.name) calls.add(value as ToolCall, offset);
   });
-  return { standing, places, versions, calls, sessions, controls, refused, counted, saved };
+  const found = { standing, places, versions, calls, sessions, unanswered };
+  return { ...found, controls, refused, counted, saved };
 }
 
 export async function verify(options: VerifyOptions): Promise<Verified> {
@@ -207,7 +218,8 @@ class Verification {
 
   #replay(): Replay {
     const { scratch, folder, recorded, place } = this.#options;
-    const { versions, calls, sessions, controls, refused, counted, saved } = this.#record;
+    const { versions, calls, sessions, unanswered } = this.#record;
+    const { controls, refused, counted, saved } = this.#record;
     return {
       engine: (live) => {
         const { resolve } = weightsStore(folder, scratch, place?.checkpoints);
@@ -218,6 +230,7 @@ class Verification {
       },
       keepAll: true,
       sessions: (id) => sessions.of(id),
+      unanswered: (question) => unanswered.get(asked(question)) ?? [],
       controls: (version) => controls.get(version) ?? 0,
       refused: (step) => refused.has(step),
       counted: (step) => counted.has(step),

@@ -45,19 +45,11 @@ async function otherwise(
   if (faults.length > 0 && timeless) {
     const calm = await lived(shape, []);
     if (calm.weights.join() !== weights.join()) return [otherWeights(calm.weights, weights)];
-  } else if (seed % REPLAYED === 0 && !isUnrecorded(shape, faults)) {
+  } else if (seed % REPLAYED === 0) {
     const other = await replayedOtherwise(shape, store);
     if (other !== null) return [other];
   }
   return [];
-}
-
-/**
- * Where an action of a flywheel failed because its model gave no answer, only a dead letter says so, and a
- * replay, whose model answers, goes on (docs/simulate.md).
- */
-function isUnrecorded({ method }: Shape, faults: readonly Fault[]): boolean {
-  return method === 'etAgent' && faults.some(({ kind }) => kind === 'server' || kind === 'lost');
 }
 
 /** Of so many histories one is replayed. */

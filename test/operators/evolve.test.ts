@@ -111,6 +111,31 @@ describe('evolve', () => {
     expect(run.unsettled).toBe(0);
   });
 
+  test('records which requests got no answer, and a replay makes the same pool of models that answer', async () => {
+    const models: EvolveOptions['models'] = async (request) => {
+      if (request.name === '1/locate') throw new Error('no reply to 4 requests');
+      const gaveUp = request.name === '0/initial' && request.draws.at(-1) === 0;
+      return gaveUp && request.continuation !== '' ? null : reply(request);
+    };
+    const made = await runOperator(evolve(options({ models })), topics.questions, questions);
+    const [first, ...others] = made.outputs.filter(({ question: { id } }) => id === 'q2');
+    expect(first?.unanswered).toEqual([
+      { request: '0/initial#1', reason: '' },
+      { request: '1/locate#0', reason: 'no reply to 4 requests' },
+    ]);
+    expect(others.flatMap(({ unanswered }) => unanswered)).toEqual([]);
+
+    const recorded: EvolveOptions['recorded'] = ({ id }) =>
+      made.outputs.find(({ question, index }) => question.id === id && index === 0)?.unanswered ??
+      [];
+    const again = async (over: Partial<EvolveOptions>) =>
+      runOperator(evolve(options(over)), topics.questions, questions);
+    const replayed = await again({ recorded });
+    expect(replayed.outputs).toEqual(made.outputs);
+    expect(replayed.sideRecords).toEqual(made.sideRecords);
+    expect((await again({})).outputs).not.toEqual(made.outputs);
+  });
+
   test('writes the tool calls that failed into the text as failed', async () => {
     const tools: EvolveOptions['tools'] = {
       tags: ['search', 'python'],

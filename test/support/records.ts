@@ -449,6 +449,7 @@ export const samples = {
       index: 4,
       of: 7,
       version: 1,
+      unanswered: [{ request: '1/refine#0', reason: 'no reply' }],
     },
     minimal: {
       question: question(),
@@ -461,6 +462,7 @@ export const samples = {
       index: 0,
       of: 1,
       version: 0,
+      unanswered: null,
     },
   },
   demonstrations: {
