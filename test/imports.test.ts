@@ -51,6 +51,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   'page/browser': ['page/browser', 'page/wire', 'summary', 'base'],
   cli: [
     'cli',
+    'simulate',
     'page/server',
     'page/wire',
     'summary',

@@ -1,6 +1,6 @@
 /**
  * A training service that computes nothing and takes its time, in a process of its own: `tsx
- * bench/trainer/service.ts MS TOKENS`.
+ * bench/trainer/service.ts MS TOKENS once|twice [json]`. It takes packed numbers unless it is told `json`.
  *
  * Requests are computed one after the other, as on a machine with one set of accelerators. A step of `TOKENS`
  * tokens takes `MS`: a token costs one part in `forward` and two more in `forward_backward`. Log-probs are
@@ -12,13 +12,14 @@ import type { AddressInfo } from 'node:net';
 
 const [stepMs, stepTokens] = process.argv.slice(2).map(Number) as [number, number];
 const tokenMs = stepMs / stepTokens;
+const packs = process.argv[5] !== 'json';
 
 let busyUntil = 0;
 let busyMs = 0;
 let count = 0;
-const ready = new Map<string, { readonly atMs: number; readonly body: string }>();
+const ready = new Map<string, { readonly atMs: number; readonly body: string | Buffer }>();
 
-function work(ms: number, body: string): string {
+function work(ms: number, body: string | Buffer): string {
   const now = performance.now();
   busyUntil = Math.max(now, busyUntil) + ms;
   busyMs += ms;
@@ -41,6 +42,23 @@ const SHAPE = '"shape":[';
 
 const written = new Map<number, string>();
 
+/** The same of a packed body, from its head. */
+function packedLengths(body: Buffer): number[] {
+  const end = 12 + body.readUInt32LE(8);
+  return (JSON.parse(body.toString('utf8', 12, end)) as { readonly lengths: number[] }).lengths;
+}
+
+function packedReply(lengths: readonly number[]): Buffer {
+  const text = JSON.stringify({ lengths });
+  const head = Buffer.from(text.padEnd(text.length + ((4 - (text.length % 4)) % 4)));
+  const start = Buffer.concat([Buffer.from('MILLPAK1'), Buffer.alloc(4), head]);
+  start.writeUInt32LE(head.length, 8);
+  const numbers = lengths.map((length) =>
+    Float32Array.from({ length }, (_, i) => -0.5 - 0.4 * Math.sin(i)),
+  );
+  return Buffer.concat([start, ...numbers.map(({ buffer }) => Buffer.from(buffer))]);
+}
+
 function logProbs(length: number): string {
   const known = written.get(length);
   if (known !== undefined) return known;
@@ -52,10 +70,12 @@ function logProbs(length: number): string {
 }
 
 function passed(body: Buffer, parts: number): string {
-  const lengths = lengthsIn(body);
+  const packed = body.toString('latin1', 0, 8) === 'MILLPAK1';
+  const lengths = packed ? packedLengths(body) : lengthsIn(body);
   const tokens = lengths.reduce((sum, length) => sum + length + 1, 0);
   // the few tokens of a probe do not count as work
   const ms = tokens < 100 ? 0 : parts * tokens * tokenMs;
+  if (packed) return work(ms, packedReply(lengths));
   return work(ms, `{"loss_fn_outputs":[${lengths.map(logProbs).join()}],"metrics":{}}`);
 }
 
@@ -63,14 +83,14 @@ const server = createServer(async (request, response) => {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
   const body = Buffer.concat(parts);
-  const send = (text: string) => {
+  const send = (text: string | Buffer) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(text);
   };
   switch (request.url?.replace('/api/v1/', '')) {
     case '/busy':
       return send(String(busyMs));
     case 'get_server_capabilities':
-      return send('{"supported_models":[{"model_name":"simulated"}]}');
+      return send(`{"supported_models":[{"model_name":"simulated"}]${packs ? ',"packed":1' : ''}}`);
     case 'create_session':
       return send('{"session_id":"one"}');
     case 'create_model':

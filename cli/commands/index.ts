@@ -31,6 +31,7 @@ export const commands: Readonly<
   fork: () => import('./fork.ts'),
   diff: () => import('./diff.ts'),
   doctor: () => import('./doctor.ts'),
+  plan: () => import('./plan.ts'),
   dlq: () => import('./dlq.ts'),
   tools: () => import('./tools.ts'),
   retriever: () => import('./retriever.ts'),

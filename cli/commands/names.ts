@@ -26,6 +26,7 @@ export const commandNames = [
   'fork',
   'diff',
   'doctor',
+  'plan',
   'dlq',
   'tools',
   'retriever',

@@ -22,6 +22,8 @@ export interface BatchStepsOptions {
   /** How the service adds losses up. */
   readonly reduction: Reduction;
   readonly limits: RequestLimits;
+  /** The service takes packed numbers. */
+  readonly packed: boolean;
   readonly adam: Omit<AdamParams, 'lr'>;
 }
 
@@ -65,8 +67,8 @@ export class BatchSteps {
     { sequences, loss, lr }: TrainBatch,
     { said, drifted }: StepLooks,
   ): Promise<Stepped> {
-    const { reduction, limits, adam } = this.#options;
-    const opened = quiet(this.#passes.open({ sequences, loss, reduction, limits }));
+    const { reduction, limits, packed, adam } = this.#options;
+    const opened = quiet(this.#passes.open({ sequences, loss, reduction, limits, packed }));
     const probed = await submitProbe(model);
     const same = quiet(probeResult(model, probed).then((now) => checkSame(said, now)));
     const plan = await opened;
@@ -95,13 +97,15 @@ export class BatchSteps {
   ): Promise<{ readonly logProbs: Float32Array }[]> {
     const scores = sequences.map(({ length }) => ({ logProbs: new Float32Array(length) }));
     const lengths = sequences.map(({ length }) => Math.max(0, length - 1));
-    const requests = pieces(lengths, 1, this.#options.limits);
+    const { limits, packed } = this.#options;
+    const requests = pieces(lengths, 1, limits, packed);
     const read = await this.#send(model, 'forward', requests.length, {
       write: (piece) =>
         this.#passes.scoreBody({
           sequences: rowsOf(requests, piece).map((row) => sequences[row] as Int32Array),
           modelId: model.id,
           number: model.nextNumber(),
+          packed,
         }),
       take: async (piece, bytes) => {
         const rows = rowsOf(requests, piece);

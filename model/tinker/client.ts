@@ -21,6 +21,7 @@ import {
   type SleepClock,
   withoutSecrets,
 } from '../../base/index.ts';
+import { isPacked } from './packed.ts';
 import type { Answer, Ask, Transport } from './transport.ts';
 
 /** What a request may do to a model when it is made a second time. */
@@ -165,7 +166,7 @@ export class Client {
         throw this.#failed(answer.status, answer.detail);
       }
       const { bytes } = answer;
-      if (bytes.length > LOOKED_AT_MAX) return { bytes };
+      if (bytes.length > LOOKED_AT_MAX || isPacked(bytes)) return { bytes };
       const reply = looked(bytes);
       if (reply.type === 'try_again') {
         await pauses.next();

@@ -17,14 +17,19 @@ export interface DatumValues {
   readonly weights: ArrayLike<number> | null;
 }
 
+/** A sequence with what is known of its targets. */
+export interface Datum {
+  readonly tokens: Int32Array;
+  readonly values: DatumValues;
+}
+
 export interface PassBody {
   readonly route: 'forward' | 'forward_backward';
   readonly modelId: string;
   readonly number: number;
   readonly lossFn: string;
   readonly lossConfig?: Readonly<Record<string, number>>;
-  /** Datums, as `datum` writes them. */
-  readonly data: readonly string[];
+  readonly data: readonly Datum[];
 }
 
 /** About how many bytes, at most, a datum of this many places has. */
@@ -37,8 +42,9 @@ export function passBody(body: PassBody): Uint8Array {
   const { route, modelId, number, lossFn, lossConfig, data } = body;
   const config = lossConfig === undefined ? '' : `,"loss_fn_config":${JSON.stringify(lossConfig)}`;
   const head = `{"model_id":${JSON.stringify(modelId)},"seq_id":${number},"type":"${route}","${route}_input":`;
+  const datums = data.map(({ tokens, values }) => datum(tokens, values));
   return Buffer.from(
-    `${head}{"data":[${data.join(',')}],"loss_fn":"${lossFn}"${config}}}`,
+    `${head}{"data":[${datums.join(',')}],"loss_fn":"${lossFn}"${config}}}`,
     'latin1',
   );
 }

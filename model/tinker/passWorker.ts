@@ -5,22 +5,20 @@
 
 import { Moved, serve } from '../../base/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
-import { datum, passBody } from './encode.ts';
+import { passBody } from './encode.ts';
+import { packedBody } from './packed.ts';
 import {
   checkLoss,
   type LossAtHand,
   logProbsIn,
   lossAtHand,
+  type PassOptions,
   Passes,
-  type Reduction,
 } from './passes.ts';
-import type { RequestLimits } from './pieces.ts';
 
-export interface OpenBatch {
+export interface OpenBatch extends PassOptions {
   readonly sequences: readonly TrainSequence[];
   readonly loss: Loss;
-  readonly reduction: Reduction;
-  readonly limits: RequestLimits;
 }
 
 /** The bodies of one request; `number` is that of the request. */
@@ -35,7 +33,7 @@ export interface ReadReply {
   readonly bytes: Uint8Array;
 }
 
-export interface WriteScore {
+export interface WriteScore extends Pick<PassOptions, 'packed'> {
   readonly sequences: readonly Int32Array[];
   readonly modelId: string;
   readonly number: number;
@@ -66,8 +64,8 @@ const moved = (bytes: Uint8Array): Moved => {
 
 serve({
   check: async (loss: Loss) => checkLoss(await known(loss)),
-  async open({ sequences, loss, reduction, limits }: OpenBatch) {
-    open = Passes.open(sequences, await known(loss), reduction, limits);
+  async open({ sequences, loss, ...options }: OpenBatch) {
+    open = Passes.open(sequences, await known(loss), options);
     return open.plan;
   },
   forward: ({ piece, modelId, number }: WriteBody) =>
@@ -82,13 +80,13 @@ serve({
     return report;
   },
   /** Places of every token but the first are requested. */
-  scoreBody({ sequences, modelId, number }: WriteScore) {
+  scoreBody({ sequences, modelId, number, packed }: WriteScore) {
     const data = sequences.map((tokens) => {
       const places = Array.from({ length: tokens.length - 1 }, (_, index) => index + 1);
-      return datum(tokens, { places, advantages: null, logProbs: null, weights: null });
+      return { tokens, values: { places, advantages: null, logProbs: null, weights: null } };
     });
     const body = { route: 'forward', modelId, number, lossFn: 'cross_entropy', data } as const;
-    return moved(passBody(body));
+    return moved(packed ? packedBody(body) : passBody(body));
   },
   scores: ({ bytes, lengths }: { bytes: Uint8Array; lengths: readonly number[] }) =>
     logProbsIn(bytes, lengths),

@@ -21,7 +21,8 @@ import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
 import type { Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';
-import { datum, passBody } from './encode.ts';
+import { type PassBody, passBody } from './encode.ts';
+import { isPacked, packedBody, packedLogProbs } from './packed.ts';
 import { pieces, type RequestLimits } from './pieces.ts';
 import { type LossGraph, lossGraph } from './slopes.ts';
 
@@ -62,6 +63,14 @@ const WEIGHTED_LOG_PROBS = {
 /** A log-prob may come out of half precision as a little more than 0. */
 const ROUNDING = 1e-2;
 
+/** How requests are cut and written. */
+export interface PassOptions {
+  readonly reduction: Reduction;
+  readonly limits: RequestLimits;
+  /** The service takes packed numbers. */
+  readonly packed: boolean;
+}
+
 export class Passes {
   readonly plan: Plan;
   readonly #batch: readonly TargetSequence[];
@@ -69,6 +78,7 @@ export class Passes {
   readonly #graph: LossGraph;
   readonly #cut: readonly (readonly number[])[];
   readonly #reduction: Reduction;
+  readonly #packed: boolean;
   readonly #feeds: (rows: readonly number[]) => Feeds;
   readonly #tally: StepTally;
   readonly #logProbs = new Map<number, Float32Array>();
@@ -82,16 +92,16 @@ export class Passes {
   private constructor(
     batch: readonly TargetSequence[],
     { prepared, graph, checked }: LossAtHand,
-    reduction: Reduction,
-    limits: RequestLimits,
+    { reduction, limits, packed }: PassOptions,
   ) {
+    this.#packed = packed;
     this.#batch = batch;
     this.#prepared = prepared;
     this.#graph = graph;
     this.#checked = checked;
     this.#reduction = reduction;
     const lengths = batch.map(({ places }) => places.at(-1) ?? 0);
-    this.#cut = pieces(lengths, prepared.data === 'pairs' ? 2 : 1, limits);
+    this.#cut = pieces(lengths, prepared.data === 'pairs' ? 2 : 1, limits, packed);
     this.#sent = this.#cut.reduce((sum, rows) => sum + rows.length, 0);
     this.#feeds = prepared.feeds(batch);
     this.#tally = new StepTally(prepared.tally());
@@ -102,23 +112,22 @@ export class Passes {
   static open(
     sequences: readonly TrainSequence[],
     loss: LossAtHand,
-    reduction: Reduction,
-    limits: RequestLimits,
+    options: PassOptions,
   ): Passes {
     const batch = sequences.map(checkedTargets);
     if (batch.every(({ places }) => places.length === 0)) {
       throw new Error('the batch has no target tokens: mask some, or leave the batch out');
     }
-    return new Passes(batch, loss, reduction, limits);
+    return new Passes(batch, loss, options);
   }
 
   /** The body of the first pass of two: it requests log-probs. */
   forwardBody(piece: number, modelId: string, number: number): Uint8Array {
     const data = this.#rows(piece).map((row) => {
       const { tokens, places } = this.#batch[row] as TargetSequence;
-      return datum(tokens, { places, advantages: null, logProbs: null, weights: null });
+      return { tokens, values: { places, advantages: null, logProbs: null, weights: null } };
     });
-    return passBody({ route: 'forward', modelId, number, lossFn: 'cross_entropy', data });
+    return this.#body({ route: 'forward', modelId, number, lossFn: 'cross_entropy', data });
   }
 
   /** Takes what `forward` says. False = the loss or its gradient is not finite. */
@@ -139,14 +148,14 @@ export class Passes {
       const slopes = this.#slopes.get(row) as Float32Array;
       const factor = this.#reduction === 'sum' ? 1 : places.length * this.#sent;
       const values = slopes.map((slope) => -slope * factor);
-      if (weighted)
-        return datum(tokens, { places, advantages: null, logProbs: null, weights: values });
+      const none = { places, advantages: null, logProbs: null, weights: null };
+      if (weighted) return { tokens, values: { ...none, weights: values } };
       const logProbs = this.plan.once ? null : (this.#logProbs.get(row) as Float32Array);
-      return datum(tokens, { places, advantages: values, logProbs, weights: null });
+      return { tokens, values: { ...none, advantages: values, logProbs } };
     });
     if (!this.plan.once) for (const row of rows) this.#forget(row);
     const way = weighted ? CROSS_ENTROPY : this.plan.once ? WEIGHTED_LOG_PROBS : RATIO;
-    return passBody({ route: 'forward_backward', modelId, number, ...way, data });
+    return this.#body({ route: 'forward_backward', modelId, number, ...way, data });
   }
 
   /** Takes what the only pass says about the log-probs, for the report. False = the loss is not finite. */
@@ -163,6 +172,10 @@ export class Passes {
     const sampled = this.#prepared.data === 'rollouts';
     const drift = sampled ? this.#drift / Math.max(1, this.#targets) : Number.NaN;
     return { loss, numbers, tokens, drift };
+  }
+
+  #body(body: PassBody): Uint8Array {
+    return this.#packed ? packedBody(body) : passBody(body);
   }
 
   #rows(piece: number): readonly number[] {
@@ -296,7 +309,7 @@ export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> 
  * in a reply.
  */
 export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): readonly Float32Array[] {
-  const outputs = listsIn(reply);
+  const outputs = isPacked(reply) ? packedIn(reply) : listsIn(reply);
   if (outputs.length !== lengths.length) {
     throw refused(
       `it has ${counted(outputs.length, 'output')} for ${counted(lengths.length, 'sequence')}`,
@@ -304,8 +317,8 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
   }
   return lengths.map((length, index) => {
     const data = outputs[index];
-    if (!Array.isArray(data) || data.length !== length) {
-      const came = Array.isArray(data) ? data.length : 'no';
+    if (!isList(data) || data.length !== length) {
+      const came = isList(data) ? data.length : 'no';
       throw refused(`sequence ${index} has ${length} tokens, but ${came} log-probs came`);
     }
     const wrong = data.findIndex((value) => !Number.isFinite(value) || value > ROUNDING);
@@ -313,8 +326,24 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
       const is = data[wrong] === null ? 'null, which stands for NaN' : data[wrong];
       throw refused(`log-prob ${wrong} of sequence ${index} is ${is}`);
     }
-    return Float32Array.from(data as number[], (value) => Math.min(0, value));
+    const logProbs = Float32Array.from(data as ArrayLike<number>);
+    for (let i = 0; i < length; i++) if (logProbs[i]! > 0) logProbs[i] = 0;
+    return logProbs;
   });
+}
+
+type List = { readonly length: number; findIndex(is: (value: number) => boolean): number } & {
+  readonly [place: number]: unknown;
+};
+
+function isList(data: unknown): data is List {
+  return Array.isArray(data) || data instanceof Float32Array;
+}
+
+function packedIn(reply: Uint8Array): readonly Float32Array[] {
+  const found = packedLogProbs(reply);
+  if (found === null) throw refused('its packed numbers do not have the lengths that it names');
+  return found;
 }
 
 const FIELD = /"logprobs"\s*:\s*\{\s*"data"\s*:\s*\[/g;

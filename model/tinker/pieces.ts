@@ -4,6 +4,7 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import { datumBytes } from './encode.ts';
+import { packedBytes } from './packed.ts';
 
 /** Of one request. The hosted service takes 1,024 datums and 5 MB. */
 export interface RequestLimits {
@@ -21,7 +22,9 @@ export function pieces(
   lengths: readonly number[],
   unit: number,
   limits: RequestLimits = requestLimits,
+  packed = false,
 ): readonly (readonly number[])[] {
+  const bytesOf = packed ? packedBytes : datumBytes;
   const cut: number[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (let first = 0; first < lengths.length; first += unit) {
@@ -29,7 +32,7 @@ export function pieces(
       (row) => (lengths[row] ?? 0) > 0,
     );
     if (rows.length === 0) continue;
-    const own = rows.reduce((sum, row) => sum + datumBytes(lengths[row] as number), 0);
+    const own = rows.reduce((sum, row) => sum + bytesOf(lengths[row] as number), 0);
     if (own > limits.bytes || rows.length > limits.datums) {
       throw new MillraceError(
         'TRAINER_LIMIT',

@@ -8,7 +8,7 @@
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Future } from './client.ts';
-import { datum, passBody } from './encode.ts';
+import { passBody } from './encode.ts';
 import { logProbsIn, type Reduction } from './passes.ts';
 import type { AdamParams, Pass, RemoteModel } from './remoteModel.ts';
 
@@ -149,6 +149,6 @@ function bodyOf(
   const all = (value: number) => PLACES.map(() => value);
   const advantages = logProbs === null ? null : all(ADVANTAGE);
   const values = { places: PLACES, advantages, logProbs, weights: all(weight) };
-  const data = [datum(PROBE_TOKENS, values)];
+  const data = [{ tokens: PROBE_TOKENS, values }];
   return passBody({ route, modelId: model.id, number: model.nextNumber(), lossFn, data });
 }

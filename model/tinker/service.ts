@@ -52,6 +52,7 @@ export class TinkerService {
   readonly #transport: Transport;
   readonly #awayMs: number;
   #baseModel = '';
+  #packed = false;
   #session: string | null = null;
   #models = 0;
   #closed = new AbortController();
@@ -88,6 +89,11 @@ export class TinkerService {
 
   get url(): string {
     return this.client.url;
+  }
+
+  /** It takes the two passes with packed numbers (packed.ts). */
+  get takesPacked(): boolean {
+    return this.#packed;
   }
 
   /** The model that is adapted, as the service calls it. */
@@ -170,6 +176,7 @@ export class TinkerService {
     let found: readonly string[];
     try {
       const reply = await this.client.call({ route: 'get_server_capabilities' });
+      this.#packed = reply.packed === 1;
       const models = (reply.supported_models ?? []) as readonly { readonly model_name?: unknown }[];
       found = models.flatMap(({ model_name: name }) => (typeof name === 'string' ? [name] : []));
     } catch (error) {

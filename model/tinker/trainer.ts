@@ -131,6 +131,7 @@ export class TinkerTrainer implements TrainerEngine {
     this.#steps = new BatchSteps({
       reduction: found.reduction,
       limits: options.limits ?? requestLimits,
+      packed: service.takesPacked,
       adam: { ...adamDefaults, ...options.adam },
     });
     this.#now = options.now ?? (() => performance.now());

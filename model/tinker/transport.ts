@@ -18,6 +18,7 @@ import {
   TRAINING_SERVICE,
 } from '../../base/http/index.ts';
 import { MillraceError, type SleepClock } from '../../base/index.ts';
+import { isPacked, PACKED_TYPE } from './packed.ts';
 
 export interface TransportOptions {
   /** Address of the service: `http://host:8000`. */
@@ -97,7 +98,7 @@ export class Transport {
     let at = url;
     for (let left = REDIRECTS_MAX; ; left--) {
       const reply = await this.#exchange.ask(
-        { url: at, headers: this.#headers(at, body !== undefined), body, take },
+        { url: at, headers: this.#headers(at, body), body, take },
         this.#closed.signal,
       );
       const next = reply.header('location');
@@ -107,11 +108,11 @@ export class Transport {
     }
   }
 
-  #headers(url: string, posts: boolean): Record<string, string> {
+  #headers(url: string, body: string | Buffer | undefined): Record<string, string> {
     const own = new URL(url).origin === new URL(this.url).origin;
     return {
       accept: 'application/json',
-      ...(posts ? { 'content-type': 'application/json' } : {}),
+      ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       ...(own && this.#key !== '' ? { 'x-api-key': this.#key } : {}),
     };
   }
@@ -126,6 +127,10 @@ function answerIn(reply: HttpReply): Answer {
   }
   if (status === 429) return { kind: 'away', reason: `HTTP 429: ${detail}`, arrived: false };
   return { kind: 'status', status, detail };
+}
+
+function typeOf(body: string | Buffer): string {
+  return typeof body !== 'string' && isPacked(body) ? PACKED_TYPE : 'application/json';
 }
 
 /** What was written elsewhere is sent as it is. */

@@ -26,6 +26,8 @@ export interface TinkerDialect {
   /** Betas, epsilon and decay are taken from the request. */
   readonly adam: boolean;
   readonly clips: boolean;
+  /** The two passes are taken with packed numbers, too. */
+  readonly packed: boolean;
   /** Sampling a snapshot puts it into the model that made it. */
   readonly samplingReverts: boolean;
   readonly modelsMax: number;
@@ -36,7 +38,7 @@ export interface TinkerDialect {
 
 export const skyrlJax: TinkerDialect = {
   ...{ reduction: 'sequence-mean', deduplicates: false, notYet: '408', failed: '400' },
-  ...{ once: false, adam: true, clips: false, samplingReverts: true },
+  ...{ once: false, adam: true, clips: false, packed: false, samplingReverts: true },
   ...{ modelsMax: 7, baseModel: 'table', key: '' },
 };
 export const summing: TinkerDialect = {
@@ -152,12 +154,14 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
-    const text = Buffer.concat(parts).toString();
+    const bytes = Buffer.concat(parts);
+    const packed = bytes.toString('latin1', 0, 8) === 'MILLPAK1';
+    const text = packed ? '' : bytes.toString();
     const route = (request.url ?? '').replace(/^\/api\/v1\//, '');
     const key = request.headers['x-api-key'];
     const one = {
       route,
-      body: text === '' ? null : JSON.parse(text),
+      body: packed ? unpacked(bytes) : text === '' ? null : JSON.parse(text),
       key: typeof key === 'string' ? key : undefined,
     };
     if (isDown) return void request.socket.destroy();
@@ -184,7 +188,13 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     if (route.startsWith('training_runs/')) return archive(route);
     switch (route) {
       case 'get_server_capabilities':
-        return [200, { supported_models: [{ model_name: dialect.baseModel }] }];
+        return [
+          200,
+          {
+            supported_models: [{ model_name: dialect.baseModel }],
+            ...(dialect.packed ? { packed: 1 } : {}),
+          },
+        ];
       case 'create_session': {
         const id = `session_${++count}`;
         sessions.add(id);
@@ -235,7 +245,7 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     if (done === undefined) return [404, { detail: 'Not Found' }];
     if (route.startsWith('save_') && saved.has(placeOf(route, body)))
       return [409, { detail: `Checkpoint '${body.path}' already exists` }];
-    const id = future(() => done(body));
+    const id = future(() => (body.packed === true ? packedReply(done(body)) : done(body)));
     model?.requests.set(body.seq_id, id);
     return pending(id);
   }
@@ -297,7 +307,7 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
       ({ model_input: input, loss_fn_inputs: given }: TinkerRequest['body']) => {
         const tokens: number[] = input.chunks[0].tokens;
         const targets: number[] = given.target_tokens.data;
-        const weights: number[] = given.weights?.data ?? tokens.map(() => 1);
+        const weights: number[] = (given.weights?.data ?? tokens.map(() => 1)).map(Math.fround);
         const gradient = new Float64Array(SIZE);
         const share =
           dialect.reduction === 'sum'
@@ -314,8 +324,9 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
           if (backward && weight !== 0) {
             const token = {
               logProb,
-              advantage: given.advantages?.data[place] ?? 0,
-              old: given.logprobs?.data[place] ?? 0,
+              // All services take them as float32.
+              advantage: Math.fround(given.advantages?.data[place] ?? 0),
+              old: Math.fround(given.logprobs?.data[place] ?? 0),
               low: config.clip_low_threshold ?? 0.8,
               high: config.clip_high_threshold ?? 1.2,
             };
@@ -451,4 +462,46 @@ function pending(id: string, more: object = {}): [number, unknown] {
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** A packed request, read number by number, as the JSON that it stands for. */
+function unpacked(bytes: Buffer): TinkerRequest['body'] {
+  let at = 12 + bytes.readUInt32LE(8);
+  const { lengths, tensors, ...head } = JSON.parse(bytes.toString('utf8', 12, at));
+  const next = (count: number, read: (at: number) => number): number[] =>
+    Array.from({ length: count }, () => {
+      at += 4;
+      return read(at - 4);
+    });
+  const tokens: number[][] = lengths.map((length: number) =>
+    next(length + 1, (from) => bytes.readInt32LE(from)),
+  );
+  const values = tensors.map((name: string) => [
+    name,
+    lengths.map((length: number) => next(length, (from) => bytes.readFloatLE(from))),
+  ]);
+  if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes are left`);
+  const data = tokens.map((own, row) => ({
+    model_input: { chunks: [{ tokens: own.slice(0, -1) }] },
+    loss_fn_inputs: {
+      target_tokens: { data: own.slice(1) },
+      ...Object.fromEntries(
+        values.map(([name, lists]: [string, number[][]]) => [name, { data: lists[row] }]),
+      ),
+    },
+  }));
+  const { loss_fn, loss_fn_config } = head;
+  return { ...head, packed: true, [`${head.type}_input`]: { data, loss_fn, loss_fn_config } };
+}
+
+function packedReply(result: unknown): Buffer {
+  const { loss_fn_outputs: outputs } = result as TinkerRequest['body'];
+  const lists: number[][] = outputs.map((output: TinkerRequest['body']) => output.logprobs.data);
+  const text = JSON.stringify({ lengths: lists.map(({ length }) => length) });
+  const head = Buffer.alloc(12);
+  head.write('MILLPAK1');
+  head.writeUInt32LE(text.length, 8);
+  const numbers = Buffer.alloc(4 * lists.flat().length);
+  for (const [i, value] of lists.flat().entries()) numbers.writeFloatLE(value, 4 * i);
+  return Buffer.concat([head, Buffer.from(text), numbers]);
 }

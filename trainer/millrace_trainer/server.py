@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from . import files
+from . import files, wire
 from .registry import Refused
 from .service import Body, Service, pending
 
@@ -94,7 +94,7 @@ class Server:
         return web.Response(text=self.service.metrics.text(), content_type="text/plain")
 
     async def capabilities(self, request: web.Request) -> web.Response:
-        return web.json_response({"supported_models": [{"model_name": self.options.name}]})
+        return web.json_response({"supported_models": [{"model_name": self.options.name}], "packed": 1})
 
     async def checkpoints(self, request: web.Request) -> web.Response:
         model = request.match_info["model"]
@@ -139,10 +139,14 @@ class Server:
             await asyncio.wait_for(future.done.wait(), POLL_SECONDS)
         except TimeoutError:
             return web.json_response({"type": "try_again", "queue_state": "active"})
-        return web.Response(status=future.status, body=future.body, content_type="application/json")
+        packed = future.body is not None and future.body.startswith(wire.MAGIC)
+        kind = wire.MEDIA_TYPE if packed else "application/json"
+        return web.Response(status=future.status, body=future.body, content_type=kind)
 
 
 def object_in(raw: bytes) -> Body:
+    if raw.startswith(wire.MAGIC):
+        return wire.unpacked(raw)
     try:
         body = json.loads(raw or b"{}")
     except ValueError:

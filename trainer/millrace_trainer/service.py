@@ -25,7 +25,7 @@ from .trainer import Trainer
 log = logging.getLogger(__name__)
 
 Body = dict[str, Any]
-Work = Callable[[], Body]
+Work = Callable[[], Body | bytes]
 
 
 class Service:
@@ -52,7 +52,8 @@ class Service:
 
     def answer(self, work: Work) -> tuple[int, bytes]:
         try:
-            return 200, json.dumps(work()).encode()
+            result = work()
+            return 200, result if isinstance(result, bytes) else json.dumps(result).encode()
         except Refused as refused:
             return 400, json.dumps({"detail": refused.detail}).encode()
 
@@ -141,14 +142,15 @@ class Service:
         sequences = wire.sequences_in(given, ratio, self.vocabulary, self.positions)
         model.has_gradients = model.has_gradients or backward
 
-        def work() -> Body:
+        def work() -> Body | bytes:
             scores = self.trainer.lead(
                 "score", model=model.id, sequences=sequences, loss=loss, backward=backward
             )
             tokens = sum(len(each) for each in sequences)
             self.metrics.tokens += tokens
             self.metrics.trained_tokens += tokens if backward else 0
-            return wire.output(scores, sequences)
+            packed = isinstance(given.get("packed"), wire.Packed)
+            return wire.packed_output(scores) if packed else wire.output(scores, sequences)
 
         return work
 

@@ -1,5 +1,12 @@
-"""Bodies of requests, read and checked: what is wrong with them is refused before any rank computes."""
+"""
+Bodies of requests, read and checked: what is wrong with them is refused before any rank computes.
 
+The two passes come as JSON, as in the Tinker API, or with packed numbers (Millrace's model/tinker/packed.ts),
+and are answered in the same way: decimal text costs both sides many times as much.
+"""
+
+import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +17,19 @@ from .models import Adam
 from .network import Shape
 from .passes import Scores
 from .registry import Refused
+
+MAGIC = b"MILLPAK1"
+MEDIA_TYPE = "application/vnd.millrace.packed"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Sequences of a request as they came: lengths, names of the tensors, and the numbers."""
+
+    lengths: list[int]
+    tensors: list[str]
+    numbers: memoryview
+
 
 OF_LOSS = {"weights": 1.0, "advantages": 0.0, "logprobs": 0.0}
 """Tensors of a sequence, and what they hold when they are left out."""
@@ -39,7 +59,68 @@ def loss_in(given: dict[str, Any]) -> tuple[str, Bounds]:
     return name, Bounds(low=float(low), high=float(high))
 
 
+def unpacked(raw: bytes) -> dict[str, Any]:
+    """A packed request as the body that it stands for."""
+    begin = len(MAGIC) + 4
+    end = begin + int.from_bytes(raw[len(MAGIC) : begin], "little")
+    try:
+        head = json.loads(raw[begin:end])
+        route, lengths, tensors = head["type"], head["lengths"], head["tensors"]
+        numbers = sum(lengths) * (1 + len(tensors)) + len(lengths)
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(422, f"the packed body cannot be read: {type(error).__name__} {error}") from error
+    if any(length < 1 for length in lengths) or not set(tensors) <= OF_LOSS.keys() or len(raw) != end + 4 * numbers:
+        raise Refused(422, "the packed body does not have the numbers that it names")
+    given = {"loss_fn": head.get("loss_fn"), "loss_fn_config": head.get("loss_fn_config")}
+    packed = Packed(lengths, tensors, memoryview(raw)[end:])
+    return {**head, f"{route}_input": {**given, "packed": packed}}
+
+
+def packed_sequences(packed: Packed, needs_ratio: bool, vocabulary: int, positions: int) -> list[Sequence]:
+    count, places = len(packed.lengths), sum(packed.lengths)
+    tokens = np.frombuffer(packed.numbers, "<i4", places + count).astype(np.int64)
+    if longest := max(packed.lengths) if max(packed.lengths) > positions else 0:
+        raise Refused(422, f"a datum has {longest} tokens, and the policy takes {positions}")
+    if tokens.min() < 0 or tokens.max() >= vocabulary:
+        raise Refused(422, f"a datum has a token outside of 0 to {vocabulary - 1}")
+    if needs_ratio and not {"advantages", "logprobs"} <= set(packed.tensors):
+        raise Refused(422, "the datums lack advantages or logprobs, which their loss needs")
+    values = {key: np.full(places, otherwise, np.float32) for key, otherwise in OF_LOSS.items()}
+    for number, key in enumerate(packed.tensors):
+        begin = 4 * (places + count + number * places)
+        values[key] = np.frombuffer(packed.numbers, "<f4", places, begin).astype(np.float32)
+        if not np.isfinite(values[key]).all():
+            raise Refused(422, f"{key} has numbers that are not finite")
+    sequences = []
+    at = 0
+    for row, length in enumerate(packed.lengths):
+        begin = at + row
+        of_row = slice(at, at + length)
+        sequences.append(
+            Sequence(
+                tokens[begin : begin + length],
+                tokens[begin + 1 : begin + length + 1],
+                values["weights"][of_row],
+                values["advantages"][of_row],
+                values["logprobs"][of_row],
+            )
+        )
+        at += length
+    return sequences
+
+
+def packed_output(scores: list[Scores]) -> bytes:
+    """The log-probs alone: what else JSON says of the passes is not read by who packs."""
+    head = json.dumps({"lengths": [len(each.log_probs) for each in scores]}).encode()
+    head += b" " * (-len(head) % 4)
+    numbers = [np.asarray(each.log_probs, "<f4").tobytes() for each in scores]
+    return b"".join([MAGIC, len(head).to_bytes(4, "little"), head, *numbers])
+
+
 def sequences_in(given: dict[str, Any], needs_ratio: bool, vocabulary: int, positions: int) -> list[Sequence]:
+    packed = given.get("packed")
+    if isinstance(packed, Packed) and packed.lengths:
+        return packed_sequences(packed, needs_ratio, vocabulary, positions)
     data = given.get("data") or []
     if not data:
         raise Refused(422, "data is empty")

@@ -21,7 +21,7 @@ test('a sequence ends with its last target, and positions without one hold 0', (
   const values = { places: [2, 4], advantages: [0.5, -2], logProbs: [-1, -3], weights: null };
   const body = passBody({
     ...{ route: 'forward_backward', modelId: 'a"b', number: 7, lossFn: 'importance_sampling' },
-    data: [datum(Int32Array.of(9, 8, 7, 6, 5, 4), values)],
+    data: [{ tokens: Int32Array.of(9, 8, 7, 6, 5, 4), values }],
   });
   const tensor = (dtype: string, data: number[]) => ({ data, dtype, shape: [4] });
   expect(JSON.parse(Buffer.from(body).toString())).toEqual({

@@ -1,0 +1,119 @@
+/**
+ * The two passes with packed numbers, for services that say that they take them (`packed` of their
+ * capabilities, as ours does): little-endian int32 tokens and float32 values in place of decimal text, the
+ * same to the bit. A request has its tokens once, since the targets are the tokens moved by one place.
+ *
+ *     MILLPAK1 · length of the head (uint32) · head (JSON, padded with spaces) · tokens of all datums · each tensor
+ *
+ * The head names the lengths of the datums; a datum of n places has n + 1 tokens. A reply has the log-probs.
+ */
+import type { Datum, PassBody } from './encode.ts';
+
+/** Media type of such a body. */
+export const PACKED_TYPE = 'application/vnd.millrace.packed';
+
+const MAGIC = Buffer.from('MILLPAK1', 'latin1');
+const HEAD_AT = MAGIC.length + 4;
+
+export function isPacked(bytes: Uint8Array): boolean {
+  return bytes.length > HEAD_AT && MAGIC.every((byte, i) => bytes[i] === byte);
+}
+
+/** About how many bytes a datum of this many places has, at most. */
+export function packedBytes(places: number): number {
+  return 40 + places * 16;
+}
+
+const TENSORS = ['weights', 'advantages', 'logProbs'] as const;
+const ON_WIRE = { weights: 'weights', advantages: 'advantages', logProbs: 'logprobs' } as const;
+
+/** What log-probs are asked for needs no weights: they are in the loss alone. */
+function tensorsOf({ route, data }: PassBody): readonly (typeof TENSORS)[number][] {
+  if (route === 'forward') return [];
+  const values = data[0]?.values;
+  return TENSORS.filter((name) => name === 'weights' || values?.[name] != null);
+}
+
+export function packedBody(body: PassBody): Uint8Array {
+  const { route, modelId, number, lossFn, lossConfig, data } = body;
+  const lengths = data.map(({ values }) => values.places.at(-1) ?? 0);
+  const tensors = tensorsOf(body);
+  const head = {
+    ...{ model_id: modelId, seq_id: number, type: route, loss_fn: lossFn },
+    ...(lossConfig === undefined ? {} : { loss_fn_config: lossConfig }),
+    ...{ lengths, tensors: tensors.map((name) => ON_WIRE[name]) },
+  };
+  const places = lengths.reduce((sum, length) => sum + length, 0);
+  const { bytes, at } = opened(head, 4 * (places + data.length + tensors.length * places));
+  let from = at;
+  const tokens = new Int32Array(bytes.buffer, from, places + data.length);
+  let place = 0;
+  for (const [i, one] of data.entries()) {
+    tokens.set(one.tokens.subarray(0, lengths[i]! + 1), place);
+    place += lengths[i]! + 1;
+  }
+  from += 4 * tokens.length;
+  for (const name of tensors) {
+    spread(new Float32Array(bytes.buffer, from, places), data, lengths, name);
+    from += 4 * places;
+  }
+  return bytes;
+}
+
+/** The values at their places, 0 between them. */
+function spread(
+  into: Float32Array,
+  data: readonly Datum[],
+  lengths: readonly number[],
+  name: (typeof TENSORS)[number],
+): void {
+  let from = -1;
+  for (const [i, { values }] of data.entries()) {
+    const given = values[name];
+    const { places } = values;
+    const otherwise = name === 'weights' ? 1 : 0;
+    for (let index = 0; index < places.length; index++) {
+      into[from + places[index]!] = given === null ? otherwise : given[index]!;
+    }
+    from += lengths[i]!;
+  }
+}
+
+/** A body with its head in it, and where its numbers begin: at a multiple of 4. */
+function opened(head: object, numbers: number): { readonly bytes: Uint8Array; readonly at: number } {
+  const text = Buffer.from(JSON.stringify(head));
+  const length = text.length + ((4 - (text.length % 4)) % 4);
+  const at = HEAD_AT + length;
+  const bytes = new Uint8Array(at + numbers);
+  bytes.set(MAGIC);
+  new DataView(bytes.buffer).setUint32(MAGIC.length, length, true);
+  bytes.fill(32, HEAD_AT, at);
+  bytes.set(text, HEAD_AT);
+  return { bytes, at };
+}
+
+/** What a packed reply says of each datum; null if it is not one that can be read. */
+export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | null {
+  const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
+  const at = HEAD_AT + view.getUint32(MAGIC.length, true);
+  const lengths = lengthsIn(reply.subarray(HEAD_AT, at));
+  const places = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
+  if (lengths === null || reply.length !== at + 4 * places) return null;
+  const all = new Float32Array(reply.slice(at).buffer);
+  let from = 0;
+  return lengths.map((length) => {
+    const own = all.subarray(from, from + length);
+    from += length;
+    return own;
+  });
+}
+
+function lengthsIn(head: Uint8Array): readonly number[] | null {
+  try {
+    const { lengths } = JSON.parse(Buffer.from(head).toString()) as { readonly lengths?: unknown };
+    const whole = (length: unknown): length is number => Number.isSafeInteger(length);
+    return Array.isArray(lengths) && lengths.every(whole) ? lengths : null;
+  } catch {
+    return null;
+  }
+}
