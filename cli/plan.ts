@@ -120,8 +120,10 @@ function variantsOf(subject: Subject, options: PlanOptions): Subject[] {
 
 function splitOf(text: string): readonly number[] {
   const parts = /^ *(\d+) *\+ *(\d+) *$/.exec(text)?.slice(1).map(Number);
-  if (parts !== undefined && parts.every((part) => part > 0)) return parts;
-  throw usageError(`--split takes GPUs that generate + GPUs that train, such as 64+192; given: ${text}`);
+  if (parts?.every((part) => part > 0)) return parts;
+  throw usageError(
+    `--split takes GPUs that generate + GPUs that train, such as 64+192; given: ${text}`,
+  );
 }
 
 function numbers(text: string | undefined, name: string, least: number): number[] | null {

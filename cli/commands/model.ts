@@ -1,7 +1,6 @@
 /** `millrace model …` on the command line. */
 import { type Command, Option } from 'commander';
 import { examplesText, type Place, positive, type Subcommand, whole } from '../command.ts';
-import { ARCHITECTURES, SIZES } from '../model/sizes.ts';
 
 export const command: Subcommand = {
   about:
@@ -11,12 +10,17 @@ export const command: Subcommand = {
 
 async function declareModel(model: Command, place: Place): Promise<void> {
   const { dtypeNames } = await import('../model/writePolicy.ts');
+  const sizes = await import('../model/sizes.ts');
   addPull(model, place);
-  addInit(model, place, dtypeNames);
+  addInit(model, place, { dtypeNames, ...sizes });
   addInspect(model, place);
   addConvert(model, place, dtypeNames);
   addAddTags(model, place);
 }
+
+type InitChoices = Pick<typeof import('../model/sizes.ts'), 'SIZES' | 'ARCHITECTURES'> & {
+  readonly dtypeNames: readonly string[];
+};
 
 /** The flags that `--config` replaces. */
 const PARTS: string[] = [
@@ -62,7 +66,11 @@ function addPull(model: Command, { io, done }: Place): void {
     });
 }
 
-function addInit(model: Command, { io, done }: Place, dtypeNames: readonly string[]): void {
+function addInit(
+  model: Command,
+  { io, done }: Place,
+  { dtypeNames, SIZES, ARCHITECTURES }: InitChoices,
+): void {
   const sizes = Object.keys(SIZES);
   model
     .command('init')

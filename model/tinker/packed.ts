@@ -80,7 +80,10 @@ function spread(
 }
 
 /** A body with its head in it, and where its numbers begin: at a multiple of 4. */
-function opened(head: object, numbers: number): { readonly bytes: Uint8Array; readonly at: number } {
+function opened(
+  head: object,
+  numbers: number,
+): { readonly bytes: Uint8Array; readonly at: number } {
   const text = Buffer.from(JSON.stringify(head));
   const length = text.length + ((4 - (text.length % 4)) % 4);
   const at = HEAD_AT + length;

@@ -12,8 +12,8 @@ import {
   type LossAtHand,
   logProbsIn,
   lossAtHand,
-  type PassOptions,
   Passes,
+  type PassOptions,
 } from './passes.ts';
 
 export interface OpenBatch extends PassOptions {

@@ -109,11 +109,7 @@ export class Passes {
   }
 
   /** Fails if a sequence is not one to train on, and with the codes of the loss. */
-  static open(
-    sequences: readonly TrainSequence[],
-    loss: LossAtHand,
-    options: PassOptions,
-  ): Passes {
+  static open(sequences: readonly TrainSequence[], loss: LossAtHand, options: PassOptions): Passes {
     const batch = sequences.map(checkedTargets);
     if (batch.every(({ places }) => places.length === 0)) {
       throw new Error('the batch has no target tokens: mask some, or leave the batch out');
@@ -218,10 +214,9 @@ export class Passes {
     this.#checked = true;
     const { loss, slopes } = await this.#graph.run(feeds, logProbs);
     const vector = (data: Float32Array) => ({ shape: [data.length], data });
-    const entropies = vector(new Float32Array(logProbs.length));
     this.#tally.add(feeds, {
       ...{ loss: { shape: [], data: Float32Array.of(loss) } },
-      ...{ logProbs: vector(logProbs), entropies },
+      logProbs: vector(logProbs),
     });
     this.#keepSlopes(rows, slopes);
     for (const row of rows) this.#addDrift(row);
@@ -255,18 +250,19 @@ export class Passes {
     );
     for (const [index, row] of rows.entries()) {
       const all = found[index] as Float32Array;
-      this.#logProbs.set(
-        row,
-        Float32Array.from(this.#placesOf(row), (place) => all[place - 1] as number),
-      );
+      const places = this.#placesOf(row);
+      const own = new Float32Array(places.length);
+      for (let i = 0; i < own.length; i++) own[i] = all[places[i]! - 1]!;
+      this.#logProbs.set(row, own);
     }
   }
 
   #addDrift(row: number): void {
     const { oldLogProbs, places } = this.#batch[row] as TargetSequence;
     const logProbs = this.#logProbs.get(row) as Float32Array;
-    for (const [index, place] of places.entries())
-      this.#drift += Math.abs((oldLogProbs[place] as number) - (logProbs[index] as number));
+    for (let i = 0; i < places.length; i++) {
+      this.#drift += Math.abs(oldLogProbs[places[i]!]! - logProbs[i]!);
+    }
     this.#targets += places.length;
   }
 }
@@ -321,22 +317,27 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
       const came = isList(data) ? data.length : 'no';
       throw refused(`sequence ${index} has ${length} tokens, but ${came} log-probs came`);
     }
-    const wrong = data.findIndex((value) => !Number.isFinite(value) || value > ROUNDING);
+    const logProbs = new Float32Array(data as ArrayLike<number>);
+    const wrong = unusableIn(data);
     if (wrong >= 0) {
       const is = data[wrong] === null ? 'null, which stands for NaN' : data[wrong];
       throw refused(`log-prob ${wrong} of sequence ${index} is ${is}`);
     }
-    const logProbs = Float32Array.from(data as ArrayLike<number>);
     for (let i = 0; i < length; i++) if (logProbs[i]! > 0) logProbs[i] = 0;
     return logProbs;
   });
 }
 
-type List = { readonly length: number; findIndex(is: (value: number) => boolean): number } & {
-  readonly [place: number]: unknown;
-};
+/** The first place of what is no log-prob; -1 if there is none. */
+function unusableIn(data: ArrayLike<unknown>): number {
+  for (let i = 0; i < data.length; i++) {
+    const value = data[i];
+    if (!Number.isFinite(value) || (value as number) > ROUNDING) return i;
+  }
+  return -1;
+}
 
-function isList(data: unknown): data is List {
+function isList(data: unknown): data is ArrayLike<unknown> {
   return Array.isArray(data) || data instanceof Float32Array;
 }
 

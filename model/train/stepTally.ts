@@ -16,11 +16,13 @@ export class StepTally {
 
   /** Feeds and results of one run of a training graph, or of a scoring graph if the loss is 0. */
   add(feeds: Feeds, results: Feeds): void {
-    const entropies = values(results, 'entropies');
+    const logProbs = values(results, 'logProbs');
+    // Left out by who does not know them.
+    const entropies = results.entropies === undefined ? [] : values(results, 'entropies');
     this.#loss += results.loss?.data[0] ?? 0;
-    this.#targets += entropies.length;
-    for (const entropy of entropies) this.#entropy += entropy;
-    this.#own.add(feeds, values(results, 'logProbs'));
+    this.#targets += logProbs.length;
+    for (let i = 0; i < entropies.length; i++) this.#entropy += entropies[i]!;
+    this.#own.add(feeds, logProbs);
   }
 
   report(): Pick<StepReport, 'loss' | 'entropy' | 'numbers'> {

@@ -62,7 +62,12 @@ export const clusterSettings = z.object({
     .object({
       rollouts: count.default(8).describe('rollouts per question'),
       batchGroups: count.default(128).describe('questions per optimiser step'),
-      lagMax: z.number().int().nonnegative().default(0).describe('versions a rollout may lag behind'),
+      lagMax: z
+        .number()
+        .int()
+        .nonnegative()
+        .default(0)
+        .describe('versions a rollout may lag behind'),
       workers: count.default(1).describe('processes that roll out'),
       concurrency: count.default(128).describe('questions rolled out at once by each of them'),
     })

@@ -49,6 +49,12 @@ export async function learned(
   }
   const decode = line(rolled.map(({ inFlight, tokens, ms }) => [inFlight, ms / tokens]));
   const train = line(steps.map(({ tokens, trainMs }) => [tokens, trainMs]));
+  if (decode.at0 + decode.slope <= 0 || train.at0 + train.slope <= 0) {
+    throw new MillraceError(
+      'PLAN',
+      'the rollouts or steps of the run took no time that its records show: learn from a run of a real engine and trainer',
+    );
+  }
   const known = calibrateSettings.partial().loose().parse(settings) as Partial<CalibrateSettings>;
   const { rollouts = 8, batchGroups = 12, lagMax = 0, concurrency = 24 } = known;
   const all = rolled.map(({ sample }) => sample);
@@ -60,7 +66,9 @@ export async function learned(
       stepSeconds: train.at0 / 1000,
       publishSeconds: median(steps.map(({ otherMs }) => otherMs)) / 1000,
     },
-    weights: { loadSeconds: lagMax === 0 ? median(steps.flatMap((one) => one.loadMs ?? [])) / 1000 : 0 },
+    weights: {
+      loadSeconds: lagMax === 0 ? median(steps.flatMap((one) => one.loadMs ?? [])) / 1000 : 0,
+    },
     rollout: {
       promptTokens: Math.max(1, Math.round(mean(all.map((one) => one.promptTokens)))),
       calls: mean(all.map(({ turns }) => turns.length - 1)),
@@ -90,10 +98,7 @@ async function callSeconds(log: Log): Promise<ReadonlyMap<string, number>> {
   return seconds;
 }
 
-function sampleOf(
-  { id, prompt, segments }: Rollout,
-  seconds: ReadonlyMap<string, number>,
-): Sample {
+function sampleOf({ id, prompt, segments }: Rollout, seconds: ReadonlyMap<string, number>): Sample {
   const turns: Turn[] = [];
   for (const { kind, start, end } of segments) {
     const last = turns.at(-1);
@@ -201,7 +206,10 @@ async function stepsIn(log: Log, rolled: readonly Rolled[]): Promise<readonly St
     const ms = found?.get('time/train_ms');
     const speed = found?.get('thr/train_tok_s');
     if (ms === undefined || speed === undefined) continue;
-    const scored = await log.fetch(topics.scored, batch.groups.map((group) => group.scored));
+    const scored = await log.fetch(
+      topics.scored,
+      batch.groups.map((group) => group.scored),
+    );
     const ids: string[] = [];
     for (const { value } of scored) {
       for (const { value: rollout } of await log.fetch(topics.rollouts, value.rollouts)) {

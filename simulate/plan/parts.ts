@@ -31,16 +31,22 @@ const CALL = words.encode('<search>three</search>');
 const CALL_END = idOf('</search>');
 
 /** Right or wrong answers, drawn alike. */
-const ANSWERS = [2, 3].map((sum) =>
-  words.encode(`<answer>\\boxed{${sum}}</answer><|end|>`),
-);
+const ANSWERS = [2, 3].map((sum) => words.encode(`<answer>\\boxed{${sum}}</answer><|end|>`));
 
 export const question = 'What is 1 + 1?';
 export const answer = '2';
 
-function wordsFor(tokens: number, { tokensPerWord }: Scale): number {
-  return Math.round(tokens / tokensPerWord);
+/** Rounded up or down so that the mean over many rollouts and turns is right. */
+function wordsFor(
+  tokens: number,
+  { tokensPerWord }: Scale,
+  [index, turn]: readonly [index: number, turn: number],
+): number {
+  const part = (GOLDEN * (index + 1) + GOLDEN ** 2 * turn) % 1;
+  return Math.floor(tokens / tokensPerWord + part);
 }
+
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
 export interface EngineOptions extends Common {
   readonly servers: Servers;
@@ -64,7 +70,10 @@ export function plannedEngine(options: EngineOptions): PolicyEngine {
       generatedTokens += tokens;
       const right = (turns.length + tokens + index) % 2;
       const end = call === null ? ANSWERS[right]! : CALL;
-      const said = [...new Array<number>(wordsFor(tokens, options)).fill(WORD), ...end];
+      const said = [
+        ...new Array<number>(wordsFor(tokens, options, [index, turn])).fill(WORD),
+        ...end,
+      ];
       return {
         tokens: Int32Array.from(said),
         logProbs: new Float32Array(said.length).fill(-0.5),
@@ -105,7 +114,11 @@ export function plannedTools(options: Common): CallTool {
       } finally {
         meter.call(-1);
       }
-      return { output: `two${'two'.repeat(wordsFor(tokens, options))}`, ok: true };
+      const index = Number(id.slice(id.lastIndexOf('/') + 1));
+      return {
+        output: 'two'.repeat(Math.max(1, wordsFor(tokens, options, [index, turn]))),
+        ok: true,
+      };
     },
     close: async () => undefined,
   };
@@ -119,10 +132,12 @@ export interface TrainerOptions extends Common {
   readonly stepSeconds: (tokens: number) => number;
   readonly publishSeconds: number;
   readonly published: (version: number) => void;
+  /** Told of the tokens of each step. */
+  readonly trained: (tokens: number) => void;
 }
 
 export function plannedTrainer(options: TrainerOptions): TrainerEngine {
-  const { clock, disk, meter, stepSeconds, publishSeconds, published } = options;
+  const { clock, disk, meter, stepSeconds, publishSeconds, published, trained } = options;
   const held = (version: number): string => `weights of version ${version}`;
   return {
     async score(sequences) {
@@ -134,6 +149,7 @@ export function plannedTrainer(options: TrainerOptions): TrainerEngine {
       meter.set({ training: true });
       await clock.sleep(1000 * seconds);
       meter.set({ training: false });
+      trained(tokens);
       const numbers = { 'logprob/diff_mean': 0, 'logprob/diff_max': 0 };
       const report = { loss: 0.5, gradNorm: 1, applied: true, entropy: 0.25, numbers };
       return { ...report, tokens, ms: 1000 * seconds };

@@ -9,8 +9,8 @@
 import { join } from 'node:path';
 import type { SleepClock } from '../../base/index.ts';
 import {
-  calibrate,
   type CalibrateSettings,
+  calibrate,
   calibrateSettings,
   everyQuestion,
   everyQuestionSettings,
@@ -73,7 +73,7 @@ export interface Planned {
 }
 
 /** Rollouts of a step that are simulated, about. */
-const ROLLOUTS_SIMULATED = 1024;
+const ROLLOUTS_SIMULATED = 512;
 const WARM_UP = 3;
 /** Words of a segment. */
 const WORDS = 16;
@@ -93,14 +93,14 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
   const places = small.concurrency * job.rollouts;
   const meter = new Meter({ clock, fullSpeed: small.fullSpeed, inFlightMax: places });
   const disk = new Disk();
-  let commits = 0;
+  let [commits, tokens] = [0, 0];
   const store = new MemoryStore(async (apply) => {
     await clock.sleep(1000 * cluster.log.commitSeconds);
     commits += 1;
     apply();
   });
   const log = openMemoryLog({ store, clock: time });
-  const scale = scaleOf(samples, options.cluster);
+  const scale = scaleOf(samples);
   const common = { clock: time, samples, meter, ...scale };
   const heads = (): Heads => new Map(store.heads());
   const versions: number[] = [];
@@ -125,11 +125,14 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
       promptTokens: cluster.rollout.promptTokens,
       stepSeconds: (tokens) => stepSeconds(cluster, tokens * small.oneIn),
       publishSeconds: cluster.trainer.publishSeconds,
+      trained(count) {
+        tokens += count;
+      },
       published(version) {
         if (version === WARM_UP) {
           meter.begin();
           before = heads();
-          commits = 0;
+          [commits, tokens] = [0, 0];
         }
         versions.push(clock.now());
       },
@@ -155,8 +158,7 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
   const rolled = of(after, 'rollouts').end - of(before, 'rollouts').end;
   const bytes = bytesOf(options, { before, after, scale });
   const perSecond = (amount: number): number => (amount * small.oneIn) / times.seconds;
-  const trainedTokens = await tokensTrained(log, options, scale);
-  const perStepTokens = trainedTokens * small.oneIn;
+  const perStepTokens = (tokens * small.oneIn) / steps;
   return {
     stepSeconds: perStep,
     stepsADay: 86_400 / perStep,
@@ -238,7 +240,8 @@ async function run(
     ...{ responseMax: 1 << 22, callLimit: 1 << 16, keepVersions: 2, miniBatches: 1 },
     ...{ lagCorrection: 'none' },
   });
-  const rows = settings.heldOut + explore * Number(settings.rounds === 'forever' ? 64 : settings.rounds);
+  const rows =
+    settings.heldOut + explore * Number(settings.rounds === 'forever' ? 64 : settings.rounds);
   const method =
     rounds?.selects === true
       ? calibrate(settings)
@@ -292,15 +295,22 @@ function written({ turns }: ReturnType<Samples>): number {
 
 type Scale = { readonly tokensPerWord: number };
 
-function scaleOf(samples: Samples, _cluster: Cluster): Scale {
-  const segment = meanOf(samples, ({ turns }) => sum(turns.map(({ tokens }) => tokens)) / turns.length);
+function scaleOf(samples: Samples): Scale {
+  const segment = meanOf(
+    samples,
+    ({ turns }) => sum(turns.map(({ tokens }) => tokens)) / turns.length,
+  );
   return { tokensPerWord: Math.max(1, segment / WORDS) };
 }
 
 /** The records as they are, and the bytes of the tokens that words stand for. */
 function bytesOf(
   { cluster, samples }: PlanOptions,
-  { before, after, scale }: { readonly before: Heads; readonly after: Heads; readonly scale: Scale },
+  {
+    before,
+    after,
+    scale,
+  }: { readonly before: Heads; readonly after: Heads; readonly scale: Scale },
 ): number {
   const small = sum([...after].map(([topic, { bytes }]) => bytes - of(before, topic).bytes));
   const rolled = of(after, 'rollouts').end - of(before, 'rollouts').end;
@@ -314,23 +324,6 @@ function bytesOf(
 /** Of a token as text, in a tool call's record. */
 const TEXT_BYTES = 4;
 
-/** Tokens of a step, of those that were measured. */
-async function tokensTrained(log: Log, { samples }: PlanOptions, _scale: Scale): Promise<number> {
-  const each = meanOf(samples, (sample) => written(sample) + sample.promptTokens);
-  let rollouts = 0;
-  let steps = 0;
-  for await (const { value } of recordsOf(log, topics.metrics, EARLIEST)) {
-    if (value.name === 'thr/train_tok_s' && value.step > WARM_UP) steps += 1;
-  }
-  for await (const { value } of recordsOf(log, topics.batches, EARLIEST)) {
-    if (value.step > WARM_UP && value.step <= WARM_UP + steps) {
-      const scored = await log.fetch(topics.scored, value.groups.map((group) => group.scored));
-      rollouts += sum(scored.map(({ value: group }) => group.rollouts.length));
-    }
-  }
-  return steps === 0 ? 0 : (each * rollouts) / steps;
-}
-
 const EARLIEST = { from: { kind: 'earliest' } } as const;
 
 /** Shares of rollouts by lag, of the steps that were measured. */
@@ -338,7 +331,10 @@ async function lagsIn(log: Log): Promise<readonly number[]> {
   const counts: number[] = [];
   for await (const { value: batch } of recordsOf(log, topics.batches, EARLIEST)) {
     if (batch.step <= WARM_UP) continue;
-    const scored = await log.fetch(topics.scored, batch.groups.map((group) => group.scored));
+    const scored = await log.fetch(
+      topics.scored,
+      batch.groups.map((group) => group.scored),
+    );
     for (const { value } of scored) {
       for (const { value: rollout } of await log.fetch(topics.rollouts, value.rollouts)) {
         const lag = Math.max(0, batch.version - rollout.version);

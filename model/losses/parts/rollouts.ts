@@ -3,9 +3,9 @@
  * is trained and the one that sampled.
  */
 import type { Graph, Value } from '../../graph/graph.ts';
-import type { Feeds } from '../../runtime/session.ts';
+import type { Feed, Feeds } from '../../runtime/session.ts';
 import type { OverSteps, Tally, TargetSequence } from '../loss.ts';
-import { at, perTarget } from './feeds.ts';
+import { at, atTargets, perTarget } from './feeds.ts';
 import { type Aggregation, tokenWeights } from './tokenWeights.ts';
 
 /** One number a target token each, [M]; log-probs in nats. */
@@ -33,13 +33,31 @@ export function rolloutFeeds(
   weight: (row: number) => number,
 ): Feeds {
   return {
-    weights: perTarget(sequences, rows, (row, place) => {
+    weights: weightsOf(sequences, rows, weight),
+    advantages: atTargets(sequences, rows, ({ advantages }) => advantages),
+    oldLogProbs: atTargets(sequences, rows, ({ oldLogProbs }) => oldLogProbs),
+  };
+}
+
+function weightsOf(
+  sequences: readonly TargetSequence[],
+  rows: readonly number[],
+  weight: (row: number) => number,
+): Feed {
+  if (rows.some((row) => sequences[row]?.importance !== undefined)) {
+    return perTarget(sequences, rows, (row, place) => {
       const importance = sequences[row]?.importance;
       return importance === undefined ? weight(row) : weight(row) * at(importance, place);
-    }),
-    advantages: perTarget(sequences, rows, (row, place) => at(sequences[row]?.advantages, place)),
-    oldLogProbs: perTarget(sequences, rows, (row, place) => at(sequences[row]?.oldLogProbs, place)),
-  };
+    });
+  }
+  const counts = rows.map((row) => sequences[row]?.places.length ?? 0);
+  const data = new Float64Array(counts.reduce((sum, count) => sum + count, 0));
+  let index = 0;
+  for (const [i, row] of rows.entries()) {
+    data.fill(weight(row), index, index + counts[i]!);
+    index += counts[i]!;
+  }
+  return { shape: [data.length], data };
 }
 
 /** A token that was less likely than e^-80 has a ratio that may overflow, and 0 times infinity is no 0. */

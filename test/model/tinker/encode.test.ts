@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
-import { datum, float32Text, passBody } from '../../../model/tinker/encode.ts';
+import { float32Text, passBody } from '../../../model/tinker/encode.ts';
 import { pieces } from '../../../model/tinker/pieces.ts';
 
 test('a float32 is read back from its text exactly', () => {
