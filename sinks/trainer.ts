@@ -170,7 +170,8 @@ function stepping(
   const prepare = preparations(options);
   const { keepVersions: newest = 2, keepRule = { rounds: 0, every: 0, best: 0 } } = options;
   const check = new SamplerCheck(options.agreement ?? null, options.log);
-  const kept = new KeptWeights({ newest, ...keepRule }, options.log);
+  const isThere = (weights: Weights): Promise<boolean> => store.isThere(weights);
+  const kept = new KeptWeights({ newest, ...keepRule }, options.log, isThere);
   const { saveEvery: every = 1, saved: recorded, report = () => undefined } = options;
   const left = new EntropyLeft({
     min: options.entropyMin ?? 0,

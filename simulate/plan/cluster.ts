@@ -81,8 +81,11 @@ export const clusterSettings = z.object({
     .prefault({}),
   leader: z
     .object({
+      tokensPerSecond: above0
+        .default(450_000)
+        .describe('tokens that one leader encodes and sends to the trainer'),
       coreSeconds: orNone
-        .default(0.25)
+        .default(0.9)
         .describe('processor time per million tokens that are encoded and sent to the trainer'),
     })
     .prefault({}),

@@ -74,7 +74,7 @@ export async function learned(
       calls: mean(all.map(({ turns }) => turns.length - 1)),
     },
     job: { rollouts, batchGroups, lagMax, concurrency },
-    leader: { coreSeconds: 0 },
+    leader: { coreSeconds: 0, tokensPerSecond: 1e12 },
   });
   const division = Object.fromEntries(
     DIVISION.flatMap((name) => (known[name] === undefined ? [] : [[name, known[name]]])),

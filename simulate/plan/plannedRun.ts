@@ -189,7 +189,7 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
 /** What is computed and what is sent overlap. */
 function stepSeconds({ trainer, leader }: Cluster, tokens: number): number {
   const computed = trainer.stepSeconds + tokens / (trainer.gpus * trainer.tokensPerSecond);
-  return Math.max(computed, (leader.coreSeconds * tokens) / 1e6);
+  return Math.max(computed, tokens / leader.tokensPerSecond);
 }
 
 /** The part of a cluster that is simulated. */
@@ -359,7 +359,7 @@ function bottleneck(
   const generating = both + shares.generating;
   const { trainer, leader } = cluster;
   const computed = trainer.stepSeconds + tokens / (trainer.gpus * trainer.tokensPerSecond);
-  const trains = (leader.coreSeconds * tokens) / 1e6 > computed ? 'the leader' : 'training';
+  const trains = tokens / leader.tokensPerSecond > computed ? 'the leader' : 'training';
   if (training >= MOSTLY) return trains;
   if (generating >= MOSTLY) return 'generation';
   const others = Object.entries(shares).filter(([name]) => !/^training|^generating/.test(name));

@@ -30,6 +30,7 @@ const FIGURE = 'eval/accuracy';
 export class KeptWeights {
   readonly #rule: WeightsRule;
   readonly #log: Log;
+  readonly #isThere: (weights: Weights) => Promise<boolean>;
   /** Ends of rounds that have not gone, oldest first. */
   #ends: number[] | null = null;
   /** Evaluated versions with their accuracy, as far as the topic was read. */
@@ -41,9 +42,11 @@ export class KeptWeights {
    */
   readonly #spared = new Set<number>();
 
-  constructor(rule: WeightsRule, log: Log) {
+  /** `isThere` says whether the files of a version are. */
+  constructor(rule: WeightsRule, log: Log, isThere: (weights: Weights) => Promise<boolean>) {
     this.#rule = rule;
     this.#log = log;
+    this.#isThere = isThere;
   }
 
   /**
@@ -58,7 +61,10 @@ export class KeptWeights {
     if (finishesRound(made, parent)) this.#ends.push(made.version);
     const past = this.#ends.filter((end) => end <= old);
     const surplus = rounds === 0 ? [] : past.slice(0, Math.max(0, this.#ends.length - rounds));
-    this.#ends = this.#ends.filter((end) => !surplus.includes(end));
+    const gone = new Set(surplus);
+    // Where all ends stay, older ones are not asked for again.
+    const from = rounds === 0 ? Math.min(needed, old) : 0;
+    this.#ends = this.#ends.filter((end) => end >= from && !gone.has(end));
     const leaving = [old, ...(needed < old ? [needed] : [])];
     const left = leaving.filter((version) => !this.#ends?.includes(version));
     const judged = [...surplus, ...this.#spared, ...left];
@@ -76,19 +82,44 @@ export class KeptWeights {
     return every > 0 && version % every === 0;
   }
 
-  /** What an earlier start may have left because it was needed then, before `old`, is judged again. */
+  /**
+   * Ends of rounds that are still there, and what an earlier start may have left because it was needed then,
+   * before `old`, which is judged again. Read from the newest manifest back: a run of a year has a million.
+   */
   async #endsBefore(version: number, old: number): Promise<number[]> {
-    const ends: number[] = [];
-    let left = 0;
-    let before: Weights | null = null;
-    for await (const { value } of recordsOf(this.#log, topics.weights, EARLIEST)) {
-      if (value.version >= version) break;
-      if (before !== null && finishesRound(value, before)) ends.push(value.version);
-      else if (value.state !== '' && value.version < old) left = value.version;
-      before = value;
+    for (let count = LATELY; ; count *= 8) {
+      const all: Weights[] = [];
+      const from = { kind: 'last', count } as const;
+      for await (const { value } of recordsOf(this.#log, topics.weights, { from })) {
+        if (value.version >= version) break;
+        all.push(value);
+      }
+      const whole = all.length === 0 || all[0]!.version === 0;
+      const ends = all.filter((made, i) => i > 0 && finishesRound(made, all[i - 1]!));
+      const [known, enough] = await this.#there(ends, old);
+      const isEnd = new Set(ends.map((made) => made.version));
+      const left = all.findLast(
+        (made, i) => i > 0 && made.state !== '' && made.version < old && !isEnd.has(made.version),
+      );
+      if (!whole && !enough) continue;
+      this.#spared.add(left?.version ?? 0);
+      return known;
     }
-    this.#spared.add(left);
-    return ends;
+  }
+
+  /** The ends that are there, and whether those before them are gone. */
+  async #there(ends: readonly Weights[], old: number): Promise<readonly [number[], boolean]> {
+    if (this.#rule.rounds === 0) {
+      return [ends.map(({ version }) => version), (ends[0]?.version ?? old) < old];
+    }
+    const there: number[] = [];
+    let missing = 0;
+    for (const end of ends.toReversed()) {
+      if (await this.#isThere(end)) there.unshift(end.version);
+      else if (end.version <= old) missing += 1;
+      if (missing > MISSING) return [there, true];
+    }
+    return [there, false];
   }
 
   async #best(): Promise<ReadonlySet<number>> {
@@ -106,4 +137,7 @@ export class KeptWeights {
   }
 }
 
-const EARLIEST = { from: { kind: 'earliest' } } as const;
+/** Manifests that are looked at first. */
+const LATELY = 512;
+/** Behind so many that were removed, none was left. */
+const MISSING = 8;

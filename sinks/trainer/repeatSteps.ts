@@ -79,15 +79,25 @@ async function batchesBetween(
 }
 
 const REFUSED = 'step/refused';
+/** Metrics of some dozens of steps. */
+const LATELY = 4096;
 
 /** Steps after `step` that left weights and state as they were. */
 async function refusedSteps(log: Log, step: number): Promise<ReadonlySet<number>> {
   const refused = new Set<number>();
-  const from = { kind: 'earliest' } as const;
-  for await (const { value } of recordsOf(log, topics.metrics, { from })) {
-    if ([REFUSED, LEFT_OUT].includes(value.name) && value.step > step) refused.add(value.step);
+  // Far enough back is the step itself, or the topic's beginning.
+  for (let count = LATELY; ; count *= 8) {
+    let read = 0;
+    let oldest = Number.POSITIVE_INFINITY;
+    const from = { kind: 'last', count } as const;
+    for await (const { value } of recordsOf(log, topics.metrics, { from })) {
+      read += 1;
+      // Written with every step, in order; evaluations come late.
+      if (value.name === 'lr') oldest = Math.min(oldest, value.step);
+      if ([REFUSED, LEFT_OUT].includes(value.name) && value.step > step) refused.add(value.step);
+    }
+    if (oldest <= step || read < count) return refused;
   }
-  return refused;
 }
 
 function otherBits(

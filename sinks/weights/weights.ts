@@ -9,7 +9,15 @@
  * that exists (trainer/repeatSteps.ts). Only a checkpoint's kind knows how to read it
  * (model/checkpoints).
  */
-import { filter, firstValueFrom, fromEvent, map, type Observable, takeUntil } from 'rxjs';
+import {
+  filter,
+  firstValueFrom,
+  fromEvent,
+  lastValueFrom,
+  map,
+  type Observable,
+  takeUntil,
+} from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
 import { type CheckpointStore, checkpointsIn } from '../../model/checkpoints/index.ts';
 import type {
@@ -40,6 +48,8 @@ export interface WeightsStore {
   adopt(base: string, where?: 'copied' | 'there'): Promise<Weights>;
   /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
   publish(trainer: TrainerEngine, made: StepMade): Promise<Weights>;
+  /** Whether its weights are where its manifest says. */
+  isThere(manifest: Weights): Promise<boolean>;
   /** The committed manifest of a version; fails if there is none. */
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
@@ -88,6 +98,7 @@ export function checkpointsOf(manifest: Weights): TrainerCheckpoint {
 /** Where a manifest is looked for first: most are needed soon after they are written. */
 const LATELY: From = { kind: 'last', count: 64 };
 const EARLIEST: From = { kind: 'earliest' };
+const NEWEST: From = { kind: 'last', count: 1 };
 
 /** The fields of a manifest that name checkpoints. */
 function fieldsOf({ weights, state, bytes }: SavedCheckpoint, checkpoints: CheckpointStore) {
@@ -107,9 +118,19 @@ export function weightsStore(
       map((stored) => stored.value),
       filter((weights) => weights.version === version),
     );
-  const committed = async (version: number): Promise<Weights | null> =>
-    (await firstValueFrom(manifests(version, LATELY, false), { defaultValue: null })) ??
-    firstValueFrom(manifests(version, EARLIEST, false), { defaultValue: null });
+  const first = (version: number, from: From): Promise<Weights | null> =>
+    firstValueFrom(manifests(version, from, false), { defaultValue: null });
+  const newest = async (): Promise<Weights | undefined> => {
+    const last$ = log.tap(topics.weights, { from: NEWEST, follow: false });
+    return (await lastValueFrom(last$, { defaultValue: null }))?.value;
+  };
+  /** Versions rise by one, so the newest says how far back to look: a run of a year has a million. */
+  const committed = async (version: number): Promise<Weights | null> => {
+    const back = ((await newest())?.version ?? -1) - version;
+    if (back < 0) return null;
+    const near = version === 0 ? null : await first(version, { kind: 'last', count: back + 1 });
+    return near ?? first(version, EARLIEST);
+  };
   const manifest = async (version: number): Promise<Weights> => {
     const found = await committed(version);
     if (found !== null) return found;
@@ -124,6 +145,7 @@ export function weightsStore(
   };
   return {
     manifest,
+    isThere: (weights) => checkpoints.exists(checkpointsOf(weights).weights),
     async awaited(version, signal) {
       if (signal.aborted) return manifest(version);
       const known = await committed(version);

@@ -1,7 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
+import { checkSettings } from '../../cli/settings.ts';
+import { readSettingsFile } from '../../cli/settingsFile.ts';
+import { clusterSettings } from '../../simulate/plan/index.ts';
+import { ROOT } from '../support/exports.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { tinyRun } from '../support/tinyRun.ts';
 import { fakeIo } from './support/fakeIo.ts';
@@ -37,6 +41,19 @@ describe('millrace plan', () => {
     expect(out).toMatch(/^ +1 \+ 1 +1 \+ 1 +2 \+ 1 +2 \+ 1\nlagMax +0 +1 +0 +1\na step /);
     expect(out).toMatch(/\nbottleneck +\S/);
     expect(out).toMatch(/\nsteps a day\n1 \+ 1 +lagMax 0 +\S+ +█+\n/);
+  });
+
+  test('takes the file in the documentation, and those of the examples', async () => {
+    const page = readFileSync(join(ROOT, 'docs', 'plan.md'), 'utf8');
+    const shown = file('shown.yaml', /```yaml\n([\s\S]*?)```/.exec(page)![1]!);
+    const examples = readdirSync(join(ROOT, 'examples', 'plan')).map((name) =>
+      join(ROOT, 'examples', 'plan', name),
+    );
+    expect(examples.length).toBe(3);
+    for (const one of [shown, ...examples]) {
+      const read = await readSettingsFile(one, clusterSettings, temporary.path);
+      expect(checkSettings(clusterSettings, read)).toMatchObject({ rollout: { tokens: 2500 } });
+    }
   });
 
   test('names file, line and field of what is wrong in a file', async () => {

@@ -5,7 +5,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ROOT } from '../support/exports.ts';
 
 const ROOMS = ['base', 'cli', 'jinja', 'jobs', 'model', 'operators', 'page', 'sinks', 'sources'];
-const code = [...ROOMS, 'streams', 'summary', 'testing', 'topics']
+const code = [...ROOMS, 'simulate/plan', 'streams', 'summary', 'testing', 'topics']
   .flatMap((room) =>
     readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.tsx?$/.test(file))

@@ -28,9 +28,9 @@ const ALIKE = new Set([
   ...['agent.answers', 'agent.metrics', 'agent.weights', 'tools.timeout'],
 ]);
 
-/** The recipes add settings of their own, and this table is of an address. */
+/** The recipes add settings of their own, these tables are of an address, and of a cluster's file. */
 const read = pages.filter(
-  ({ file }) => !file.startsWith('docs/extending/') && !file.endsWith('/kafka.md'),
+  ({ file }) => !file.startsWith('docs/extending/') && !/\/(kafka|plan)\.md$/.test(file),
 );
 
 /** Code within sentences and tables. */

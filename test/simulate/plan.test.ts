@@ -47,7 +47,7 @@ const base = {
   rollout: { promptTokens: 100, tokens: 200, spread: 0, calls: 1, resultTokens: 100 },
   tools: { seconds: 0.5, spread: 0, coreSeconds: 0 },
   job: { rollouts: 4, batchGroups: 8, concurrency: 32, lagMax: 0 },
-  leader: { coreSeconds: 0 },
+  leader: { coreSeconds: 0, tokensPerSecond: 1e9 },
   log: { commitSeconds: 0.001 },
 };
 
@@ -110,7 +110,7 @@ describe('a plan', () => {
         },
       }),
     ).toBe('generation');
-    expect(await of({ leader: { coreSeconds: 2000 } })).toBe('the leader');
+    expect(await of({ leader: { tokensPerSecond: 500 } })).toBe('the leader');
     expect(await of({ weights: { gigabytes: 400 } })).toBe('loading weights');
     expect(await of({ job: { lagMax: 1, workers: 1, concurrency: 1 } })).toBe(
       'too few rollouts in flight',
