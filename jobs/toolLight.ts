@@ -47,10 +47,10 @@ const share = z.number().nonnegative();
  * ratios count.
  */
 export const mixSettings = z.object({
-  vanilla: share.default(13),
-  guided: share.default(7),
-  hard: share.default(2),
-  easy: share.default(1),
+  vanilla: share.default(13).describe('pairs of freely sampled chains, in proportion to guided'),
+  guided: share.default(7).describe('pairs of chains guided by entropy, in proportion to vanilla'),
+  hard: share.default(2).describe('pairs of hard questions, in proportion to easy'),
+  easy: share.default(1).describe('pairs of easy questions, in proportion to hard'),
   scarce: z
     .number()
     .min(0)

@@ -101,8 +101,16 @@ export const calibrateSettings = policySettings.extend({
       'of these, independent roots before any branching (N); aepo: only with a fixed budget',
     ),
   beamSize: positiveInt.default(2).describe('clones tried per branch and round, plus one (Z)'),
-  branchProbability: z.number().min(0).max(1).default(0.5),
-  entropyWeight: z.number().default(0.2),
+  branchProbability: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe('probability of a clone where the entropy has not changed (b); aepo: 1 less this'),
+  entropyWeight: z
+    .number()
+    .default(0.2)
+    .describe('how much a change of the entropy moves that probability (w)'),
   entropyAt: z
     .enum(['call', 'result'])
     .default('call')

@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { settingsPage } from '../../scripts/docs/settingsPage.ts';
 import { ROOT } from '../support/exports.ts';
 import { isKnown, settingGroups } from './settingNames.ts';
 import { pages } from './support.ts';
@@ -71,6 +72,12 @@ function unknownIn({ text }: { readonly text: string }): string[] {
 
 const list = (file: string, names: readonly string[]): string[] =>
   [...new Set(names)].map((name) => `${file}: ${name}`);
+
+test('the reference says what each setting does', () => {
+  const rows = [...settingsPage().matchAll(/^\| `([^`]+)`[^|]*\|([^|]*)\|/gm)];
+  expect(rows.length).toBeGreaterThan(400);
+  expect(rows.filter(([, , about]) => about!.trim() === '').map(([, key]) => key)).toEqual([]);
+});
 
 describe('the documentation', () => {
   test('names only settings that exist', () => {
