@@ -25,7 +25,7 @@ import { loadChatTokenizer } from '../model/hf/index.ts';
 import { type Log, recordsOf } from '../streams/index.ts';
 import { type ModelCallRecord, type Position, topics } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
-import { findPolicy } from './parts/policyPlace.ts';
+import { findPolicy, type PolicyPlace } from './parts/policyPlace.ts';
 import type { LoopOptions } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
 
@@ -115,8 +115,16 @@ export async function agents(
   context: AgentContext,
   own?: Agent,
 ): Promise<Pick<LoopOptions, 'grow'>> {
+  return agentsOf(context, await findPolicy(context.settings.policy), own);
+}
+
+/** The same for a policy whose chat template is in `folder`. */
+export async function agentsOf(
+  context: AgentContext,
+  policy: Pick<PolicyPlace, 'folder' | 'name'>,
+  own?: Agent,
+): Promise<Pick<LoopOptions, 'grow'>> {
   const { settings, replay, log, clock, run, print } = context;
-  const policy = await findPolicy(settings.policy);
   const chat = policyChat(await loadChatTokenizer(policy.folder), policy.folder);
   if (replay?.sessions !== undefined) {
     return { grow: replaySessions(replay.sessions, chat) };

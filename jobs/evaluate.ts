@@ -23,6 +23,7 @@ import {
 import { taskSuccess } from '../operators/metrics/deepAgent/index.ts';
 import { type Jury, judgedBenchmark } from '../operators/metrics/graders/index.ts';
 import { benchmarkTable, type NamedNumbers } from '../operators/metrics/index.ts';
+import { sessionReward } from '../operators/rewards/index.ts';
 import { Measuring, metricFiles, metricsIn, progress } from '../sinks/index.ts';
 import { weightsStore } from '../sinks/weights/index.ts';
 import { readDataset } from '../sources/index.ts';
@@ -106,7 +107,9 @@ export async function evaluate(
     branching: () => null,
   });
   const judged = score({
-    reward: taskSuccess(judgedBenchmark(jury, (await verifierOf(context)) ?? undefined)),
+    reward: sessionReward(
+      taskSuccess(judgedBenchmark(jury, (await verifierOf(context)) ?? undefined)),
+    ),
     advantage,
     tools,
     formatFault: dialect.formatFault,

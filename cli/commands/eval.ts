@@ -125,6 +125,10 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
       'OpenEnv server whose environments the questions are asked in, or none (default: that of the policy’s run)',
     )
     .option(
+      '--agent <COMMAND>',
+      'evaluate an agent of yours, a program that asks the policy (docs/agents.md); it brings its own tools and prompts',
+    )
+    .option(
       '--library <FILE>',
       'with episodes: functions that can be called, one OpenAI function per line (default: the run’s, or the questions’ own)',
     )

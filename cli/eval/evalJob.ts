@@ -9,6 +9,7 @@ import { MillraceError, sleepClock } from '../../base/index.ts';
 import { callsFunctions, dialectOf } from '../../jobs/dialects/index.ts';
 import { checkWithoutHelp, checkWorld, environmentOf } from '../../jobs/environment/index.ts';
 import {
+  agentsOf,
   defineJob,
   type EvaluationPlan,
   evaluate,
@@ -64,7 +65,10 @@ export const evalJob = defineJob({
     const { settings, seed, clock, own, print } = context;
     const { policy: base, responseMax } = settings;
     if (settings.engine.server === 'embedded' && !existsSync(base)) throw gone(base);
-    const chosen = await toolsFor(context);
+    const { agent } = settings;
+    const hasAgent = agent.command !== '' || agent.url !== '';
+    // An agent has tools of its own.
+    const chosen = hasAgent ? [] : await toolsFor(context);
     const episodes = settings.episodes ? await episodesAsked(context, chosen) : null;
     const world = episodes === null ? await environmentOf(context) : null;
     const tools = episodes?.tools ?? [...chosen, ...(world?.actions ?? [])];
@@ -75,13 +79,13 @@ export const evalJob = defineJob({
     const plan = await planEvaluation(files, settings.limit);
     const dialect = episodes?.dialect ?? (await chosenDialect(context, before, tools, plan));
     sayPrompt(context, before, promptRecord(dialect));
-    if (episodes === null) checkAnswered(plan.items, world !== null);
+    if (episodes === null && !hasAgent) checkAnswered(plan.items, world !== null);
     sayGrading(context, plan.items);
     const helpers = helpersOf(settings.roles, { seed, dialect: dialect.name });
     if (helpers.helping !== undefined && episodes !== null) throw noHelp();
     if (world !== null) checkWithoutHelp(helpers.helping);
     const longest = longestPrompt(plan.items, dialect.prompt);
-    const isPlain = episodes === null && world === null;
+    const isPlain = episodes === null && world === null && !hasAgent;
     const room = isPlain ? longest : Math.max(longest, settings.episodePrompt);
     const contextMax = room + responseMax;
     const vocabSize = await checkPolicy(
@@ -100,12 +104,14 @@ export const evalJob = defineJob({
     checkEngineFits(longest, engine);
     await episodes?.bind(engine);
     helpers.bind(await rolesOf({ folder: settings.tokenizer }, context), { engine });
+    const place = { folder: settings.tokenizer, name: settings.policyName };
+    const sessions = hasAgent ? await agentsOf(context, place) : null;
     return evaluate(context, {
       dialect,
       plan,
       engine,
       base,
-      grow: episodes?.grow,
+      grow: sessions?.grow ?? episodes?.grow,
       helping: helpers.helping,
       jury: juryOf(context, seed),
       tools: own(

@@ -1,7 +1,7 @@
 /** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
 import { z } from 'zod';
 import { environmentSetting } from '../../jobs/environment/index.ts';
-import { episodeSettings, evaluateSettings } from '../../jobs/index.ts';
+import { agentSettings, episodeSettings, evaluateSettings } from '../../jobs/index.ts';
 import {
   dialectSetting,
   helperSettings,
@@ -75,6 +75,11 @@ export const evalSettings = evaluateSettings.extend({
   corpus: z.string().default('').describe('documents for the search tool (JSON Lines)'),
   searchTop: count.default(1).describe('documents per search result'),
   environment: environmentSetting,
+  agent: agentSettings
+    .prefault({})
+    .describe(
+      'a program or service that answers the questions by asking the policy (docs/agents.md)',
+    ),
   engine: engine.prefault({}),
   threads: count.default(2).describe('engine threads'),
   provider: z
@@ -103,7 +108,7 @@ export const evalSettings = evaluateSettings.extend({
   episodePrompt: count
     .default(4096)
     .describe(
-      'with episodes or an environment: room for prompt, memories and what is seen first, in tokens',
+      'with episodes, an environment or an agent: room for prompts, memories and what is seen, in tokens',
     ),
   auxiliary: roleSettings.prefault({ temperature: 0.7, topP: 0.8, topK: 20 }),
   simulator: roleSettings.prefault({ temperature: 0.2, maxTokens: 2048 }),

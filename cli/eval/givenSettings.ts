@@ -65,6 +65,7 @@ export interface EvalFlags {
   /** `key=value`, over what the other flags say. */
   readonly set?: readonly string[];
   readonly environment?: string;
+  readonly agent?: string;
 }
 
 /** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
@@ -165,7 +166,7 @@ function setting(key: string, value: unknown): Setting {
 function plain(flags: EvalFlags): Settings {
   const { limit, rollouts, searchTop, responseMax, callLimit, conciseness, equality, prompt } =
     flags;
-  const { threads, provider, dialect, grader, environment } = flags;
+  const { threads, provider, dialect, grader, environment, agent } = flags;
   const all = {
     limit,
     rollouts,
@@ -180,6 +181,7 @@ function plain(flags: EvalFlags): Settings {
     dialect,
     grader,
     'environment.url': environment === 'none' ? '' : environment,
+    'agent.command': agent,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }

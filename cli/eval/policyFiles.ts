@@ -49,6 +49,9 @@ export interface AskedAs {
   readonly searchTop?: number;
   /** Where it acts, and how. */
   readonly environment?: object;
+  /** Its agent, and the room for what that asks. */
+  readonly agent?: object;
+  readonly episodePrompt?: number;
   /** Of a run of deep-agent: settings of its episodes. */
   readonly episodes?: Readonly<Record<string, unknown>>;
 }
@@ -58,6 +61,8 @@ export interface PolicyPlace {
   readonly runs: string;
   /** Folder of the tokenizer, if it is not found by itself. */
   readonly tokenizer?: string;
+  /** The agent that is to be evaluated, in place of the run's. */
+  readonly agent?: string;
 }
 
 const POLICY_FILE = 'policy.safetensors';
@@ -119,18 +124,20 @@ async function ofRun(given: string, place: PolicyPlace, io: Io): Promise<PolicyF
     tokenizer: tokenizerIn(await tokenizerFolders(run, io), place, io),
     corpus: corpus ?? null,
     promptIn: run.folder,
-    asked: askedBy(run, io),
+    asked: askedBy(run, place, io),
   };
 }
 
 /** Fails with code `USAGE` for a run in a dialect of its own that an evaluation does not know. */
-function askedBy({ name, record }: Run, io: Io): AskedAs {
+function askedBy({ name, record }: Run, place: PolicyPlace, io: Io): AskedAs {
   const { settings, job } = record;
   const episodes = episodesIn(settings, io);
   const places = { ...toolPlaces(settings, io), ...environmentIn(settings) };
   if (episodes !== null) {
     return { ...number(settings, 'responseMax'), ...places, tools: [], episodes };
   }
+  const agent = agentIn(settings, place);
+  if (agent !== null) return { ...number(settings, 'responseMax'), ...agent, tools: [] };
   if (bringsDialect(settings)) {
     throw usageError(
       `${name} is a run of ${job.name}, whose policy this command cannot ask. See its own evaluation with: millrace report ${name}. To evaluate more questions, start a run with policy=runs/${name}, heldOutFile and heldOut (docs/deepagent.md)`,
@@ -192,6 +199,17 @@ function episodesIn(
 function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs): AskedAs {
   const value = settings[key];
   return typeof value === 'number' ? { [key]: value } : {};
+}
+
+/** The agent of a run that has one, or of the command; null for any other run. */
+function agentIn(
+  { agent, promptMax }: Fields,
+  place: PolicyPlace,
+): Pick<AskedAs, 'agent' | 'episodePrompt'> | null {
+  if (!isFields(agent) || typeof promptMax !== 'number') return null;
+  const { command, url } = agent;
+  if (place.agent === undefined && command === '' && url === '') return null;
+  return { agent: { ...agent, serve: false, port: 0 }, episodePrompt: promptMax };
 }
 
 /** The environment of a run that has one. */

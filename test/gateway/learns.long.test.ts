@@ -69,6 +69,12 @@ test.each(['chat', 'responses'])(
   },
 );
 
+test('an evaluation asks the agent of a run', () => {
+  const asked = ['--policy', 'chat', '--questions', 'stock/heldout.csv', '--limit', '2', '--json'];
+  expect(millrace(MAIN, 'eval', '--run', 'measured', ...asked)).toContain('"questions":2');
+  expect(millrace(MAIN, 'topics', 'measured')).toMatch(/^calls +2 /m);
+});
+
 test('a killed run learns on with an agent that speaks messages, and is replayed without it', async () => {
   const child = spawn(process.execPath, argumentsOf('messages'), {
     cwd: folder.path,
