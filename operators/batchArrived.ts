@@ -2,7 +2,7 @@
  * `batchArrived`: scored groups in, the schedule of one optimiser step out, in the order in which they come:
  * for groups that no plan has given a place. Which groups make a step, and in which order, is the record.
  */
-import { type OperatorFunction, pipe } from 'rxjs';
+import { defer, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';
 import { gatherCount, keepIf, mapEach } from '../streams/index.ts';
 import { type Batch, type Scored, stepRecord } from '../topics/index.ts';
@@ -23,25 +23,28 @@ export function batchArrived({
   teaches,
   newest,
 }: BatchArrivedOptions): OperatorFunction<Delivery<Scored>, Delivery<Batch>> {
-  let last = 0;
-  return pipe(
-    keepIf<Scored>(teaches, { concurrency: 1, onError: 'fail' }),
-    withPosition<Scored>(),
-    gatherCount(groups),
-    mapEach(
-      (taken): Batch => {
-        const version = Math.max(last, newest());
-        last = version + 1;
-        const members = taken.map(({ value, position: scored }) => ({
-          questionId: value.question.id,
-          scored,
-        }));
-        return {
-          ...stepRecord(1, version, { index: version, of: 0 }),
-          ...{ kind: 'policy', groups: members, examples: [], heldOut: [] },
-        };
-      },
-      { concurrency: 1 },
-    ),
-  );
+  return (scored$) =>
+    defer(() => {
+      let last = 0;
+      return scored$.pipe(
+        keepIf<Scored>(teaches, { concurrency: 1, onError: 'fail' }),
+        withPosition<Scored>(),
+        gatherCount(groups),
+        mapEach(
+          (taken): Batch => {
+            const version = Math.max(last, newest());
+            last = version + 1;
+            const members = taken.map(({ value, position: scored }) => ({
+              questionId: value.question.id,
+              scored,
+            }));
+            return {
+              ...stepRecord(1, version, { index: version, of: 0 }),
+              ...{ kind: 'policy', groups: members, examples: [], heldOut: [] },
+            };
+          },
+          { concurrency: 1 },
+        ),
+      );
+    });
 }

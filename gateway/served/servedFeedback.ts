@@ -4,6 +4,7 @@ import { Observable } from 'rxjs';
 import type { Listening } from '../../base/http/index.ts';
 import type { Resumable, ResumableItem } from '../../streams/index.ts';
 import type { FeedbackRecord } from '../../topics/index.ts';
+import { GatewayRefusal } from '../conversation.ts';
 import type { ServedSessions } from './servedSessions.ts';
 
 export interface ServedFeedbackOptions {
@@ -36,7 +37,7 @@ export function servedFeedback(options: ServedFeedbackOptions): Resumable<Feedba
         signal.addEventListener('abort', stop, { once: true });
         return () => {
           signal.removeEventListener('abort', stop);
-          ended.abort(new Error('the run is stopping'));
+          ended.abort(new GatewayRefusal('unavailable', 'the run is stopping; ask again later'));
           sessions.writer.into(null);
           void server.then((one) => one.close()).catch(() => undefined);
         };

@@ -254,7 +254,8 @@ export class Session implements ModelSession {
         either.signal,
       );
     } catch (error) {
-      if (either.signal.aborted || error instanceof GatewayRefusal) throw error;
+      if (either.signal.aborted) throw either.signal.reason;
+      if (error instanceof GatewayRefusal) throw error;
       this.#failure = messageOf(error);
       throw new GatewayRefusal('unavailable', `the model cannot be asked: ${this.#failure}`);
     } finally {

@@ -180,6 +180,24 @@ describe('gatherBy', () => {
     expect(asked.outputs.map((group) => group.length)).toEqual([2]);
   });
 
+  test('lets a record go on alone that opens no group and finds none open', async () => {
+    const operator = gatherBy<Metric>({ ...byName, size: 2, opens: ({ step }) => step === 1 });
+    const run = await runOperator(operator, topics.metrics, [
+      metric({ name: 'a', step: 2 }),
+      metric({ name: 'a', step: 1 }),
+      metric({ name: 'b', step: 2 }),
+      metric({ name: 'a', step: 3 }),
+      metric({ name: 'a', step: 4 }),
+    ]);
+    expect(run.outputs.map((group) => group.map(({ name, step }) => `${name}${step}`))).toEqual([
+      ['a2'],
+      ['b2'],
+      ['a1', 'a3'],
+      ['a4'],
+    ]);
+    expect(run.unsettled).toBe(0);
+  });
+
   test('makes dead letters of incomplete groups at the end', async () => {
     const run = await runOperator(
       gatherBy<Metric>({ ...byName, size: 2 }),
