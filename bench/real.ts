@@ -6,7 +6,6 @@
  * weights and an adapter, one thread and two, a whole small step of RL, and the way from the command to the
  * first rollout. Both sides read the same folder; what they compute has to agree before it is timed.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,6 +17,7 @@ import { prompt } from './model/sequences.ts';
 import { SHAPES } from './model/shapes.ts';
 import { settingRows } from './model/trainRows.ts';
 import { benchmark, counts, someOf } from './options.ts';
+import { realModel } from './real/realModel.ts';
 import { startRow } from './real/startRow.ts';
 import { stepRow } from './real/stepRow.ts';
 import { print, report } from './table.ts';
@@ -99,19 +99,9 @@ installed from PyPI, once; a row says so where one is missing. Needs a build (np
     threads: readonly number[];
   }>();
 
-/** The folder that `npm run real-model` makes, at its usual place. */
-function made(): string {
-  const { status, stdout } = spawnSync('npm', ['run', '--silent', 'real-model'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status !== 0) process.exit(1);
-  return stdout.trim();
-}
-
 const load = () => loadavg()[0]!.toFixed(1);
 const folder = mkdtempSync(join(tmpdir(), 'bench-real-'));
-const path = resolve(model ?? made());
+const path = resolve(model ?? realModel());
 const bench: Real = { quick, folder, turns: quick ? 1 : 5, path, threads };
 const before = load();
 try {

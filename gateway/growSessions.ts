@@ -173,7 +173,7 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
   const rollout = rolloutOf({
     ...{ question, index, groupSize, calls, stop, reward, startedMs },
     seed: options.seed,
-    end: failed,
+    end: stop === null ? judgeable(failed, question, reward) : failed,
     version: options.gate.version,
     markers: chat.tokenizer.markers ?? [],
     endedMs: clock.now(),
@@ -251,4 +251,10 @@ function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
     ...end,
     failure: `the agent made no model call (${why}): does it read OPENAI_BASE_URL or ANTHROPIC_BASE_URL?`,
   };
+}
+
+/** What nobody judged is worth nothing that could be learnt, not 0. */
+function judgeable(end: AgentEnd, { answers }: Question, reward: SessionOf['reward']): AgentEnd {
+  if (end.failure !== '' || reward !== null || answers.length > 0) return end;
+  return { ...end, failure: 'the question has no answers, and the agent posted no reward' };
 }

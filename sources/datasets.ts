@@ -19,6 +19,8 @@ export interface DatasetOptions {
   readonly name?: string;
   /** Where images go that rows hold themselves (HLE). */
   readonly images?: ImagesFolder;
+  /** Whether a question may be without an answer, because something else says what a rollout is worth. */
+  readonly unanswered?: boolean;
 }
 
 /** The benchmarks whose form is known. */
@@ -32,10 +34,10 @@ export const datasetNames: readonly string[] = Object.keys(datasetFormats);
  */
 export function readDataset(
   path: string,
-  { name, images }: DatasetOptions = {},
+  { name, images, unanswered = false }: DatasetOptions = {},
 ): AsyncGenerator<QuestionItem> {
   const dataset = name === undefined ? datasetOf(path) : byName(name);
-  if (dataset === null) return ownQuestions(path);
+  if (dataset === null) return ownQuestions(path, unanswered);
   return questionItems(path, {
     conversations: dataset.format.conversations ?? false,
     check: (columns) =>
@@ -48,16 +50,18 @@ export function readDataset(
 }
 
 /** Someone's own file: a question and its answer are enough. */
-function ownQuestions(path: string): AsyncGenerator<QuestionItem> {
+function ownQuestions(path: string, unanswered: boolean): AsyncGenerator<QuestionItem> {
   const source = basename(path, extname(path));
   return questionItems(path, {
     check: (columns) => {
-      const complaint = missingColumns([...columns, 'id', 'source', 'ability']);
+      const given = [...columns, 'id', 'source', 'ability', ...(unanswered ? ['answers'] : [])];
+      const complaint = missingColumns(given);
       if (complaint === null || columns.includes('reward_model')) return complaint;
-      return `its columns are ${columns.join(', ')}, but a questions file needs question and answer (or answers); id, source and ability are optional`;
+      const needed = unanswered ? 'question' : 'question and answer (or answers)';
+      return `its columns are ${columns.join(', ')}, but a questions file needs ${needed}; id, source and ability are optional`;
     },
     read: (fields, { place, text }) =>
-      questionRow(withDefaults(fields, { source, id: `${source}-${place - 1}` }), text),
+      questionRow(withDefaults(fields, { source, id: `${source}-${place - 1}` }), text, unanswered),
   });
 }
 

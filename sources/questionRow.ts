@@ -82,8 +82,11 @@ export function missingColumns(columns: readonly string[]): string | null {
   return `no column ${missing.join(', ')}; its columns are ${columns.join(', ')}. A questions file needs ${needed.join(', ')}`;
 }
 
-/** Checks the fields of a row. `text` = every cell is text (CSV), so a list of answers is written out. */
-export function questionRow(fields: Fields, text: boolean): Checked {
+/**
+ * Checks the fields of a row. `text` = every cell is text (CSV), so a list of answers is written out.
+ * `unanswered` = answers may be left out.
+ */
+export function questionRow(fields: Fields, text: boolean, unanswered = false): Checked {
   const { values, called } = fields.reward_model === undefined ? plain(fields) : rl(fields);
   const key = typeof values.id === 'string' ? values.id : '';
   try {
@@ -93,7 +96,8 @@ export function questionRow(fields: Fields, text: boolean): Checked {
       id: identifier(cells.id),
       source: filled('source', cells.source),
       question: filled('question', cells.question),
-      answers: isScored(task) && isMissing(cells.answers) ? [] : answers(cells.answers),
+      answers:
+        (unanswered || isScored(task)) && isMissing(cells.answers) ? [] : answers(cells.answers),
       ability: ability(cells.ability),
       ...(task === null ? {} : { task }),
     };

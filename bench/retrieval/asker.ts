@@ -2,7 +2,10 @@
  * The process that answers the queries of `bench:retrieval`, by itself so that its memory is its own: opens
  * the index, asks it, and sends what it found to its parent.
  */
+import { join } from 'node:path';
 import { residentBytes } from '../../base/system/platform.ts';
+import { CANDIDATES, newGraph } from '../../operators/tools/retrieval/graph.ts';
+import { readManifest } from '../../operators/tools/retrieval/manifest.ts';
 import { openRetriever } from '../../operators/tools/retrieval/openRetriever.ts';
 import { clusterEncoder, clusters } from './clusters.ts';
 
@@ -27,6 +30,8 @@ export interface Answered {
   /** Of the processor, all threads together. */
   readonly cpuMs: number;
   readonly residentBytes: number;
+  /** For as many, of usearch alone: rows of its graphs, no scores of ours and no passages. */
+  readonly aloneMs: number;
 }
 
 /** Encoding is not measured: the queries' vectors are made before. */
@@ -61,7 +66,30 @@ async function answer(ask: Ask): Promise<Answered> {
   const { user, system } = process.cpuUsage(cpu);
   const resident = residentBytes(process.pid) ?? process.memoryUsage.rss();
   await retriever.close();
-  return { openMs, found, ms, cpuMs: (user + system) / 1000, residentBytes: resident };
+  const aloneMs = await alone(ask, [...vectors.values()]);
+  return { openMs, found, ms, cpuMs: (user + system) / 1000, residentBytes: resident, aloneMs };
+}
+
+async function alone(
+  { folder, dimensions, asked, atATime, threads }: Ask,
+  vectors: readonly Float32Array[],
+): Promise<number> {
+  const { graphs, encoder } = await readManifest(folder);
+  const opened = graphs.map(({ file }) => {
+    const graph = newGraph({ dimensions, normalised: encoder.settings.normalised });
+    graph.view(join(folder, file));
+    return graph;
+  });
+  const all = new Float32Array(atATime * dimensions);
+  const batch = (from: number): void => {
+    for (let i = 0; i < atATime; i++)
+      all.set(vectors[(from + i) % vectors.length]!, i * dimensions);
+    for (const graph of opened) graph.search(all, CANDIDATES.least, threads);
+  };
+  for (let i = 0; i < vectors.length; i += atATime) batch(i);
+  const start = performance.now();
+  for (let i = 0; i < asked; i += atATime) batch(i);
+  return performance.now() - start;
 }
 
 process.once('message', (ask: Ask) => {

@@ -175,6 +175,8 @@ export interface OwnParts<D extends Dialect = Dialect> {
   readonly worlds?: boolean;
   /** The dialect over the tokenizer in a policy's folder, in place of the setting `dialect`. */
   readonly dialectIn?: (folder: string) => Promise<D>;
+  /** Whether questions may be without answers: something else says what a rollout is worth. */
+  readonly unanswered?: boolean;
 }
 
 /**
@@ -183,7 +185,7 @@ export interface OwnParts<D extends Dialect = Dialect> {
  */
 export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<OwnSettings>,
-  given: Required<Omit<OwnParts<D>, 'worlds'>> & Pick<OwnParts<D>, 'worlds'>,
+  given: OwnParts<D> & Required<Pick<OwnParts<D>, 'tools' | 'dialectIn'>>,
 ): Promise<ReadyParts<D>>;
 /** The same, if the settings choose dialect, tools or both. */
 export function readyParts<D extends Dialect = Dialect>(
@@ -254,7 +256,7 @@ export async function readyParts<D extends Dialect>(
   const episodes = given.dialectIn !== undefined;
   const images = imagesFolder(choice?.files.folder ?? '', context);
   const from = (file: string) =>
-    withinPrompt(readDataset(file, { images }), file, {
+    withinPrompt(readDataset(file, { images, unanswered: given.unanswered ?? false }), file, {
       ...limit,
       episodes,
       worlds: isWorld || given.worlds === true,

@@ -57,6 +57,7 @@ export const agentJob = defineJob({
     const { parts, questions } = await readyParts(context, {
       tools: [],
       worlds: agent.rewardForm === 'nemo-gym',
+      unanswered: true,
       dialectIn: (folder) => dialectOf({ name: 'native', folder, tools: [] }),
     });
     if (agent.serve) return trainServed(context, parts);

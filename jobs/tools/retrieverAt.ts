@@ -85,14 +85,14 @@ export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): P
 /** The words of a corpus file, or of the index's own passages, which are then read in place. */
 async function wordsOf(index: string, corpus: string, signal: AbortSignal): Promise<Retriever> {
   if (corpus !== '') return bm25Retriever(corpusPassages(corpus), signal);
-  const kept = await openPassages(index);
+  const kept = openPassages(index);
   try {
     const passages = corpusPassages(join(index, PASSAGES));
-    const read = (row: number): Promise<Passage> => kept.read(row);
+    const read = async (row: number): Promise<Passage> => kept.read(row);
     const words = await bm25Retriever(passages, signal, read);
-    return { ...words, close: () => kept.close() };
+    return { ...words, close: async () => kept.close() };
   } catch (error) {
-    await kept.close();
+    kept.close();
     throw error;
   }
 }

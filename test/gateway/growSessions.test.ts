@@ -18,7 +18,7 @@ import {
   type ScriptLine,
   scriptedPolicy,
 } from '../../testing/scriptedPolicy.ts';
-import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
+import type { ModelCallRecord, Question, Rollout } from '../../topics/index.ts';
 import { calling, hermesChat } from '../support/chatSession.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { question } from '../support/records.ts';
@@ -74,11 +74,13 @@ async function grown(
     calls = 9,
     atOnce = 4,
     given = options(script),
+    asked = question(),
   }: {
     readonly script?: (line: ScriptLine) => string;
     readonly calls?: number;
     readonly atOnce?: number;
     readonly given?: ReturnType<typeof options>;
+    readonly asked?: Question;
   } = {},
 ): Promise<{
   readonly rollouts: readonly Rollout[];
@@ -104,7 +106,7 @@ async function grown(
     report: (line) => notes.push(line),
   });
   const { signal } = new AbortController();
-  const { rollouts } = await grow(question(), given, signal);
+  const { rollouts } = await grow(asked, given, signal);
   return { rollouts, records, notes };
 }
 
@@ -158,6 +160,20 @@ describe('an agent that is a program', () => {
     expect(rollouts[0]!.reason).toBe(
       'the agent made no model call (the agent ended with code 3: no such tool): does it read OPENAI_BASE_URL or ANTHROPIC_BASE_URL?',
     );
+  });
+
+  test('that posts no reward for a question without answers makes a failed rollout', async () => {
+    const agent = program(
+      `${AGENT}\nawait work(process.env.OPENAI_BASE_URL, process.env.OPENAI_API_KEY, "");`.replaceAll(
+        "'",
+        '"',
+      ),
+    );
+    const { rollouts } = await grown(agent, { asked: { ...question(), answers: [] } });
+    expect(rollouts[0]).toMatchObject({
+      status: 'failed',
+      reason: 'the question has no answers, and the agent posted no reward',
+    });
   });
 
   test('that hangs is ended, with all that it started', async () => {

@@ -127,6 +127,17 @@ describe('rows of public benchmarks', () => {
     expect(damaged.dead).toMatchObject([{ field: 'answer', reason: 'is missing' }]);
   });
 
+  it('may be without answers where something else says what a rollout is worth', async () => {
+    const path = await written('own.jsonl', { question: 'Write a haiku.' });
+    expect((await all(path)).dead).toMatchObject([{ field: 'answers', reason: 'is missing' }]);
+    const { values, dead } = await all(path, { unanswered: true });
+    expect(dead).toEqual([]);
+    expect(values).toMatchObject([{ question: 'Write a haiku.', answers: [], ability: 'qa' }]);
+    await expect(all(await written('bare.csv', 'x'), { unanswered: true })).rejects.toThrow(
+      /needs question;/,
+    );
+  });
+
   it('keep every alias of an answer, and LaTeX as it is', async () => {
     const [born] = (await all(fixture('2wiki.jsonl'))).values;
     expect(born!.answers).toHaveLength(8);

@@ -200,13 +200,13 @@ async function encodePassages(
 ): Promise<void> {
   const { to, encoder, signal, onProgress } = options;
   const before = state.encoded;
-  const reader = await openPassages(to);
+  const reader = openPassages(to);
   const file = await open(join(to, VECTORS), before === 0 ? 'w' : 'r+');
   try {
     await file.truncate(before * rowBytes(encoder.dimensions));
     for (let done = before; done < passages; ) {
       onProgress({ stage: 'encoding', done, before, total: passages });
-      const window = await nextPassages(reader, done, passages);
+      const window = nextPassages(reader, done, passages);
       const texts = window.map(({ contents }) => contents);
       const vectors =
         options.vectors === undefined
@@ -221,20 +221,16 @@ async function encodePassages(
     onProgress({ stage: 'encoding', done: passages, before, total: passages });
   } finally {
     await file.close();
-    await reader.close();
+    reader.close();
   }
 }
 
-async function nextPassages(
-  reader: PassageReader,
-  from: number,
-  end: number,
-): Promise<readonly Passage[]> {
+function nextPassages(reader: PassageReader, from: number, end: number): readonly Passage[] {
   const window: Passage[] = [];
   let characters = 0;
   const full = (): boolean => window.length >= WINDOW.passages || characters >= WINDOW.characters;
   for (let row = from; row < end && !full(); row++) {
-    const passage = await reader.read(row);
+    const passage = reader.read(row);
     characters += passage.contents.length;
     window.push(passage);
   }

@@ -27,6 +27,9 @@ const CONNECTIVITY = 16;
 const EXPANSION_ADD = 128;
 const EXPANSION_SEARCH = 56;
 
+/** How many candidates are scored: for each requested passage, and at least. */
+export const CANDIDATES = { each: 4, least: 40 };
+
 /** An empty graph. Fails with code `RETRIEVER` if usearch has no build for this machine. */
 export function newGraph({ dimensions, normalised }: GraphForm): Index {
   const { Index, MetricKind, ScalarKind } = library();

@@ -1,16 +1,14 @@
 /**
  * Opens what `millrace retriever build` wrote.
  *
- * Search runs in a worker thread, encoding in another; the passages' texts stay on disk. The queries of a
+ * Search runs in a worker thread, encoding in another; the passages' texts stay on the disk. The queries of a
  * call are one batch (batches.ts makes one of those of many callers).
  */
 import { join } from 'node:path';
 import { halfOfThem, startWorker, workerEntry } from '../../../base/index.ts';
 import type { OpenEncoder, TextEncoder } from '../../../model/encoder/index.ts';
 import { checkFiles, MANIFEST, type Manifest, readManifest, VECTORS } from './manifest.ts';
-import type { Nearest } from './nearest.ts';
-import { openPassages, type PassageReader } from './passageFile.ts';
-import { byScore, type Hit, type Retriever } from './retriever.ts';
+import type { Hit, Retriever } from './retriever.ts';
 import { retrieverError } from './retrieverError.ts';
 import type { OpenSearch, SearchCall } from './searchWorker.ts';
 
@@ -81,20 +79,21 @@ async function retriever(
   threads: number,
 ): Promise<Retriever> {
   const { passages, dimensions } = manifest;
-  const passageFile = await openPassages(folder);
   const worker = startWorker(workerEntry('searchWorker', import.meta.url));
-  const close = async (): Promise<void> => {
-    await worker.close();
-    await passageFile.close();
-  };
   try {
     await worker.call('open', {
-      ...{ passages, dimensions, threads, normalised: manifest.encoder.settings.normalised },
+      ...{
+        folder,
+        passages,
+        dimensions,
+        threads,
+        normalised: manifest.encoder.settings.normalised,
+      },
       vectors: join(folder, VECTORS),
       graphs: manifest.graphs.map(({ file }) => join(folder, file)),
     } satisfies OpenSearch);
   } catch (error) {
-    await close();
+    await worker.close();
     throw error;
   }
   return {
@@ -105,20 +104,13 @@ async function retriever(
       if (queries.length === 0) return [];
       const vectors = await encoder.encode(queries, 'query', signal);
       const call: SearchCall = { queries: vectors, top: Math.min(top, passages) };
-      const found = await worker.call<Nearest[]>('search', call);
+      const found = await worker.call<Hit[][]>('search', call);
       signal.throwIfAborted();
-      return Promise.all(found.map((nearest) => hits(passageFile, nearest, top)));
+      return found;
     },
     async close() {
-      await close();
+      await worker.close();
       await encoder.close();
     },
   };
-}
-
-/** The passages of these rows; among those of one score the ids decide. */
-async function hits(file: PassageReader, { rows, scores }: Nearest, top: number): Promise<Hit[]> {
-  const all: Hit[] = [];
-  for (const [i, row] of rows.entries()) all.push({ ...(await file.read(row)), score: scores[i]! });
-  return all.sort(byScore).slice(0, top);
 }

@@ -3,7 +3,8 @@
  * ends, so that any of them is read without the others. Nothing is held in memory.
  */
 
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writingTo } from '../../../base/index.ts';
 import { counted } from '../../../base/text/index.ts';
@@ -58,19 +59,20 @@ export async function writePassages(folder: string): Promise<PassageWriter> {
 }
 
 export interface PassageReader {
-  read(row: number): Promise<Passage>;
-  close(): Promise<void>;
+  read(row: number): Passage;
+  close(): void;
 }
 
-export async function openPassages(folder: string): Promise<PassageReader> {
+/** Its calls block: where others wait meanwhile, it is for a worker. */
+export function openPassages(folder: string): PassageReader {
   const path = join(folder, PASSAGES);
-  const texts = await open(path, 'r');
-  const offsets = await open(join(folder, OFFSETS), 'r');
+  const texts = openSync(path, 'r');
+  const offsets = openSync(join(folder, OFFSETS), 'r');
   return {
-    async read(row) {
-      const [start, end] = await endsOf(offsets, row);
+    read(row) {
+      const [start, end] = endsOf(offsets, row);
       const line = Buffer.allocUnsafe(Math.max(0, end - start));
-      const { bytesRead } = await texts.read(line, 0, line.length, start);
+      const bytesRead = readSync(texts, line, 0, line.length, start);
       try {
         if (bytesRead < line.length) throw new Error(`it ends after ${counted(bytesRead, 'byte')}`);
         return JSON.parse(line.toString()) as Passage;
@@ -82,17 +84,17 @@ export async function openPassages(folder: string): Promise<PassageReader> {
         );
       }
     },
-    async close() {
-      await texts.close();
-      await offsets.close();
+    close() {
+      closeSync(texts);
+      closeSync(offsets);
     },
   };
 }
 
 /** Where a line begins and ends. */
-async function endsOf(offsets: FileHandle, row: number): Promise<readonly [number, number]> {
+function endsOf(offsets: number, row: number): readonly [number, number] {
   const bytes = Buffer.alloc(2 * OFFSET_BYTES);
-  if (row === 0) await offsets.read(bytes, OFFSET_BYTES, OFFSET_BYTES, 0);
-  else await offsets.read(bytes, 0, 2 * OFFSET_BYTES, (row - 1) * OFFSET_BYTES);
+  if (row === 0) readSync(offsets, bytes, OFFSET_BYTES, OFFSET_BYTES, 0);
+  else readSync(offsets, bytes, 0, 2 * OFFSET_BYTES, (row - 1) * OFFSET_BYTES);
   return [Number(bytes.readBigUInt64LE(0)), Number(bytes.readBigUInt64LE(OFFSET_BYTES))];
 }

@@ -2,17 +2,22 @@
  * Entry of the worker that searches an index: every passage if there is no graph, else the candidates of each
  * graph.
  *
- * The graphs are mapped into memory; of the vectors only those of the candidates are read, from the file.
+ * The graphs are mapped into memory; of the vectors only those of the candidates are read, of the passages
+ * only those that were found, each from its file.
  */
 import { openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Index } from 'usearch';
-import { Moved, serve } from '../../../base/index.ts';
-import { type GraphForm, newGraph } from './graph.ts';
+import { serve } from '../../../base/index.ts';
+import { CANDIDATES, type GraphForm, newGraph } from './graph.ts';
 import { best, dot, type Nearest } from './nearest.ts';
+import { openPassages, type PassageReader } from './passageFile.ts';
+import { byScore, type Hit } from './retriever.ts';
 import { readRows, rowBytes } from './vectorFile.ts';
 
 export interface OpenSearch extends GraphForm {
+  /** Of the index. */
+  readonly folder: string;
   readonly passages: number;
   readonly vectors: string;
   /** Files of the graphs; none = every passage is compared. */
@@ -26,9 +31,6 @@ export interface SearchCall {
   /** Passages for each. */
   readonly top: number;
 }
-
-/** How many candidates are scored: for each requested passage, and at least. */
-const CANDIDATES = { each: 4, least: 40 };
 
 interface Searcher {
   search(call: SearchCall): readonly Nearest[];
@@ -125,18 +127,22 @@ function merged(all: readonly Candidates[], wanted: number): Candidates {
   };
 }
 
-let searcher: Searcher | undefined;
+/** The passages of these rows; among those of one score the ids decide. */
+function hits(passages: PassageReader, { rows, scores }: Nearest, top: number): Hit[] {
+  const all = Array.from(rows, (row, i) => ({ ...passages.read(row), score: scores[i]! }));
+  return all.sort(byScore).slice(0, top);
+}
+
+let opened: { readonly searcher: Searcher; readonly passages: PassageReader } | undefined;
 
 serve({
   async open(argument: OpenSearch) {
-    searcher = await (argument.graphs.length === 0 ? exactSearcher : graphSearcher)(argument);
+    const searcher = await (argument.graphs.length === 0 ? exactSearcher : graphSearcher)(argument);
+    opened = { searcher, passages: openPassages(argument.folder) };
   },
   search(call: SearchCall) {
-    if (searcher === undefined) throw new Error('the search worker was not opened');
-    const found = searcher.search(call);
-    return new Moved(
-      found,
-      found.flatMap(({ rows, scores }) => [rows.buffer, scores.buffer] as ArrayBuffer[]),
-    );
+    if (opened === undefined) throw new Error('the search worker was not opened');
+    const { searcher, passages } = opened;
+    return searcher.search(call).map((nearest) => hits(passages, nearest, call.top));
   },
 });

@@ -1,0 +1,100 @@
+/** The Python side of `examples/environments`, as a program and as a service, at a real gateway. */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sleepClock, systemClock } from '../../base/index.ts';
+import { growSessions } from '../../gateway/growSessions.ts';
+import {
+  type Agent,
+  commandAgent,
+  gatewayServer,
+  httpAgent,
+  Sessions,
+} from '../../gateway/index.ts';
+import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
+import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
+import { hermesChat } from '../support/chatSession.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { question } from '../support/records.ts';
+import { rolloutOptions } from '../support/rolloutOptions.ts';
+
+const examples = fileURLToPath(new URL('../../examples/environments', import.meta.url));
+const hasPython = spawnSync('python3', ['--version']).status === 0;
+const withPython = hasPython ? test : test.skip;
+const why = hasPython ? '' : ' (skipped: no python3)';
+
+const clock = sleepClock(systemClock);
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+let chat: PolicyChat;
+beforeAll(async () => {
+  chat = await hermesChat(folder.path);
+});
+
+const WORK = `
+def work(session):
+    said = session.chat([{"role": "user", "content": session.question_id}])
+    if "bad" in said: raise ValueError("no answer")
+    session.reward(0.75, "nearly")
+    return said`;
+
+async function rolloutsOf(agent: Agent, said = 'Forty-two.<|im_end|>') {
+  const sessions = new Sessions('policy');
+  const failed = (error: unknown): void => {
+    throw error;
+  };
+  const server = await gatewayServer({ sessions, clock, failed });
+  try {
+    const grow = growSessions({
+      ...{ agent, sessions, chat, clock, address: server.url, atOnce: 2 },
+      limits: { calls: 5, answerTokens: 50 },
+      commit: async () => undefined,
+      past: async () => [],
+      report: () => undefined,
+    });
+    const script = () => said;
+    const engine = scriptedPolicy({ tokenizer: chat.tokenizer, script });
+    const options = rolloutOptions(script, { engine, responseMax: 400 });
+    const asked = { ...question(), answers: [] };
+    return (await grow(asked, options, new AbortController().signal)).rollouts;
+  } finally {
+    await server.close();
+    await agent.close();
+  }
+}
+
+const rewarded = { reward: 0.75, rewardReason: 'nearly' };
+
+withPython(`a program finds its session in its environment${why}`, async () => {
+  const program = `import sys; sys.path.insert(0, "${examples}")
+from millrace_agent import Session
+${WORK}
+print(work(Session.here()))`;
+  const command = `python3 -c '${program}'`;
+  const [first] = await rolloutsOf(commandAgent({ command, timeoutMs: 60_000, clock }));
+  expect(first).toMatchObject({ status: 'done', session: rewarded });
+  expect(first!.session!.output).toBe('Forty-two.\n');
+});
+
+withPython(`a service gets it with each request, and an exception fails it${why}`, async () => {
+  const program = `from millrace_agent import serve\n${WORK}\nserve(0, work)`;
+  const service = spawn('python3', ['-c', program], {
+    env: { PATH: process.env.PATH, PYTHONPATH: examples },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  try {
+    const [url] = (await once(createInterface({ input: service.stdout }), 'line')) as [string];
+    const agent = () => httpAgent({ url, timeoutMs: 60_000, clock });
+    const [first] = await rolloutsOf(agent());
+    expect(first).toMatchObject({ status: 'done', session: rewarded });
+    const [failed] = await rolloutsOf(agent(), 'A bad one.<|im_end|>');
+    expect(failed).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('ValueError: no answer'),
+    });
+  } finally {
+    service.kill('SIGKILL');
+  }
+});
