@@ -115,10 +115,9 @@ export function plannedTools(options: Common): CallTool {
         meter.call(-1);
       }
       const index = Number(id.slice(id.lastIndexOf('/') + 1));
-      return {
-        output: 'two'.repeat(Math.max(1, wordsFor(tokens, options, [index, turn]))),
-        ok: true,
-      };
+      const count = Math.max(1, wordsFor(tokens, options, [index, turn]));
+      // Only apart they are words.
+      return { output: new Array<string>(count).fill('two').join(' '), ok: true };
     },
     close: async () => undefined,
   };

@@ -30,12 +30,14 @@ import { answer, plannedEngine, plannedTools, plannedTrainer, question } from '.
 import type { Samples } from './samples.ts';
 import { Servers } from './servers.ts';
 
-/** A cluster, what its rollouts are like, and how many steps are measured after the first few. */
+/** A cluster, what its rollouts are like, and how many steps are measured. */
 export interface PlanOptions {
   readonly cluster: Cluster;
   readonly samples: Samples;
   readonly seed: number;
   readonly steps: number;
+  /** Steps before them; `warmUp` unless given. */
+  readonly before?: number;
   /** How the run that it was learned from is divided into rounds; left out = one endless round. */
   readonly rounds?: Partial<CalibrateSettings> & { readonly selects: boolean };
 }
@@ -74,7 +76,8 @@ export interface Planned {
 
 /** Rollouts of a step that are simulated, about. */
 const ROLLOUTS_SIMULATED = 512;
-const WARM_UP = 3;
+/** Until as much is in flight as will be. */
+const warmUp = ({ job }: Cluster): number => 3 + job.lagMax;
 /** Words of a segment. */
 const WORDS = 16;
 const GRACE_MS = 1_000;
@@ -106,7 +109,8 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
   const versions: number[] = [];
   let before: Heads = new Map();
   let failed: unknown = null;
-  const last = WARM_UP + steps;
+  const begin = options.before ?? warmUp(cluster);
+  const last = begin + steps;
   const parts = {
     base: 'base weights',
     dialect,
@@ -129,7 +133,7 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
         tokens += count;
       },
       published(version) {
-        if (version === WARM_UP) {
+        if (version === begin) {
           meter.begin();
           before = heads();
           [commits, tokens] = [0, 0];
@@ -145,11 +149,11 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
   const end = await clock.run(
     () =>
       failed !== null ||
-      versions.length > last ||
+      versions.length >= last ||
       clock.now() - startMs > STEP_MAX_MS * (versions.length + 1),
   );
   if (failed !== null) throw failed;
-  if (versions.length <= last) {
+  if (versions.length < last) {
     throw new Error(`the planned run ends after ${versions.length} versions (${end})`);
   }
   const times = meter.read();
@@ -167,7 +171,7 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
     idle: { servers: 1 - times.generated / small.fullSpeed, trainer: 1 - times.training },
     time: times.shares,
     bottleneck: bottleneck(times.shares, cluster, perStepTokens),
-    lag: await lagsIn(log),
+    lag: await lagsIn(log, begin),
     rolloutsInFlight: times.inFlight * small.oneIn,
     rolloutsASecond: perSecond(rolled),
     log: {
@@ -327,10 +331,10 @@ const TEXT_BYTES = 4;
 const EARLIEST = { from: { kind: 'earliest' } } as const;
 
 /** Shares of rollouts by lag, of the steps that were measured. */
-async function lagsIn(log: Log): Promise<readonly number[]> {
+async function lagsIn(log: Log, begin: number): Promise<readonly number[]> {
   const counts: number[] = [];
   for await (const { value: batch } of recordsOf(log, topics.batches, EARLIEST)) {
-    if (batch.step <= WARM_UP) continue;
+    if (batch.step <= begin) continue;
     const scored = await log.fetch(
       topics.scored,
       batch.groups.map((group) => group.scored),
@@ -347,6 +351,7 @@ async function lagsIn(log: Log): Promise<readonly number[]> {
 }
 
 const MOSTLY = 0.85;
+const HALF = 0.5;
 
 /** What more of would make steps shorter. */
 function bottleneck(
@@ -366,5 +371,6 @@ function bottleneck(
   const [name, most] = others.toSorted(([, a], [, b]) => b - a)[0]!;
   if (most > Math.max(training, generating)) return name;
   if (cluster.job.lagMax === 0) return `${trains} and generation take turns`;
+  if (Math.min(training, generating) > HALF) return `${trains} and generation wait for each other`;
   return training > generating ? trains : 'generation';
 }

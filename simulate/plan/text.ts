@@ -21,7 +21,7 @@ const ROWS: readonly Row[] = [
   ['trainer idle', ({ idle }) => percent(idle.trainer)],
   ...activities.map((name): Row => [`  ${name}`, ({ time }) => percent(time[name])]),
   ['bottleneck', ({ bottleneck }) => bottleneck],
-  ['lag of rollouts', ({ lag }) => lags(lag)],
+  ['lag of rollouts (most)', ({ lag }) => lags(lag)],
   ['rollouts in flight', ({ rolloutsInFlight }) => short(rolloutsInFlight)],
   ['rollouts a second', ({ rolloutsASecond }) => short(rolloutsASecond)],
   ['weights loaded in', ({ weightsSeconds }) => seconds(weightsSeconds)],
@@ -68,8 +68,10 @@ function percent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
+/** On average, and the most. */
 function lags(shares: readonly number[]): string {
-  return shares.map((share, lag) => `${lag}: ${percent(share)}`).join(', ');
+  const mean = shares.reduce((sum, share, lag) => sum + share * lag, 0);
+  return `${short(mean)} (${shares.length - 1})`;
 }
 
 function seconds(value: number): string {

@@ -81,6 +81,16 @@ describe('a plan', () => {
     expect(stepSeconds).toBeGreaterThan(onPolicy.stepSeconds);
   });
 
+  test('trains on what it generates, with the prompts and the results of tools', async () => {
+    const { stepSeconds, trained, rolloutsASecond, generated } = onPolicy;
+    const perRollout = (trained * stepSeconds) / (8 * 4);
+    // 100 of the prompt, 200 of the policy, 100 of the only call, on average.
+    expect(perRollout).toBeGreaterThan(370);
+    expect(perRollout).toBeLessThan(430);
+    expect(generated / rolloutsASecond).toBeGreaterThan(180);
+    expect(generated / rolloutsASecond).toBeLessThan(230);
+  });
+
   test('with lagMax 0 generates and trains in turns, and all rollouts are of the newest version', () => {
     const { time, lag, idle } = onPolicy;
     expect(lag).toEqual([1]);
