@@ -6,12 +6,13 @@
 import { join } from 'node:path';
 import { jsonText } from '../base/terminal/index.ts';
 import { reportFile } from '../page/server/frozen/index.ts';
+import type { Log } from '../streams/index.ts';
 import { summarise } from '../summary/index.ts';
 import { reportText } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
 import { tell } from './programName.ts';
-import { findRun, withLog } from './runs.ts';
+import { findRun, type Run, withLog } from './runs.ts';
 import { version } from './version.ts';
 import { withView } from './view/host.ts';
 import { writePage } from './writePage.ts';
@@ -24,17 +25,26 @@ export interface ReportOptions {
   readonly page?: boolean;
 }
 
+/** Figures and page read much of the log several times. */
+const REMEMBER_BYTES = 32 * 1024 * 1024;
+
 export async function reportCommand(options: ReportOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
+  return withLog(run, (log) => reported(run, log, options, io), { rememberBytes: REMEMBER_BYTES });
+}
+
+async function reported(run: Run, log: Log, options: ReportOptions, io: Io): Promise<number> {
   const { name, record } = run;
-  const summary = await withLog(run, (log) => summarise(log, name, record, io.clock));
+  const summary = await summarise(log, name, record, io.clock);
   const { results } = summary;
   const columns = io.screen?.()?.columns;
   const look = columns === undefined ? {} : { columns };
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   if (options.page === false) return exitCodes.done;
-  const { page, note } = await reportFile(summary, (use) => withView(run, io, use), { version });
+  const { page, note } = await reportFile(summary, (use) => withView(run, log, io, use), {
+    version,
+  });
   const isWritten = await writePage(join(run.folder, 'report.html'), page, io);
   if (isWritten && note !== '') io.err(note);
   return exitCodes.done;

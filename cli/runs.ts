@@ -190,9 +190,9 @@ async function claimed(runsFolder: string, job: string): Promise<string> {
 export async function withLog<T>(
   run: Run,
   use: (log: Log) => Promise<T>,
-  notice?: (line: string) => void,
+  options: Pick<AnyLogOptions, 'notice' | 'rememberBytes'> = {},
 ): Promise<T> {
-  const log = await openRunLog(run, { mode: 'read', ...(notice === undefined ? {} : { notice }) });
+  const log = await openRunLog(run, { ...options, mode: 'read' });
   try {
     return await use(log);
   } finally {

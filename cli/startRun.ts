@@ -66,7 +66,7 @@ export async function startRun(
 /** Whether anything was committed in a run. */
 export async function hasRecords(run: Run, notice?: (line: string) => void): Promise<boolean> {
   try {
-    const stats = await withLog(run, (log) => log.stats(), notice);
+    const stats = await withLog(run, (log) => log.stats(), notice === undefined ? {} : { notice });
     return stats.some(({ records }) => records > 0);
   } catch (error) {
     if (hasCode(error, 'NO_LOG')) return false;

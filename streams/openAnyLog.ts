@@ -1,13 +1,15 @@
 /**
  * A log by its address: a Kafka URL, or else the folder of an embedded log. The one place that chooses.
  */
-import { openLog } from './embedded/openLog.ts';
+import { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
 import { environmentFor, isKafkaUrl } from './foreign/kafkaUrl.ts';
 import type { KafkaLogOptions } from './kafka/openKafkaLog.ts';
 import type { Log } from './log.ts';
 
-/** Those of a log on Kafka; a log in a folder takes `mode`, `topics` and `clock` of them. */
-export interface AnyLogOptions extends Omit<KafkaLogOptions, 'url'> {
+/** Those of a log on Kafka; a log in a folder takes `mode`, `topics` and `clock` of them, and what it has of its own. */
+export interface AnyLogOptions
+  extends Omit<KafkaLogOptions, 'url'>,
+    Pick<EmbeddedLogOptions, 'rememberBytes'> {
   /** `kafka://…`, or a folder. */
   readonly at: string;
   /** A file names the address, not the caller: passwords go to named hosts alone (base/namedHosts.ts). */
@@ -15,12 +17,13 @@ export interface AnyLogOptions extends Omit<KafkaLogOptions, 'url'> {
 }
 
 export async function openAnyLog(options: AnyLogOptions): Promise<Log> {
-  const { at, mode, topics, clock } = options;
+  const { at, mode, topics, clock, rememberBytes = 0 } = options;
   if (!isKafkaUrl(at)) {
-    return openLog({ folder: at, mode, topics, ...(clock === undefined ? {} : { clock }) });
+    const given = clock === undefined ? {} : { clock };
+    return openLog({ folder: at, mode, topics, rememberBytes, ...given });
   }
   // Loaded when it is needed: most runs need no Kafka.
   const { openKafkaLog } = await import('./kafka/openKafkaLog.ts');
-  const { at: url, fromFile = false, env = {}, ...rest } = options;
+  const { at: url, fromFile = false, env = {}, rememberBytes: _, ...rest } = options;
   return openKafkaLog({ ...rest, url, env: fromFile ? environmentFor(url, env) : env });
 }

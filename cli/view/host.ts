@@ -8,6 +8,7 @@ import type { Host, KnownRun, Opened } from '../../page/server/http/index.ts';
 import { RunView, type Viewed } from '../../page/server/run/index.ts';
 import type { WeightsData } from '../../page/wire/index.ts';
 import { checkpointsOf } from '../../sinks/weights/index.ts';
+import type { Log } from '../../streams/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { Io } from '../io.ts';
 import { readVerified } from '../replay/verified.ts';
@@ -67,7 +68,7 @@ function knownRun(run: Run, io: Io): KnownRun {
   return {
     ...namesOf(run, io),
     facts: run.record,
-    withLog: (use, openMs) => withLog({ ...run, openMs }, use, () => undefined),
+    withLog: (use, openMs) => withLog({ ...run, openMs }, use, { notice: () => undefined }),
   };
 }
 
@@ -95,17 +96,20 @@ async function open(name: string, runs: string, io: Io): Promise<Opened> {
   };
 }
 
-/** Opens a run for as long as `use` takes, with everything that was in its log. */
-export function withView<T>(run: Run, io: Io, use: (view: RunView) => Promise<T>): Promise<T> {
-  return withLog(run, async (log) => {
-    const view = new RunView(viewedOf(run, log, io));
-    try {
-      await view.ready();
-      return await use(view);
-    } finally {
-      view.stop();
-    }
-  });
+/** A run over its open log for as long as `use` takes, with everything that was in it. */
+export async function withView<T>(
+  run: Run,
+  log: Log,
+  io: Io,
+  use: (view: RunView) => Promise<T>,
+): Promise<T> {
+  const view = new RunView(viewedOf(run, log, io));
+  try {
+    await view.ready();
+    return await use(view);
+  } finally {
+    view.stop();
+  }
 }
 
 function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../../../cli/program.ts';
-import { findRun, withLog } from '../../../../cli/runs.ts';
+import { findRun, type Run, withLog } from '../../../../cli/runs.ts';
 import { withView } from '../../../../cli/view/host.ts';
 import { freeze } from '../../../../page/server/frozen/freeze.ts';
 import { FILE_MAX, frozenPage } from '../../../../page/server/frozen/frozenPage.ts';
@@ -18,6 +18,7 @@ import {
 import type { Answer } from '../../../../page/server/http/answers.ts';
 import type { Assets } from '../../../../page/server/http/assets.ts';
 import { now } from '../../../../page/server/run/moment.ts';
+import type { RunView } from '../../../../page/server/run/runView.ts';
 import { weightsData } from '../../../../page/server/views/weights.ts';
 import {
   type Frozen,
@@ -42,6 +43,10 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
+function viewed<T>(run: Run, use: (view: RunView) => Promise<T>): Promise<T> {
+  return withLog(run, (log) => withView(run, log, io, use));
+}
+
 async function frozen(over: { trajectoriesMax?: number; bytesMax?: number } = {}): Promise<Frozen> {
   return (await frozenOrNull(over))!;
 }
@@ -52,7 +57,7 @@ async function frozenOrNull(over: {
 }): Promise<Frozen | null> {
   const run = await findRun(io, runs, 'first');
   const usual = { trajectoriesMax: 10, bytesMax: 20e6, millrace: '0' };
-  return withView(run, io, (view) => freeze(view, { ...usual, ...over }));
+  return viewed(run, (view) => freeze(view, { ...usual, ...over }));
 }
 
 function file(body: string, type = 'text/plain'): Answer {
@@ -91,7 +96,7 @@ describe('a frozen page', () => {
   test('counts rollouts of all its weights as a page about each of them does', async () => {
     const { json } = await frozen();
     const run = await findRun(io, runs, 'first');
-    await withView(run, io, async (view) => {
+    await viewed(run, async (view) => {
       const { marks } = view.timeline;
       expect(marks.length).toBeGreaterThan(2);
       for (const { version } of marks) {
@@ -147,7 +152,7 @@ describe('the file of millrace report', () => {
   async function fileOf(options: Partial<ReportFileOptions>): Promise<ReportFile> {
     const run = await findRun(io, runs, 'first');
     const usual = { version: '0', assets: built };
-    return reportFile(summary, (use) => withView(run, io, use), { ...usual, ...options });
+    return reportFile(summary, (use) => viewed(run, use), { ...usual, ...options });
   }
 
   test('is the static report and the page in one', async () => {
