@@ -20,6 +20,7 @@ export {
   type ColdStartSettings,
   calibrate,
   calibrateSettings,
+  checkAgentQuestions,
   coldStart,
   coldStartSettings,
   type DeepAgentParts,

@@ -99,6 +99,21 @@ export const agentSettings = z.object({
 /** `agentSettings` with all defaults filled in. */
 export type AgentSettings = z.infer<typeof agentSettings>;
 
+/** Fails with `USAGE` if there are no questions, and no sessions that others open. */
+export function checkAgentQuestions({
+  agent,
+  questions,
+}: {
+  readonly agent: AgentSettings;
+  readonly questions: string;
+}): void {
+  if (agent.serve || questions !== '') return;
+  throw new MillraceError(
+    'USAGE',
+    'questions is required: a file of questions, unless agent.serve is set',
+  );
+}
+
 /** What the job's context must have. */
 export type AgentContext = JobContext<{
   readonly policy: string;

@@ -1,5 +1,11 @@
 /** Methods as wiring: what a job is, and its phases. */
-export { type AgentSettings, agentSettings, agents, agentsOf } from './agent.ts';
+export {
+  type AgentSettings,
+  agentSettings,
+  agents,
+  agentsOf,
+  checkAgentQuestions,
+} from './agent.ts';
 export type { Attempt } from './attempt.ts';
 export { calibrate } from './calibrate/calibrate.ts';
 export { type CalibrateSettings, calibrateSettings, lrIdle } from './calibrate/settings.ts';

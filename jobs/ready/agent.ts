@@ -10,6 +10,7 @@ import { z } from 'zod';
 import {
   agentSettings,
   agents,
+  checkAgentQuestions,
   defineJob,
   dialectOf,
   everyQuestion,
@@ -22,7 +23,6 @@ import {
   trainPolicy,
   trainServed,
 } from '../../api/jobs.ts';
-import { MillraceError } from '../../api/streams.ts';
 
 const { shape } = everyQuestionSettings;
 
@@ -47,13 +47,8 @@ export const agentJob = defineJob({
     }),
 
   async build(context) {
-    const { agent, questions: file } = context.settings;
-    if (!agent.serve && file === '') {
-      throw new MillraceError(
-        'USAGE',
-        'questions is required: a file of questions, unless agent.serve is set',
-      );
-    }
+    const { agent } = context.settings;
+    checkAgentQuestions(context.settings);
     const { parts, questions } = await readyParts(context, {
       tools: [],
       worlds: agent.rewardForm === 'nemo-gym',
