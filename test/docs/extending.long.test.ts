@@ -32,6 +32,7 @@ const COPIED = [
     'model',
     'operators',
     'page',
+    'simulate',
     'sinks',
     'sources',
   ],
