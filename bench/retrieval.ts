@@ -46,7 +46,7 @@ memory of the process that answers. 1,000,000 passages of 384 dimensions take 3 
 const { passages, dimensions, queries, threads } = options;
 const TOP = 10;
 const AT_A_TIME = 8;
-const GOAL = { recall: 0.97, perSecond: 800, ofAlone: 0.5, bytes: 1e9 };
+const GOAL = { recall: 0.97, perSecond: 800, bytes: 1e9 };
 const { exactSearch, MetricKind } = library();
 const { signal } = new AbortController();
 
@@ -134,7 +134,7 @@ function rowsOf(found: Answered, want: readonly (readonly number[])[], buildMs: 
       note: `${cpuMs.toFixed(2)} ms of a processor each`,
     },
     {
-      ...{ what: `queries, ${AT_A_TIME} at a time`, against: 'usearch alone', goal: GOAL.ofAlone },
+      ...{ what: `queries, ${AT_A_TIME} at a time`, against: 'usearch alone', goal: null },
       ...{ ratio: found.aloneMs / found.ms, unit: 'queries/s' },
       ...{ ours: perSecond, theirs: (1000 * options.asked) / found.aloneMs },
       note: 'which gives rows: no exact scores, no passages',

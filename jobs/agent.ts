@@ -75,7 +75,7 @@ export const agentSettings = z.object({
     .int()
     .nonnegative()
     .default(60_000)
-    .describe('with serve: how long such a reward may be on its way'),
+    .describe('with serve: how long a reward may take to arrive'),
   sessions: positiveInt
     .default(2048)
     .describe('with serve: maximum sessions that are open or wait for a reward'),

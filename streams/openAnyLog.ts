@@ -6,7 +6,10 @@ import { environmentFor, isKafkaUrl } from './foreign/kafkaUrl.ts';
 import type { KafkaLogOptions } from './kafka/openKafkaLog.ts';
 import type { Log } from './log.ts';
 
-/** Those of a log on Kafka; a log in a folder takes `mode`, `topics` and `clock` of them, and what it has of its own. */
+/**
+ * Those of a log on Kafka. A log in a folder takes `mode`, `topics` and `clock` of them, and `rememberBytes`,
+ * which Kafka ignores.
+ */
 export interface AnyLogOptions
   extends Omit<KafkaLogOptions, 'url'>,
     Pick<EmbeddedLogOptions, 'rememberBytes'> {

@@ -73,7 +73,8 @@ export function servedRollouts(
         }
         if (first!.kind === 'reward') {
           late += 1;
-          if (late === 1) report(`${tooLate(first!)}; it is a dead letter, as any other will be`);
+          if (late === 1)
+            report(`${tooLate(first!)}; it goes to the dead letters, like any that follow`);
           letter(first!, scope);
         }
         return [];

@@ -27,7 +27,7 @@ function timeAt(at: unknown): number | null {
   if (at === undefined || at === null) return null;
   const ms = typeof at === 'string' ? Date.parse(at) : at;
   if (typeof ms !== 'number' || !Number.isFinite(ms)) {
-    throw invalid('at', 'is no time; it must be one as 2026-11-26T09:00:00Z, or milliseconds');
+    throw invalid('at', 'is not a time: write it like 2026-11-26T09:00:00Z, or in milliseconds');
   }
   return ms;
 }
