@@ -72,13 +72,13 @@ export interface GateOptions extends StepSizes {
 
 /**
  * Places of an admission: as many as were requested when it was made, as many as there are now, and those
- * that are free.
+ * that are taken. Any of them but the last may be infinite.
  */
 interface Slots {
   readonly asked: number;
   all: number;
-  /** Below 0 while there are fewer than are taken. */
-  free: number;
+  /** More than there are, for a while after they have become fewer. */
+  taken: number;
 }
 
 interface Waiter {
@@ -136,7 +136,7 @@ export function policyGate(options: GateOptions): PolicyGate {
   const pump = (): void => {
     while (!loading && !paused) {
       const next = waiters.findIndex(
-        ({ question, slots }) => slots.free > 0 && wanted(question) !== null,
+        ({ question, slots }) => slots.taken < slots.all && wanted(question) !== null,
       );
       if (next < 0) return;
       const { question, slots, enter } = waiters[next]!;
@@ -153,7 +153,7 @@ export function policyGate(options: GateOptions): PolicyGate {
         return;
       }
       inflight++;
-      slots.free--;
+      slots.taken++;
       waiters.splice(next, 1);
       enter();
     }
@@ -187,7 +187,7 @@ export function policyGate(options: GateOptions): PolicyGate {
             if (released) return;
             released = true;
             inflight--;
-            slots.free++;
+            slots.taken--;
             pump();
           });
         },
@@ -200,11 +200,7 @@ export function policyGate(options: GateOptions): PolicyGate {
     });
 
   const resize = (weights: Weights): void => {
-    for (const slots of admissions) {
-      const all = places(slots.asked, weights);
-      slots.free += all - slots.all;
-      slots.all = all;
-    }
+    for (const slots of admissions) slots.all = places(slots.asked, weights);
   };
 
   const subscription = options.weights$.subscribe({
@@ -240,7 +236,7 @@ export function policyGate(options: GateOptions): PolicyGate {
     },
     admission(concurrency) {
       const all = unlimited ? Number.POSITIVE_INFINITY : concurrency;
-      const slots: Slots = { asked: concurrency, all, free: all };
+      const slots: Slots = { asked: concurrency, all, taken: 0 };
       admissions.push(slots);
       if (last !== null && !unlimited) resize(last);
       return { admit: (question, signals) => admit(question, slots, signals) };

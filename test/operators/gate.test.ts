@@ -145,6 +145,26 @@ describe('an admission', () => {
     expect(log).toEqual(['load 0', 'now under 0']);
   });
 
+  test('without a bound admits all that are due, before and after a change of places', async () => {
+    const places = (asked: number, { version }: Weights): number => (version === 1 ? 1 : asked);
+    const { gate, weights$, log, enter } = bench({ places, lagMax: 1 });
+    weights$.next(weights(0, 0));
+    const all = gate.admission(Number.POSITIVE_INFINITY);
+    const enterAll = (...names: string[]) => names.map((name) => enter(name, practice(0), all));
+    const early = enterAll('a', 'b');
+    await turns(3);
+    expect(log).toEqual(['load 0', 'a under 0', 'b under 0']);
+    weights$.next(weights(1, 0));
+    for (const { release } of early) release();
+    enterAll('c', 'd');
+    await turns(3);
+    expect(log.slice(3)).toEqual(['load 1', 'c under 1']);
+    weights$.next(weights(2, 0));
+    await turns(3);
+    expect(log.slice(5)).toEqual(['load 2', 'd under 2']);
+    await gate.close();
+  });
+
   test('is unbounded if the record decides', async () => {
     const { gate, weights$, log, enter } = bench({ unlimited: true });
     const narrow = gate.admission(1);
