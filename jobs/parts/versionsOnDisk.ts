@@ -17,7 +17,7 @@ export interface Growing {
   readonly tokens: number | null;
 }
 
-/** Bytes of a response token in the log, with the text of tools, about (docs/deploy.md). */
+/** Bytes of a response token in the log, with the text of tools, about (docs/plan.md). */
 const TOKEN_BYTES = 16;
 /** From here on the run says so. */
 const MUCH_BYTES = 2 ** 30;
