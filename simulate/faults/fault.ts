@@ -24,6 +24,10 @@ export type Fault =
   | ({ readonly kind: 'full' } & Lasting)
   /** The log cannot be reached; only where it is shared by processes. */
   | ({ readonly kind: 'broker' } & Lasting)
+  /** No leader is elected yet: a commit's outcome may stay unknown (world/broker.ts). */
+  | ({ readonly kind: 'elect' } & Lasting)
+  /** The process stands still, and another one is started under its name before it goes on. */
+  | ({ readonly kind: 'twice'; readonly process: number } & Lasting)
   /** The policy's server does not answer, or comes back with the weights that it began with. */
   | ({ readonly kind: 'server' } & Lasting)
   | { readonly kind: 'restart'; readonly fromMs: number }
@@ -48,7 +52,8 @@ export type Fault =
 export type FaultKind = Fault['kind'];
 
 export const faultKinds: readonly FaultKind[] = [
-  ...(['crash', 'kill', 'still', 'jump', 'full', 'broker', 'server', 'restart'] as const),
+  ...(['crash', 'kill', 'still', 'jump', 'full', 'broker', 'elect', 'twice'] as const),
+  ...(['server', 'restart'] as const),
   ...(['lost', 'late', 'hang', 'down', 'pause', 'stop', 'set'] as const),
 ];
 
@@ -59,6 +64,9 @@ const TELLING: readonly FaultKind[] = ['server', 'lost', 'hang', 'down', 'set'];
 export function changeNothing(faults: readonly Fault[]): boolean {
   return faults.every(({ kind }) => !TELLING.includes(kind));
 }
+
+/** Only where the log is shared by processes. */
+const SHARED: readonly FaultKind[] = ['broker', 'elect', 'twice'];
 
 /** About as long as a small run takes, and as many things as it does. */
 const RUN_MS = 12_000;
@@ -76,7 +84,9 @@ export function faultsOf(shape: Shape, kinds: readonly FaultKind[] = faultKinds)
 function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
   const several = processes.length > 1;
   const often: readonly FaultKind[] = ['crash', 'crash', 'crash', 'crash', 'kill', 'stop'];
-  const possible = [...often, ...faultKinds].filter((kind) => kind !== 'broker' || several);
+  const possible = [...often, ...SHARED, ...faultKinds].filter(
+    (kind) => !SHARED.includes(kind) || several,
+  );
   const kind = possible[draw.integer(0, possible.length)]!;
   // Early things are done more often than late ones.
   const early = draw.uniform(1) ** 1.5;
@@ -91,6 +101,11 @@ function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
       return { kind, fromMs, process };
     case 'still':
       return { kind, fromMs, forMs, process };
+    case 'twice':
+      return { kind, fromMs, forMs: 4_000 + forMs / 4, process };
+    case 'elect':
+      // At the end of a run too, where what is not decided decides whether all is done.
+      return { kind, fromMs: draw.uniform(1) * 1.5 * RUN_MS, forMs: 500 + draw.uniform(2) * 6_000 };
     case 'jump':
       return { kind, fromMs, byMs: Math.floor((draw.uniform(5) - 0.3) * 3_600_000) };
     case 'restart':

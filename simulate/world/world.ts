@@ -11,6 +11,7 @@ import { controlTopic, type Log } from '../../streams/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
 import type { Fault } from '../faults/fault.ts';
+import { Broker } from './broker.ts';
 import { Disk } from './disk.ts';
 import type { WorldParts } from './job.ts';
 import { Life, never, type Point } from './life.ts';
@@ -44,6 +45,8 @@ const STUCK_MS = 300_000;
 /** More starts than faults and a few more: it fails again and again. */
 const STARTS_SPARE = 16;
 const MAY_FAIL = ['LOG_WRITE', 'NO_SPACE', 'TOOL_DOWN'];
+/** A process whose name was taken over ends within this, once it runs. */
+const SHUT_OUT_MS = 60_000;
 const BROKEN_MAX = 8;
 
 export class World {
@@ -62,6 +65,9 @@ export class World {
   readonly #stats = new Map<string, FlowStats>();
   /** Where the log is shared, the one behind all; else of the process that lives. */
   #log: Log | null = null;
+  #broker: Broker | null = null;
+  /** Processes that stand still because they were taken for dead, and until when. */
+  readonly #takenOver = new Map<Life, number>();
   #owner: Life | null = null;
   #applied = 0;
   #commits = 0;
@@ -87,10 +93,9 @@ export class World {
     this.#plan();
     for (const i of this.#shape.processes.keys()) void this.#keepAlive(i);
     let unfinished: string | null = null;
-    const calmMs = Math.max(0, ...this.#faults.map(endOf));
     const end = await this.clock.run(() => {
       if (this.#done || this.#broken.length > 0) return true;
-      const sinceMs = Math.max(this.#lastCommitMs, calmMs);
+      const sinceMs = Math.max(this.#lastCommitMs, this.#calmMs);
       if (this.#elapsedMs() - sinceMs > STUCK_MS) unfinished = this.#standstill();
       return unfinished !== null;
     });
@@ -100,6 +105,11 @@ export class World {
       ...{ unfinished, broken: this.#broken, ms: this.#elapsedMs() },
       ...{ points: this.#points, starts: this.#starts },
     };
+  }
+
+  /** From then on nothing goes wrong. */
+  get #calmMs(): number {
+    return Math.max(0, ...this.#faults.map(endOf));
   }
 
   #elapsedMs(): number {
@@ -120,6 +130,9 @@ export class World {
     switch (fault.kind) {
       case 'kill':
         this.#kill(this.#lives[fault.process] ?? null);
+        break;
+      case 'twice':
+        this.#startAnother(fault.process, fault.forMs);
         break;
       case 'jump':
         this.#aheadMs += fault.byMs;
@@ -185,7 +198,7 @@ export class World {
       ...{ by: 'someone', askedMs: number },
     };
     while (!this.#done) {
-      const log = this.#is('broker') ? null : this.#log;
+      const log = this.#is('broker') || this.#is('elect') ? null : this.#log;
       const sent = log
         ?.commit((tx) => tx.append(controlTopic, record))
         .then(
@@ -241,12 +254,17 @@ export class World {
   #openLog(life: Life): Log {
     const open = (clock: VirtualClock | Life['clock']): Log =>
       openMemoryLog({ store: this.store, clock, board: this.#board });
-    if (this.#shared) this.#log ??= open(this.clock);
-    else {
+    if (!this.#shared) {
       this.#owner = life;
       this.#log = open(life.clock);
+    } else if (this.#broker === null) {
+      this.#log = open(this.clock);
+      this.#broker = new Broker({
+        ...{ log: this.#log, clock: this.clock, draws: this.#draws.under('broker') },
+        election: () => this.#now('elect')[0]?.fromMs ?? null,
+      });
     }
-    return processLog(this.#log, {
+    return processLog(this.#broker?.session(life) ?? this.#log!, {
       ...{ life, store: this.store, applied: () => this.#applied },
       broken: (what) => this.#break(what),
       reach: () => (this.#shared && this.#is('broker') ? this.#reached() : null),
@@ -271,7 +289,7 @@ export class World {
     }
     const life: Life = new Life({
       ...{ name: process.name, clock: this.clock, aheadMs: () => this.#aheadMs },
-      stillUntilMs: () => this.#stillUntilMs(place),
+      stillUntilMs: () => this.#stillUntilMs(place, life),
       passed: (one, point) => this.#passed(one, point),
     });
     this.#lives[place] = life;
@@ -288,6 +306,7 @@ export class World {
       if (life.dead) return;
       await this.#closed(life);
       this.#say(`${process.name} ends: ${end}`);
+      if (this.#takenOver.has(life)) return;
       if (end === 'quiescent' && place === 0) {
         this.#done = true;
         this.#over.abort();
@@ -296,8 +315,10 @@ export class World {
       if (life.dead) return;
       await this.#closed(life);
       this.#say(`${process.name} fails: ${messageOf(error)}`);
+      const replaced = this.#takenOver.has(life);
+      if (replaced && isOf(error, 'FENCED')) return;
       if (!this.#mayFail(error)) this.#break(`${process.name} failed: ${messageOf(error)}`);
-      else await this.#restart(place, 'failed');
+      else if (!replaced) await this.#restart(place, 'failed');
     }
   }
 
@@ -321,15 +342,26 @@ export class World {
     if (!this.#done) void this.#keepAlive(place);
   }
 
-  /** What a user would understand: there is no room, or the tool that a flywheel asks is not there. */
-  #mayFail(error: unknown): boolean {
-    for (let cause = error; cause instanceof Error; cause = cause.cause) {
-      if (MAY_FAIL.some((code) => hasCode(cause, code))) return true;
-    }
-    return false;
+  /** Whoever looks after a process that gives no sign of life starts another one under its name. */
+  #startAnother(place: number, forMs: number): void {
+    const life = this.#lives[place];
+    if (life === null || life === undefined) return;
+    this.#takenOver.set(life, this.clock.now() + forMs);
+    void this.#restart(place, 'taken over');
+    const calmMs = Math.max(this.#elapsedMs() + forMs, this.#calmMs);
+    this.clock.at(this.#startMs + calmMs + SHUT_OUT_MS, () => {
+      if (!life.dead && !this.#done) this.#break(`${life.name} goes on although it was replaced`);
+    });
   }
 
-  #stillUntilMs(place: number): number {
+  /** What a user would understand: there is no room, or the tool that a flywheel asks is not there. */
+  #mayFail(error: unknown): boolean {
+    return MAY_FAIL.some((code) => isOf(error, code));
+  }
+
+  #stillUntilMs(place: number, life: Life): number {
+    const replaced = this.#takenOver.get(life);
+    if (replaced !== undefined) return replaced;
     const ends = this.#now('still')
       .filter(({ process }) => process === place)
       .map(({ fromMs, forMs }) => this.#startMs + fromMs + forMs);
@@ -401,6 +433,13 @@ export class World {
   #say(line: string): void {
     this.#print(`${String(this.#elapsedMs()).padStart(8)} ${line}`);
   }
+}
+
+function isOf(error: unknown, code: string): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (hasCode(cause, code)) return true;
+  }
+  return false;
 }
 
 function endOf(fault: Fault): number {

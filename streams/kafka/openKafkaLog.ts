@@ -275,12 +275,14 @@ class KafkaLog implements Log {
   }
 
   /**
-   * Settled first, then written: what another process does in between makes it too large, never too small.
+   * Settled first, then written: what another process does in between makes it too large, never too small. A
+   * transaction whose settlements can be read already, but not yet its records (a partition without a leader
+   * learns late that it was committed), is waited for.
    */
   async lag(topic: Topic<unknown>, group: string): Promise<number> {
     this.#open();
     const settled = await this.#settled(topic.name, group);
-    await this.#state.refresh();
+    await this.#state.settled();
     return Math.max(0, (this.#state.counts().get(topic.name)?.records ?? 0) - settled);
   }
 

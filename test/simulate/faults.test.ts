@@ -65,6 +65,18 @@ describe('a run keeps all laws', () => {
     expect(history.breaches).toEqual([]);
   });
 
+  test('on a broker that elects, where a process is started twice and commits get no answer', async () => {
+    const history = await historyOf(shapeOf(spread), [
+      { kind: 'elect', fromMs: 400, forMs: 2_000 },
+      { kind: 'elect', fromMs: 6_000, forMs: 3_000 },
+      { kind: 'twice', fromMs: 3_000, forMs: 5_000, process: 0 },
+      { kind: 'twice', fromMs: 4_000, forMs: 6_000, process: 1 },
+    ]);
+    expect(history.breaches).toEqual([]);
+    // Both twice, and at least one that gave a commit up.
+    expect(history.starts).toBeGreaterThanOrEqual(5);
+  });
+
   test('where replies are lost, tools hang or are gone, and settings change', async () => {
     const history = await historyOf(shapeOf(alone), [
       { kind: 'lost', fromMs: 0, forMs: 8_000, share: 0.5 },

@@ -7,6 +7,7 @@ import { record, text, whole } from '../../../streams/contracts/shapes.ts';
 import { kafkaSettings } from '../../../streams/foreign/kafkaUrl.ts';
 import { seal } from '../../../streams/foreign/wireFormat.ts';
 import { type KafkaLogOptions, openKafkaLog } from '../../../streams/kafka/openKafkaLog.ts';
+import { STATE_TOPIC } from '../../../streams/kafka/stateTopic.ts';
 import type { Log } from '../../../streams/log.ts';
 import { recordsOf } from '../../../streams/recordsOf.ts';
 import type { Topic } from '../../../streams/topic.ts';
@@ -146,6 +147,26 @@ describeKafka('a log on Kafka', () => {
     await killed.disconnect();
     await asked;
     expect(shown).toBe(3);
+  });
+
+  test('tells a lag only once what was committed before can be read, and not too small', async () => {
+    const log = await open();
+    await fill(log, 1);
+    const { brokers } = kafkaSettings(kafkaUrl);
+    const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
+    const other = client.producer({ transactionalId: `${run}.other`, maxInFlightRequests: 1 });
+    await other.connect();
+    const undecided = await other.transaction();
+    await undecided.send({ topic: `${run}.${STATE_TOPIC}`, messages: [{ key: 'k', value: '1' }] });
+    await fill(log, 1);
+    const reader = await openKafkaLog({ topics: allTopics, url: kafkaUrl, run, mode: 'read' });
+    logs.push(reader);
+    // What is decided says 1, and a worker may have settled what is not decided there.
+    expect((await reader.stats()).find(({ topic }) => topic === 'questions')?.records).toBe(1);
+    const lag = reader.lag(topics.questions, 'g');
+    await undecided.abort();
+    await other.disconnect();
+    expect(await lag).toBe(2);
   });
 
   test('makes dead letters of what other clients wrote to its topics, and goes on', async () => {
