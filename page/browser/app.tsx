@@ -12,7 +12,7 @@ import { age, short } from './logic/format.ts';
 import { keyHelp } from './logic/keys.ts';
 import { type Route, searchOf, stepOf } from './logic/route.ts';
 import { Abouts, closeAbout } from './parts/About.tsx';
-import { RunName, State } from './parts/basics.tsx';
+import { RunName, Said, State } from './parts/basics.tsx';
 import { titleOf, View } from './views.tsx';
 
 export function App() {
@@ -176,7 +176,7 @@ function RunLine({
               <span>version</span> <b>{of.version}</b>
             </li>
           )}
-          {pinned === '' && now !== null && now.policyLag !== null && (
+          {pinned === '' && of.state === 'live' && now?.policyLag != null && (
             <li title="versions that rollouts lag behind / allowed lag">
               <span>lag</span>{' '}
               <b>
@@ -241,7 +241,9 @@ function Banners({ away, head: of }: { readonly away: boolean; readonly head: Ru
       )}
       {of !== null && of.stateText !== '' && (
         <div class={of.state === 'failed' || of.state === 'silent' ? 'banner grave' : 'banner'}>
-          <span>{of.stateText}</span>
+          <span>
+            <Said text={of.stateText} />
+          </span>
         </div>
       )}
       {frozen !== null && (

@@ -34,9 +34,13 @@ export function milliseconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : age(ms);
 }
 
-/** A value of a curve: at most four digits that count. */
-export const value = (number: number | null | undefined): string =>
-  number === null || number === undefined ? NOTHING : significant(4)(number);
+/** A value of a curve: at most four digits that count; a large one is whole, with its thousands apart. */
+export function value(number: number | null | undefined): string {
+  if (number === null || number === undefined) return NOTHING;
+  const size = Math.abs(number);
+  const text = size >= 1000 && size < 1e6 ? count(number) : significant(4)(number);
+  return text.replace(/^-/, '−');
+}
 
 /** What a curve did, for those who do not see it: `reward/mean rose from 0.21 to 0.61 in 184 steps`. */
 export function curveSentence(
@@ -65,10 +69,12 @@ export function tickTexts(ticks: readonly number[]): string[] {
   if (size >= 1e5) return ticks.map(short);
   if (size > 0 && size < 1e-3) {
     const digits = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)) : 1;
-    return ticks.map((tick) => (tick === 0 ? '0' : tick.toExponential(Math.min(4, digits))));
+    return ticks.map((tick) =>
+      tick === 0 ? '0' : tick.toExponential(Math.min(4, digits)).replace(/^-/, '−'),
+    );
   }
   const decimals = step > 0 ? Math.max(0, Math.min(8, decimalsOf(step))) : 2;
-  return ticks.map((tick) => noMinusZero(tick.toFixed(decimals)));
+  return ticks.map((tick) => signOf(decimals === 0 ? count(tick) : tick.toFixed(decimals)));
 }
 
 /** How many decimals a round step needs: 0.25 needs two. */
@@ -78,6 +84,7 @@ function decimalsOf(step: number): number {
   return first + (Math.abs(digits - Math.round(digits)) < 1e-6 ? 0 : 1);
 }
 
-function noMinusZero(text: string): string {
-  return text.replace(/^-(?=0(\.0*)?$)/, '');
+/** A minus as wide as a plus; none before zero. */
+function signOf(text: string): string {
+  return text.replace(/^-(?=0(\.0*)?$)/, '').replace(/^-/, '−');
 }

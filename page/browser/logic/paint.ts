@@ -68,7 +68,8 @@ export interface Run {
 export function runsOf(tokens: Tokens, paint: Paint): readonly Run[] {
   if (paint === 'none') return [];
   const runs = joined(tokens.count, (token) => nameOf(tokens, paint, token));
-  if (paint === 'version') return runs;
+  // The entropy is that of the turn: its highest is a whole turn.
+  if (paint !== 'logprob') return runs;
   const most = highest(tokens, paint);
   return [
     ...runs,

@@ -283,10 +283,7 @@ const names: Readonly<Record<string, string>> = {
   tokens: 'tokens per response',
 };
 
-const shows: Readonly<Record<string, (value: number) => string>> = {
-  accuracy: (share) => percent(share),
-  formatValid: (share) => percent(share),
-};
+const shares = ['accuracy', 'efficiency', 'formatValid'];
 
 function PairedCards({
   paired,
@@ -411,7 +408,12 @@ function Figure({
 }: {
   readonly figure: PairedFigure;
 }) {
-  const show = shows[name] ?? significant(3);
+  const isShare = shares.includes(name);
+  const show = isShare ? percent : significant(3);
+  // Of shares in percentage points, as everywhere.
+  const by = (one: number): string =>
+    isShare ? signed(100 * one, fixed(1)) : signed(one, significant(3));
+  const change = isShare ? `${by(difference)} points` : by(difference);
   const most = Math.max(Math.abs(interval.low), Math.abs(interval.high), 1e-9);
   const x = (at: number): number => 60 + (55 * at) / most;
   const sure = interval.low > 0 || interval.high < 0;
@@ -420,9 +422,9 @@ function Figure({
       <th scope="row">{names[name] ?? name}</th>
       <td>{show(a)}</td>
       <td>{show(b)}</td>
-      <td>{sure ? <b>{signed(difference, show)}</b> : signed(difference, show)}</td>
+      <td>{sure ? <b>{change}</b> : change}</td>
       <td class="muted">
-        {signed(interval.low, show)} to {signed(interval.high, show)}
+        {by(interval.low)} to {by(interval.high)}
       </td>
       <td class="l">
         <svg width="120" height="14" aria-hidden="true" class="interval">

@@ -18,15 +18,17 @@ export function Happened({ run }: { readonly run: string }) {
       <div class="page-head">
         <h1>What happened</h1>
         <p class="muted">
-          {count(curves)} curves were searched for changes of level;{' '}
-          {total > events.length
-            ? `the ${events.length} largest of ${count(total)} are shown.`
-            : `all that were found are shown.`}
+          {counted(curves, 'curve', count(curves))} searched for changes of level
+          {total > events.length && `; the ${events.length} largest of ${count(total)} are shown`}.
         </p>
       </div>
       {events.length === 0 && (
         <div class="card empty">
-          <p>No curve of learning changed its level by more than its noise.</p>
+          <p>
+            {curves === 0
+              ? 'No curves yet: the first steps draw them.'
+              : 'No curve of learning changed its level by more than its noise.'}
+          </p>
         </div>
       )}
       {events.map((event) => (
@@ -83,7 +85,7 @@ function Changes({
   readonly run: string;
 }) {
   return (
-    <ul>
+    <ul class="changes">
       {changes.map(({ name, before, after, size }) => (
         <li key={name}>
           <a href={linkAt({ page: 'metrics', run, id: '' }, { m: name })}>{name}</a>

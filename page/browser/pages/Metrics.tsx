@@ -15,7 +15,7 @@ import { coloursOf, linesMax } from '../logic/lines.ts';
 import type { Query } from '../logic/route.ts';
 import { bucketNote, type XUnit } from '../logic/series.ts';
 import { smoothMin } from '../logic/smooth.ts';
-import { Missing } from '../parts/basics.tsx';
+import { Missing, Said } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 
 const none: readonly Series[] = [];
@@ -46,7 +46,7 @@ export function Metrics({ run }: { readonly run: string }) {
         <div class="bar">
           <h1 class="unseen">Metrics</h1>
           <label>
-            x
+            x axis
             <select
               value={unit}
               onChange={(event) =>
@@ -90,7 +90,7 @@ export function Metrics({ run }: { readonly run: string }) {
           <div class="card empty">
             <p>
               {data.names.length === 0
-                ? 'This run has no metrics.'
+                ? 'No metrics yet: the first step writes them.'
                 : 'Choose metrics from the list.'}
             </p>
           </div>
@@ -103,7 +103,9 @@ export function Metrics({ run }: { readonly run: string }) {
               return (
                 <section class="card" key={name}>
                   <h2>{name}</h2>
-                  <p class="muted">{absent?.why ?? 'This run has no such metric.'}</p>
+                  <p class="muted">
+                    <Said text={`${absent?.why ?? 'This run has no such metric'}.`} />
+                  </p>
                 </section>
               );
             }

@@ -12,7 +12,7 @@ import { lineOf } from '../logic/lineOf.ts';
 import { colourOf } from '../logic/lines.ts';
 import { bucketNote } from '../logic/series.ts';
 import { narrow } from '../parts/appearance.ts';
-import { Ago, Command, Hostile, Missing, shownJson } from '../parts/basics.tsx';
+import { Ago, Command, Hostile, Missing, Said, shownJson } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Admission } from '../parts/Control.tsx';
 import { Mill, StageTable } from '../parts/Mill.tsx';
@@ -44,14 +44,20 @@ export function Overview({ run }: { readonly run: string }) {
   // A metric that was absent has come: its curve is in the data now.
   if (data === null) return <Missing answer={answer} />;
   const mill = !pinned && liveMill.value?.run === run ? liveMill.value : data.mill;
+  // The banner above may have said it.
+  const { stateText } = data.run;
+  const isSaid =
+    stateText !== '' && mill.health.text.toLowerCase() === `${stateText.toLowerCase()}.`;
   const live = !pinned && data.run.state === 'live';
   return (
     <>
       <h1 class="unseen">{run}</h1>
-      <p class={`sentence ${mill.health.level === 'bad' ? 'bad' : ''}`}>
-        {mill.health.level === 'bad' && <b aria-hidden="true">! </b>}
-        {mill.health.text}
-      </p>
+      {!isSaid && (
+        <p class={`sentence ${mill.health.level === 'bad' ? 'bad' : ''}`}>
+          {mill.health.level === 'bad' && <b aria-hidden="true">! </b>}
+          <Said text={mill.health.text} />
+        </p>
+      )}
       {!narrow.value && <Mill mill={mill} run={run} />}
       <MillFacts mill={mill} run={run} />
       {curves.length > 0 && (
@@ -102,25 +108,27 @@ export function Overview({ run }: { readonly run: string }) {
         </details>
       )}
       {live && (
-        <details class="card">
+        <details class="card flush">
           <summary>Commands for this run</summary>
-          <Admission run={run} />
-          <dl class="pair commands">
-            {steering.map(([does, text]) => (
-              <>
-                <dt>{does}</dt>
-                <dd>
-                  <Command text={`npx millrace ${text.replace('RUN', run)}`} />
-                </dd>
-              </>
-            ))}
-          </dl>
+          <div class="padded">
+            <Admission run={run} />
+            <dl class="pair commands">
+              {steering.map(([does, text]) => (
+                <>
+                  <dt>{does}</dt>
+                  <dd>
+                    <Command text={`npx millrace ${text.replace('RUN', run)}`} />
+                  </dd>
+                </>
+              ))}
+            </dl>
+          </div>
         </details>
       )}
       {data.settings.length > 0 && (
-        <details class="card">
+        <details class="card flush">
           <summary>Settings</summary>
-          <dl class="pair mono-names">
+          <dl class="pair mono-names padded">
             {data.settings.map(({ name, value, from }) => (
               <>
                 <dt>{name}</dt>

@@ -9,9 +9,9 @@ import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
-import { count, value } from '../logic/format.ts';
+import { count } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
-import { Missing, Scrolls, Th } from '../parts/basics.tsx';
+import { Missing, Said, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
 
 const asked = ['step', 'round', 'x', 'y', 'at'];
@@ -80,7 +80,9 @@ export function Pareto({ run }: { readonly run: string }) {
       {data.points.length === 0 ? (
         <div class="card empty">
           <h2>No groups judged {at.value === '' ? 'yet' : 'then'}</h2>
-          <p>{data.why}</p>
+          <p>
+            <Said text={data.why} />
+          </p>
         </div>
       ) : (
         <>
@@ -242,7 +244,7 @@ function Groups({
               </td>
               <td>{point.front}</td>
               {others.map((axis) => (
-                <td key={axis}>{value(point[axis])}</td>
+                <td key={axis}>{orDash(point[axis], fixed(2))}</td>
               ))}
               <td>{orDash(point.correct, fixed(2))}</td>
               <td>{orDash(point.calls, fixed(2))}</td>

@@ -203,7 +203,7 @@ function Moment({
       )}
       <p class="bar">
         <span class="muted">
-          Reward {value(step.reward)}. See step {step.step} in
+          {step.reward !== null && `Reward ${value(step.reward)}. `}See step {step.step} in
         </span>
         {views.map(([page, name]) => (
           <a key={page} class="button" href={linkTo(hrefOf({ page, run, id: '' }, moment))}>

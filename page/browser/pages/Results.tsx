@@ -17,7 +17,7 @@ import { frozen, results } from '../data/frozen.ts';
 import { linkAt } from '../data/place.ts';
 import { grownOf, useCommand, useView } from '../data/useView.ts';
 import { About } from '../parts/About.tsx';
-import { Hostile, Missing, Scrolls, Th, textOf } from '../parts/basics.tsx';
+import { Hostile, Missing, Said, Scrolls, Th, textOf } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 
 export function Results({ run }: { readonly run: string }) {
@@ -66,7 +66,7 @@ function Live({ run }: { readonly run: string }) {
       )}
       {data.warnings.map((text) => (
         <p class="sentence bad" key={text}>
-          {text}
+          <Said text={`${text}.`} />
         </p>
       ))}
       {curves.length > 0 && (
@@ -102,9 +102,15 @@ function Live({ run }: { readonly run: string }) {
 function Accuracy({ of }: { readonly of: Headline }) {
   const { accuracy, interval, before, change, direction, asked } = of;
   const range = (one: typeof interval) =>
-    one === null || one.low === one.high
-      ? ''
-      : ` (95 %: ${(100 * one.low).toFixed(0)}–${(100 * one.high).toFixed(0)})`;
+    one !== null &&
+    one.low < one.high && (
+      <>
+        {' '}
+        <span class="num whole">
+          (95 %: {(100 * one.low).toFixed(0)}–{(100 * one.high).toFixed(0)})
+        </span>
+      </>
+    );
   const tone = direction === 'unsure' ? 'muted' : direction;
   return (
     <section class="card headline" aria-label="held-out accuracy">
@@ -164,11 +170,17 @@ function ShownTable({
         <tbody>
           {table.rows.map((row) => (
             <tr key={row[0]}>
-              {row.map((cell, i) => (
-                <td key={i} class={classOf(i)}>
-                  {i === 0 ? named(cell) : cell}
-                </td>
-              ))}
+              {row.map((cell, i) =>
+                i === 0 ? (
+                  <th key={i} scope="row" class={classOf(i)}>
+                    {named(cell)}
+                  </th>
+                ) : (
+                  <td key={i} class={classOf(i)}>
+                    {cell}
+                  </td>
+                ),
+              )}
             </tr>
           ))}
         </tbody>

@@ -147,7 +147,7 @@ function Row({ row, run }: { readonly row: ListedRollout; readonly run: string }
       <td class="l">
         <span class={tone} aria-hidden="true">
           {glyph}
-        </span>
+        </span>{' '}
         {filter('ended', word)}
       </td>
       <td>{orDash(row.reward, fixed(3))}</td>

@@ -11,10 +11,20 @@ import { linkTo, query, setQuery } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
-import { value } from '../logic/format.ts';
+import { count, value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
 import type { Columns } from '../logic/sorted.ts';
-import { Ago, Command, Empty, Missing, RunName, Scrolls, State, Th } from '../parts/basics.tsx';
+import {
+  Ago,
+  Command,
+  Empty,
+  Missing,
+  RunName,
+  Said,
+  Scrolls,
+  State,
+  Th,
+} from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 import { SortTh, sorted, useRows } from '../parts/sorting.tsx';
 
@@ -107,14 +117,14 @@ export function Runs() {
                 <SortTh by="state" left>
                   state
                 </SortTh>
-                <SortTh by="job" left>
-                  job
-                </SortTh>
-                <SortTh by="step">step</SortTh>
                 <SortTh by="accuracy">held-out accuracy</SortTh>
                 <th class="l" scope="col" colSpan={2}>
                   latest value
                 </th>
+                <SortTh by="step">step</SortTh>
+                <SortTh by="job" left>
+                  job
+                </SortTh>
                 <SortTh by="started">started</SortTh>
                 <Th>last update</Th>
               </tr>
@@ -124,12 +134,14 @@ export function Runs() {
                 <Fragment key={row.name}>
                   <tr class={row.stateText === '' ? undefined : 'stated'} aria-busy={row.pending}>
                     <td class="l">
-                      <input
-                        type="checkbox"
-                        aria-label={`compare ${row.name}`}
-                        checked={chosen.includes(row.name)}
-                        onChange={() => choose(row.name)}
-                      />
+                      <label>
+                        <input
+                          type="checkbox"
+                          aria-label={`compare ${row.name}`}
+                          checked={chosen.includes(row.name)}
+                          onChange={() => choose(row.name)}
+                        />
+                      </label>
                     </td>
                     <th scope="row">
                       <a href={linkTo(hrefOf({ page: 'results', run: row.name, id: '' }))}>
@@ -139,8 +151,6 @@ export function Runs() {
                     <td class="l">
                       <State state={row.state} />
                     </td>
-                    <td class="l">{row.job}</td>
-                    <td>{row.pending ? '…' : orDash(row.step, String)}</td>
                     <td>
                       <b>{row.pending ? '…' : orDash(row.accuracy, (share) => percent(share))}</b>
                     </td>
@@ -153,6 +163,8 @@ export function Runs() {
                       )}
                     </td>
                     <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
+                    <td>{row.pending ? '…' : orDash(row.step, count)}</td>
+                    <td class="l">{row.job}</td>
                     <td>
                       <Ago at={row.startedMs} />
                     </td>
@@ -164,7 +176,9 @@ export function Runs() {
                     <tr>
                       <td />
                       <td class="l" colSpan={9}>
-                        <p class="note">{row.stateText}</p>
+                        <p class="note">
+                          <Said text={row.stateText} />
+                        </p>
                       </td>
                     </tr>
                   )}

@@ -14,7 +14,7 @@ import { passed, useCommand, useView } from '../data/useView.ts';
 import { count } from '../logic/format.ts';
 import { dataUrl, pathOf, queryOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
-import { Ago, Hostile, Missing, shownJson } from '../parts/basics.tsx';
+import { Ago, Hostile, Missing, Said, shownJson } from '../parts/basics.tsx';
 import { TopicTable } from '../parts/TopicTable.tsx';
 
 export function Topics({ run, id }: { readonly run: string; readonly id: string }) {
@@ -144,7 +144,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
           <TopicHead topic={topic} about="" />
           <Filter fields={[]} />
           <p class="bad" role="alert">
-            {answer.problem.message}
+            <Said text={answer.problem.message} />
           </p>
         </>
       );
@@ -182,7 +182,11 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
             ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}
         </span>
       </div>
-      {answer.problem !== null && <p class="note bad">{answer.problem.message}</p>}
+      {answer.problem !== null && (
+        <p class="note bad">
+          <Said text={answer.problem.message} />
+        </p>
+      )}
       <UnreadableRows rows={data.unreadable} />
       {rows.length === 0 && data.unreadable.length === 0 ? (
         <div class="card empty">
@@ -260,7 +264,7 @@ function Filter({ fields }: { readonly fields: readonly string[] }) {
         type="search"
         list="fields"
         value={text}
-        placeholder={fields.length === 0 ? 'filter' : `filter, as ${example(fields)}`}
+        placeholder={fields.length === 0 ? 'filter' : `filter, e.g. ${example(fields)}`}
         aria-label="filter: field, operator, value"
         spellcheck={false}
         autocomplete="off"
@@ -278,7 +282,7 @@ function Filter({ fields }: { readonly fields: readonly string[] }) {
           class="quiet"
           onClick={() => setQuery({ where: undefined, offset: undefined, dir: undefined })}
         >
-          all
+          clear
         </button>
       )}
     </form>
@@ -368,7 +372,11 @@ function RowBody({ row, path }: { readonly row: TopicRow; readonly path: string 
           Load in full
         </button>
       )}
-      {answer.problem !== null && <p class="bad">{answer.problem.message}</p>}
+      {answer.problem !== null && (
+        <p class="bad">
+          <Said text={answer.problem.message} />
+        </p>
+      )}
     </div>
   );
 }

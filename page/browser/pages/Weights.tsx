@@ -2,7 +2,7 @@
  * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
  */
 import { counted } from '../../../base/text/index.ts';
-import { size } from '../../../summary/format/index.ts';
+import { fixed, orDash, size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
@@ -52,13 +52,13 @@ function Versions({ run }: { readonly run: string }) {
                 <tr key={step.ref}>
                   <th scope="row">
                     <a href={linkAt({ page: 'weights', run, id: String(step.version) })}>
-                      version {step.version}
+                      {step.version}
                     </a>
                   </th>
                   <td>{step.step}</td>
-                  <td>{value(step.reward)}</td>
+                  <td>{orDash(step.reward, fixed(3))}</td>
                   <td class="l">
-                    <code>{step.digest === null ? '–' : step.digest.slice(0, 16)}</code>
+                    <code>{step.digest === null ? '–' : step.digest.slice(0, 12)}</code>
                   </td>
                   <td>
                     <Ago at={step.atMs} />
@@ -147,8 +147,8 @@ function Version({ run, version }: { readonly run: string; readonly version: str
             <dd>
               <code>{data.state === '' ? 'none' : data.state}</code>
             </dd>
-            <dt>finished</dt>
-            <dd>{data.finished || 'no round yet'}</dd>
+            <dt>rounds finished</dt>
+            <dd>{data.finished || 'none'}</dd>
             <dt>record</dt>
             <dd>
               <a href={recordLink(run, 'weights', data.ref)}>weights {data.ref}</a>

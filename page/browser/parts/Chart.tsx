@@ -291,9 +291,11 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
             ? {}
             : {
                 values: (_: uPlot, splits: number[]) =>
-                  splits.map((x, i) =>
+                  splits.map((x) =>
                     Number.isInteger(x)
-                      ? (i > 0 ? '' : `${unit === 'steps' ? 'step' : unit} `) + count(x)
+                      ? (x === splits.find(Number.isInteger)
+                          ? `${unit === 'steps' ? 'step' : unit} `
+                          : '') + count(x)
                       : '',
                   ),
               }),
@@ -353,9 +355,9 @@ function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
   tip.hidden = idx === null || idx === undefined || (left ?? -1) < 0;
   if (tip.hidden) return;
   const data = joined(lines);
-  const parts = lines.map(({ label }, place) => {
-    const text = value(data[place + 1]?.[idx!]);
-    return lines.length === 1 ? text : `${label} ${text}`;
+  const parts = lines.flatMap(({ label }, place) => {
+    const y = data[place + 1]?.[idx!] ?? null;
+    return lines.length === 1 ? value(y) : y === null ? [] : `${label} ${value(y)}`;
   });
   tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(
     lines.length === 1 ? '  ' : '\n',

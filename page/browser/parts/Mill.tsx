@@ -100,7 +100,7 @@ function Drawing({
       width={width}
       height={layout.height}
       viewBox={`0 0 ${width} ${layout.height}`}
-      role="img"
+      role="group"
       aria-label={`${mill.health.text} ${mill.stages.map(said).join('; ')}`}
     >
       <defs>
@@ -206,7 +206,7 @@ function SourceBox({
     <a
       href={linkAt({ page: 'topics', run, id: source.to })}
       class="part source"
-      aria-label={`source ${source.name}, ${facts.join(', ')}`}
+      aria-description={`source ${source.name}, ${facts.join(', ')}`}
     >
       <rect x={x + 0.5} y={y + 0.5} width={width - 1} height={height - 1} rx="8" />
       <text x={x + 12} y={y + 22} class="part-name">
@@ -246,7 +246,7 @@ function StageBox({
     <a
       href={linkAt({ page: 'topics', run, id: stage.to || stage.from })}
       class={`part stage${limits ? ' limits' : ''}${stage.isOld ? ' old' : ''}${stage.finished ? ' finished' : ''}`}
-      aria-label={said(stage)}
+      aria-description={said(stage)}
       onPointerEnter={() => onOver(stage.name)}
       onFocus={() => onOver(stage.name)}
     >

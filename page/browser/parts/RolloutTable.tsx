@@ -19,6 +19,7 @@ export function RolloutTable({
   readonly withQuestion?: boolean;
 }) {
   const parts = [...new Set(rollouts.flatMap((rollout) => Object.keys(rollout.parts)))].slice(0, 6);
+  if (rollouts.length === 0) return null;
   // For rollouts without scores two columns would be empty.
   const scored = rollouts.some(({ reward }) => reward !== null);
   return (

@@ -92,6 +92,10 @@ export function Scatter(props: ScatterProps) {
           else setOver(drawn.hits.nearest(x, y, 14));
         }}
         onPointerLeave={() => setOver(null)}
+        onPointerCancel={() => {
+          drag.current = null;
+          setBoxed(null);
+        }}
         onPointerDown={(event) => {
           drag.current = at(event);
           canvas.current!.setPointerCapture(event.pointerId);
@@ -168,7 +172,7 @@ function draw(
   pen.rect(left - 8, top - 8, right - left + 16, bottom - top + 16);
   pen.clip();
   const all = withFronts ? [...new Set(points.map((point) => point.front))] : [];
-  let labelled = Number.NEGATIVE_INFINITY;
+  const names: (readonly [text: string, y: number])[] = [];
   const fronts = all.sort((a, b) => a - b).slice(0, 4);
   fronts.forEach((one, place) => {
     const line = frontLine(
@@ -179,8 +183,7 @@ function draw(
     );
     const { y } = line[0]!;
     // Where two begin at one place, the first is named.
-    if (y - labelled > 12) pen.fillText(`front ${one}`, left + 4, y - 4);
-    labelled = Math.max(labelled, y);
+    if (y - (names.at(-1)?.[1] ?? -1e9) > 12) names.push([`front ${one}`, y]);
     pen.strokeStyle = colour(
       front === one || (front === null && place === 0) ? '--s3' : '--strong',
     );
@@ -211,6 +214,14 @@ function draw(
     });
   }
   pen.globalAlpha = 1;
+  // Over the points, on a ground of their own.
+  pen.fillStyle = colour('--muted');
+  pen.strokeStyle = colour('--card');
+  pen.lineWidth = 4;
+  for (const [text, y] of names) {
+    pen.strokeText(text, left + 4, y - 8);
+    pen.fillText(text, left + 4, y - 8);
+  }
   if (over !== null && xs[over] !== undefined) {
     pen.strokeStyle = colour('--ink');
     pen.lineWidth = 2;

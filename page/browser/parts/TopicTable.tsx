@@ -16,6 +16,10 @@ export function TopicTable({
   readonly run: string;
   readonly live: boolean;
 }) {
+  // What is not known of any of them, as of those at an earlier step, has no column.
+  const moves = topics.some(({ lastMs, perSecond }) => lastMs !== null || (perSecond ?? 0) > 0);
+  const read = topics.some(({ lag }) => Object.keys(lag).length > 0);
+  const sized = topics.some(({ bytes }) => bytes !== null);
   return (
     <Scrolls label="topics">
       <table class="topics">
@@ -23,11 +27,11 @@ export function TopicTable({
           <tr>
             <Th left>topic</Th>
             <Th>records</Th>
-            <Th>per second</Th>
-            <Th left>last 5 min</Th>
-            <Th left>reader lag</Th>
-            <Th>size</Th>
-            <Th>newest</Th>
+            {moves && <Th>per second</Th>}
+            {moves && <Th left>last 5 min</Th>}
+            {read && <Th left>reader lag</Th>}
+            {sized && <Th>size</Th>}
+            {moves && <Th>newest</Th>}
           </tr>
         </thead>
         <tbody>
@@ -37,21 +41,27 @@ export function TopicTable({
                 <a href={linkAt({ page: 'topics', run, id: name })}>{name}</a>
               </th>
               <td>{count(live ? Math.max(records, ends.value[name] ?? 0) : records)}</td>
-              <td>{orDash(perSecond, rate)}</td>
-              <td class="l">
-                <Spark values={spark} width={76} height={18} />
-              </td>
-              <td class="l">
-                {Object.entries(lag).map(([reader, records]) => (
-                  <span class={records > 0 ? 'lag' : 'lag muted'} key={reader}>
-                    {reader} {count(records)}{' '}
-                  </span>
-                ))}
-              </td>
-              <td>{orDash(bytes, size)}</td>
-              <td>
-                <Ago at={lastMs} />
-              </td>
+              {moves && <td>{orDash(perSecond, rate)}</td>}
+              {moves && (
+                <td class="l">
+                  <Spark values={spark} width={76} height={18} />
+                </td>
+              )}
+              {read && (
+                <td class="l">
+                  {Object.entries(lag).map(([reader, records]) => (
+                    <span class={records > 0 ? 'lag' : 'lag muted'} key={reader}>
+                      {reader} {count(records)}{' '}
+                    </span>
+                  ))}
+                </td>
+              )}
+              {sized && <td>{orDash(bytes, size)}</td>}
+              {moves && (
+                <td>
+                  <Ago at={lastMs} />
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

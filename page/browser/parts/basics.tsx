@@ -67,12 +67,25 @@ export function Hostile({ text, max = 0 }: { readonly text: string; readonly max
   );
 }
 
+/** A sentence of the server: it begins with a capital, what is between backticks is a command or a name. */
+export function Said({ text }: { readonly text: string }) {
+  const parts = text.replace(/^[a-z](?=[a-z]* )/, (letter) => letter.toUpperCase()).split('`');
+  return (
+    <>
+      {parts.map((part, i) => {
+        const shown = <Hostile text={part} />;
+        return i % 2 === 1 ? <code>{shown}</code> : shown;
+      })}
+    </>
+  );
+}
+
 export function Wrong({ problem }: { readonly problem: Problem }) {
   return (
     <div class="card empty" role="alert">
       <h2 class="bad">{titles[problem.code] ?? 'This cannot be shown'}</h2>
       <p>
-        <Hostile text={problem.message} />
+        <Said text={problem.message} />
       </p>
       <p>
         <a href="/">All runs</a>

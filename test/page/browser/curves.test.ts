@@ -127,10 +127,10 @@ describe('the text of a chart', () => {
 
 test('has distinct values along an axis', () => {
   expect(tickTexts([0, 0.25, 0.5])).toEqual(['0.00', '0.25', '0.50']);
-  expect(tickTexts([-0.1, -0, 0.1])).toEqual(['-0.1', '0.0', '0.1']);
+  expect(tickTexts([-0.1, -0, 0.1])).toEqual(['−0.1', '0.0', '0.1']);
   expect(tickTexts([0.06, 0.065, 0.07])).toEqual(['0.060', '0.065', '0.070']);
-  expect(tickTexts([-1.9e-4, -1.875e-4, -1.85e-4])).toEqual(['-1.90e-4', '-1.88e-4', '-1.85e-4']);
+  expect(tickTexts([-1.9e-4, -1.875e-4, -1.85e-4])).toEqual(['−1.90e-4', '−1.88e-4', '−1.85e-4']);
   expect(tickTexts([0, 5e-5, 1e-4])).toEqual(['0', '5.0e-5', '1.0e-4']);
   expect(tickTexts([1e6, 2e6])).toEqual(['1.0M', '2.0M']);
-  expect(tickTexts([0, 20_000])).toEqual(['0', '20000']);
+  expect(tickTexts([0, 20_000])).toEqual(['0', '20,000']);
 });

@@ -131,7 +131,7 @@ export function steady(aria: string): string {
     .replace(/\b\d+ (s|min|h|d)\b/g, 'AGE')
     .replace(/\b\d+(\.\d+)? ms\b/g, 'MS ms')
     .replace(/\b\d+(\.\d+)? ([KMG]i)?B\b/g, 'SIZE')
-    .replace(/(\w+_ms|\w+_s) [\d.e+-]+/g, '$1 N')
+    .replace(/(\w+_ms|\w+_s) [\d.,e+-]+/g, '$1 N')
     .replace(/\/\S*millrace-\w+/g, 'FOLDER')
     .replace(/\b\d+ of \d+\b/g, 'N of N')
     .replace(/(\/t\/|offset=|rollouts )\d+/g, '$1N');

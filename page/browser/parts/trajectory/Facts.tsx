@@ -22,6 +22,8 @@ export function Facts({
   readonly tokens: Tokens | null;
 }) {
   const { rollout, facts, group, session } = data;
+  // A token that was as good as sure is no surprise.
+  const surprises = facts.surprises.filter(({ logProb }) => logProb < -0.01);
   return (
     <>
       <section class="card">
@@ -105,11 +107,11 @@ export function Facts({
           </button>
         </p>
       </section>
-      {facts.surprises.length > 0 && tokens !== null && (
+      {surprises.length > 0 && tokens !== null && (
         <section class="card">
           <h2>Least expected tokens</h2>
           <ol class="surprises">
-            {facts.surprises.map(({ token, text, logProb }) => (
+            {surprises.map(({ token, text, logProb }) => (
               <li key={token}>
                 <button
                   type="button"

@@ -3,6 +3,7 @@ import type { TrajectoryData } from '../../../wire/index.ts';
 import { setQuery } from '../../data/place.ts';
 import { isKnown, type Paint, paints, versionName } from '../../logic/paint.ts';
 import type { Tokens } from '../../logic/tokens.ts';
+import { Said } from '../basics.tsx';
 import { Strip } from '../Strip.tsx';
 
 const paintWords: Readonly<Record<Paint, string>> = {
@@ -23,7 +24,13 @@ export function PaintBar({
   readonly why: string;
   readonly data: TrajectoryData;
 }) {
-  if (data.tokens === null) return <p class="note">{why}</p>;
+  if (data.tokens === null) {
+    return (
+      <p class="note page-title">
+        <Said text={`${why}.`} />
+      </p>
+    );
+  }
   return (
     <section class="card paint" aria-label="Certainty of the policy">
       <div class="bar">
@@ -79,7 +86,7 @@ function Scale({ paint, data }: { readonly paint: Paint; readonly data: Trajecto
         <span key={level} class={`swatch level${level}`} aria-hidden="true" />
       ))}
       <span class="muted">
-        {paint === 'logprob' ? 'surprising' : 'unsure'}; underlined: the top 5 %
+        {paint === 'logprob' ? 'surprising; underlined: the top 5 %' : 'unsure'}
       </span>
     </span>
   );
