@@ -32,11 +32,9 @@ export {
   type InitialAdapter,
   initialAdapter,
   inMemory,
-  type LoadedTokenizer,
   type LoraAdapter,
   type LoraFactors,
   type LoraTarget,
-  loadTokenizer,
   merged,
   type OpenPolicy,
   openPolicy,
@@ -123,4 +121,5 @@ export {
   type TextSampling,
   textModelSettings,
 } from '../model/text/index.ts';
+export { type LoadedTokenizer, loadTokenizer } from '../model/tokenizers/index.ts';
 export { EmbeddedTrainer } from '../model/train/index.ts';

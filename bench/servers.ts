@@ -17,7 +17,7 @@ import { saveAdapterFile } from '../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../model/checkpoints/digest.ts';
 import type { Checkpoint, Generation, PolicyEngine } from '../model/engine.ts';
 import { loadPolicy } from '../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../model/tokenizers/loadTokenizer.ts';
 import { initialAdapter, LORA_TARGETS } from '../model/hf/lora.ts';
 import { savePolicy } from '../model/policyFile.ts';
 import { serverEngine, serverSettings } from '../model/remote/serverEngine.ts';

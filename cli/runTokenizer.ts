@@ -52,7 +52,7 @@ export function runTokenizer(
     const folders = await tokenizerFolders(run, io);
     const folder = folders.find((one) => existsSync(join(one, 'tokenizer.json')));
     if (folder === undefined) return null;
-    const { loadTokenizer } = await import('../model/hf/index.ts');
+    const { loadTokenizer } = await import('../model/tokenizers/index.ts');
     return loadTokenizer(folder);
   };
   let loading: Promise<Tokenizer | null> | undefined;

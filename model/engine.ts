@@ -275,10 +275,10 @@ export interface Tokenizer {
   encode(text: string, options?: { readonly tags: boolean }): Int32Array;
   decode(tokens: ArrayLike<number>): string;
   /**
-   * The bytes that a token adds to a text, whatever precedes it; none for an id without text. Left out =
-   * those of `decode([token])`, which are wrong if a character is cut over tokens.
+   * The bytes that a token adds to a text, after the token `previous` if one is given; none for an id without
+   * text. Left out = those of `decode([token])`, which are wrong if a character is cut over tokens.
    */
-  bytes?(token: number): Uint8Array;
+  bytes?(token: number, previous?: number): Uint8Array;
   /** The id of a token that represents exactly this text (a tag, say); throws if there is none. */
   id(token: string): number;
 }

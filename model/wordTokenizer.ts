@@ -57,6 +57,7 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     if (index < vocabulary.tags.length + vocabulary.symbols.length) return 'other';
     return digits.has(text) ? 'digit' : 'word';
   });
+  const shapeOf = (token: number): Shape => shapes[token - FIRST_TAG] ?? 'other';
   const symbols = alternatives(vocabulary.symbols);
   const rest = `${symbols === '' ? '' : `${symbols}|`}\\p{L}+|\\d|[\\s\\S]`;
   const plain = new RegExp(rest, 'gu');
@@ -71,11 +72,13 @@ export function wordTokenizer(vocabulary: WordVocabulary): Tokenizer {
     vocabSize: FIRST_TAG + texts.length,
     endToken: FIRST_TAG,
     markers: vocabulary.tags,
-    // A word's implied space belongs to neither of its neighbours.
-    bytes(token) {
+    // An implied space belongs to the word or digit after it.
+    bytes(token, previous = JOINER) {
       if (token === JOINER) return new Uint8Array(0);
       if (token < FIRST_TAG) return Uint8Array.of(token - FIRST_BYTE);
-      return written[token - FIRST_TAG]?.slice() ?? new Uint8Array(0);
+      const text = written[token - FIRST_TAG];
+      if (text === undefined) return new Uint8Array(0);
+      return spaced(shapeOf(previous), shapeOf(token)) ? Uint8Array.of(32, ...text) : text.slice();
     },
     id(token) {
       const id = ids.get(token);

@@ -6,7 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openGguf } from '../../model/gguf/index.ts';
-import { loadTokenizer, type OpenPolicy } from '../../model/hf/index.ts';
+import type { OpenPolicy } from '../../model/hf/index.ts';
+import { loadTokenizer } from '../../model/tokenizers/index.ts';
 
 export interface GgufPolicy {
   readonly policy: Pick<OpenPolicy, 'config' | 'tensors' | 'read' | 'close'> & {

@@ -1,7 +1,8 @@
 /** `millrace model init`: a policy with random weights, of a size by name or by its parts. */
 import { resolve } from 'node:path';
-import { inMemory, loadTokenizer, readDecoderConfig, readJson } from '../../model/hf/index.ts';
+import { inMemory, readDecoderConfig, readJson } from '../../model/hf/index.ts';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/index.ts';
+import { loadTokenizer } from '../../model/tokenizers/index.ts';
 import { usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { SIZES, withFeatures } from './sizes.ts';

@@ -14,7 +14,6 @@ import { loadAdapterFile } from '../../model/checkpoints/index.ts';
 import {
   ADAPTER_CONFIG,
   type LoraAdapter,
-  loadTokenizer,
   openPolicy,
   parameterProblems,
   passOver,
@@ -22,6 +21,7 @@ import {
   readAdapter,
 } from '../../model/hf/index.ts';
 import { type DecoderConfig, headDim, type Tensor } from '../../model/index.ts';
+import { loadTokenizer } from '../../model/tokenizers/index.ts';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
 import { located } from './located.ts';

@@ -2,7 +2,6 @@
  * The output formats of a tap: `pretty` for people; `ndjson` (or `jsonl`), `json` and `csv` for programs;
  * `none` with `--stats`.
  */
-import { writeToString } from 'fast-csv';
 import { jsonText, plain } from '../../base/terminal/index.ts';
 import { csvCell } from '../../base/text/index.ts';
 import type { Stored } from '../../streams/index.ts';
@@ -76,6 +75,7 @@ function csv(whole: View): Format {
     const first = columns === null;
     columns ??= Object.keys(row);
     const cells = columns.map((column) => cell(row[column]));
+    const { writeToString } = await import('fast-csv');
     const lines = await writeToString(first ? [columns.map(csvCell), cells] : [cells], {
       headers: false,
     });

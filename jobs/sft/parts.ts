@@ -1,8 +1,8 @@
 /** What `sft` uses, by its settings: the policy, its data, a trainer. The job's context owns them. */
 import { availableParallelism } from 'node:os';
 import { sleepClock } from '../../base/index.ts';
-import { loadTokenizer } from '../../model/hf/index.ts';
 import type { Provider } from '../../model/runtime/index.ts';
+import { loadTokenizer } from '../../model/tokenizers/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import { dialectOf, functionDialect, usualDialect } from '../dialects/dialectOf.ts';
 import { checkPolicy } from '../parts/checkPolicy.ts';

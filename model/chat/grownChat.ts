@@ -9,7 +9,7 @@
 import { MillraceError } from '../../base/index.ts';
 import type { Run } from '../../jinja/index.ts';
 import type { Tokenizer } from '../engine.ts';
-import type { LoadedTokenizer } from '../hf/loadTokenizer.ts';
+import type { LoadedTokenizer } from '../tokenizers/loadedTokenizer.ts';
 import type { ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
 import { partsOf } from './guardedParts.ts';
 

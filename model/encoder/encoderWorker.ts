@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { Moved, serve } from '../../base/index.ts';
 import { fileDigest } from '../hf/fileDigest.ts';
-import { readJson } from '../hf/openFolder.ts';
+import { readJson } from '../hf/readJson.ts';
 import type { EncodedAs, EncoderOptions, EncoderSettings } from './encoder.ts';
 import { readEncoderConfig } from './encoderConfig.ts';
 import { encoderSettings } from './encoderSettings.ts';

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { MillraceError, messageOf } from '../../base/index.ts';
-import { readJson } from '../hf/openFolder.ts';
+import { readJson } from '../hf/readJson.ts';
 
 export interface TextTokens {
   /** At most `max`, the ones that begin and end a text included. */

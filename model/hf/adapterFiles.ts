@@ -14,7 +14,7 @@ import { checkpointError, shapeText } from './checkpointError.ts';
 import type { Dtype } from './dtypes.ts';
 import { type LoraAdapter, type LoraFactors, loraScale } from './lora.ts';
 import { newFolder } from './newFolder.ts';
-import { readJson } from './openFolder.ts';
+import { readJson } from './readJson.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import { digestOf, writeJson } from './writeFolder.ts';
 import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';

@@ -14,7 +14,7 @@ import type { DecoderConfig, Tensor } from '../config.ts';
 import { type BpeTokenizer, bpeTokenizer } from './bpeTokenizer.ts';
 import { checkpointError } from './checkpointError.ts';
 import { openPolicy } from './loadPolicy.ts';
-import { readJson } from './openFolder.ts';
+import { readJson } from './readJson.ts';
 import type { TensorSource } from './tensorSource.ts';
 import { CARRIED, type SavedFolder, writeFolder, writeJson } from './writeFolder.ts';
 

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
 import { chatTemplate } from '../chat/chatTemplate.ts';
 import { guardedParts } from '../chat/guardedParts.ts';
-import { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
+import type { LoadedTokenizer } from '../tokenizers/loadedTokenizer.ts';
+import { loadTokenizer } from '../tokenizers/loadTokenizer.ts';
 
 /** Fails with code `CHAT_TEMPLATE` if there is no template, and as `loadTokenizer` does. */
 export async function loadChatTokenizer(folder: string): Promise<LoadedTokenizer> {

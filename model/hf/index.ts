@@ -8,7 +8,6 @@ export { readDecoderConfig } from './decoderConfig.ts';
 export { DTYPES, type Dtype } from './dtypes.ts';
 export { fileDigest } from './fileDigest.ts';
 export { type OpenPolicy, openPolicy, passOver } from './loadPolicy.ts';
-export { type LoadedTokenizer, loadTokenizer } from './loadTokenizer.ts';
 export {
   checkAdapter,
   type InitialAdapter,
@@ -18,8 +17,9 @@ export {
   type LoraTarget,
   merged,
 } from './lora.ts';
-export { CONFIG_FILE, readJson } from './openFolder.ts';
+export { CONFIG_FILE } from './openFolder.ts';
 export { parameterProblems, problemText } from './parameters.ts';
+export { readJson } from './readJson.ts';
 export { inMemory, type TensorSource } from './tensorSource.ts';
 export { type FolderOptions, type SavedFolder, writeFolder } from './writeFolder.ts';
 export { writeTensorFile } from './writeTensorFile.ts';

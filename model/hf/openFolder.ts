@@ -5,12 +5,13 @@
  * Opening reads headers alone and checks that index, shards and configuration agree; tensors are read on
  * demand.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import type { DecoderConfig } from '../config.ts';
 import { checkpointError } from './checkpointError.ts';
 import { readDecoderConfig } from './decoderConfig.ts';
+import { readJson } from './readJson.ts';
 import { openTensorFile, type TensorFile, type TensorInfo } from './tensorFile.ts';
 import type { TensorSource } from './tensorSource.ts';
 
@@ -24,22 +25,6 @@ export interface OpenFolder extends TensorSource {
   readonly json: Readonly<Record<string, unknown>>;
   /** The open weight files, in the order of their names. */
   readonly files: readonly TensorFile[];
-}
-
-/** Parse a JSON file. Rejects with a `CHECKPOINT` error when it is missing or is not JSON. */
-export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8').catch((cause) => {
-    throw checkpointError(
-      `${path} cannot be read (${(cause as NodeJS.ErrnoException).code ?? cause}): check the path`,
-      { file: path },
-      cause,
-    );
-  });
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw checkpointError(`${path} is not JSON: copy or save it again`, { file: path }, cause);
-  }
 }
 
 /**

@@ -11,8 +11,9 @@ import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { writeDecoderConfig } from './decoderConfig.ts';
 import { type Dtype, TORCH_NAMES, WIDTHS } from './dtypes.ts';
 import { newFolder } from './newFolder.ts';
-import { CONFIG_FILE, INDEX_FILE, readJson, WEIGHTS_FILE } from './openFolder.ts';
+import { CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE } from './openFolder.ts';
 import { checkParameters } from './parameters.ts';
+import { readJson } from './readJson.ts';
 import type { TensorSource } from './tensorSource.ts';
 import {
   atomically,

@@ -28,9 +28,10 @@ export function meanInterval(values: readonly number[], options: Bootstrap): Int
   const count = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, count);
   if (count < 2) return { low: mean, high: mean };
+  const packed = Float64Array.from(values);
   const drawn = (places: Uint32Array): number => {
     let sum = 0;
-    for (let i = 0; i < count; i++) sum += values[places[i]!]!;
+    for (let i = 0; i < count; i++) sum += packed[places[i]!]!;
     return sum / count;
   };
   return resampled(count, drawn, options) ?? { low: mean, high: mean };
@@ -75,12 +76,13 @@ function having(parts: readonly PartOfMean[]): number {
 }
 
 function ratioOf(parts: readonly PartOfMean[]): (places: Uint32Array) => number | null {
+  const sums = Float64Array.from(parts, (part) => part.sum);
+  const counts = Float64Array.from(parts, (part) => part.count);
   return (places) => {
     let [sum, count] = [0, 0];
     for (let i = 0; i < places.length; i++) {
-      const part = parts[places[i]!]!;
-      sum += part.sum;
-      count += part.count;
+      sum += sums[places[i]!]!;
+      count += counts[places[i]!]!;
     }
     return count === 0 ? null : sum / count;
   };

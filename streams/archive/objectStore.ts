@@ -9,7 +9,7 @@
  * is in an error or a record.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { AwsClient } from 'aws4fetch';
+import type { AwsClient } from 'aws4fetch';
 import {
   areNamed,
   HOSTS_VARIABLE,
@@ -70,9 +70,17 @@ class Refused extends Error {
   }
 }
 
+/** Loaded with the first request: every command opens logs, and few logs are archived there. */
+type Signer = () => Promise<AwsClient>;
+
+function signer(login: ConstructorParameters<typeof AwsClient>[0]): Signer {
+  let made: Promise<AwsClient> | undefined;
+  return () => (made ??= import('aws4fetch').then((module) => new module.AwsClient(login)));
+}
+
 /** Puts and gets objects by their whole addresses. */
 export class ObjectStore {
-  readonly #signed: AwsClient | null;
+  readonly #signer: Signer | null;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #env: Environment;
 
@@ -83,8 +91,8 @@ export class ObjectStore {
     for (const secret of [key, session, token]) keepSecret(secret ?? '');
     const signs = (id ?? '') !== '' && (key ?? '') !== '';
     this.#headers = token === '' || signs ? {} : { authorization: `Bearer ${token}` };
-    this.#signed = signs
-      ? new AwsClient({
+    this.#signer = signs
+      ? signer({
           accessKeyId: id!,
           secretAccessKey: key!,
           ...(session ? { sessionToken: session } : {}),
@@ -117,7 +125,7 @@ export class ObjectStore {
     const named = areNamed([new URL(url).host], this.#env);
     const headers = named ? this.#headers : {};
     const whole = { ...init, headers, redirect: 'manual' as const };
-    const signed = named ? await this.#signed?.sign(url, whole) : undefined;
+    const signed = named ? await (await this.#signer?.())?.sign(url, whole) : undefined;
     const request = signed ?? new Request(url, whole);
     return fetch(request, { signal: AbortSignal.timeout(TRY_MS) });
   }
@@ -139,7 +147,7 @@ export class ObjectStore {
 
   /** What may be the matter if a login was held back. */
   #unsaid(url: string): string {
-    const has = this.#signed !== null || Object.keys(this.#headers).length > 0;
+    const has = this.#signer !== null || Object.keys(this.#headers).length > 0;
     const { host } = new URL(url);
     if (!has || areNamed([host], this.#env)) return '';
     return ` (credentials from the environment go only to hosts that you name; set ${HOSTS_VARIABLE}=${host} if it is yours)`;

@@ -61,8 +61,8 @@ export class Store {
   readonly #file: MappedFile;
   readonly #env: RootDatabase<unknown, string>;
   readonly #segments: SegmentReader;
-  /** What is archived as it was last read, by topic: it is needed again for each archived record. */
-  readonly #archived = new Map<string, { readonly text: string; readonly is: Archived }>();
+  /** Ends of topics and what of them is archived, as last read: asked again and again, and seldom new. */
+  readonly #known = new Map<string, { readonly text: string; readonly value: unknown }>();
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<string, string[]>;
   /** Undefined in a log to read that was written before there was one. */
@@ -132,14 +132,7 @@ export class Store {
 
   /** What of the topic has left the file. */
   archived(topic: string): Archived {
-    const key = ['archive', topic];
-    const text = this.#state.get(key);
-    if (text === undefined) return NOTHING_ARCHIVED;
-    const known = this.#archived.get(topic);
-    if (known?.text === text) return known.is;
-    const is = unsealJson(text, placeOf(key)) as Archived;
-    this.#archived.set(topic, { text, is });
-    return is;
+    return (this.#again(['archive', topic]) as Archived | undefined) ?? NOTHING_ARCHIVED;
   }
 
   /** Takes the records of a segment, which is on disk, out of the file; `bytes` = what they took. */
@@ -155,7 +148,7 @@ export class Store {
   }
 
   head(topic: string): Head {
-    return (this.#get(['head', topic]) as Head | undefined) ?? NO_HEAD;
+    return (this.#again(['head', topic]) as Head | undefined) ?? NO_HEAD;
   }
 
   heads(): readonly (readonly [topic: string, head: Head])[] {
@@ -265,6 +258,18 @@ export class Store {
   #get(key: string[]): unknown {
     const text = this.#state.get(key);
     return text === undefined ? undefined : unsealJson(text, placeOf(key));
+  }
+
+  /** The same, and what was read last if it has not changed. */
+  #again(key: string[]): unknown {
+    const text = this.#state.get(key);
+    if (text === undefined) return undefined;
+    const place = placeOf(key);
+    const known = this.#known.get(place);
+    if (known?.text === text) return known.value;
+    const value = unsealJson(text, place);
+    this.#known.set(place, { text, value });
+    return value;
   }
 
   #set(key: string[], value: unknown): void {

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { main } from '../../cli/program.ts';
-import { loadTokenizer } from '../../model/hf/index.ts';
+import { loadTokenizer } from '../../model/tokenizers/index.ts';
 import { scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import { type EngineServer, engineServer } from '../support/engineServer.ts';
 import { ROOT } from '../support/exports.ts';

@@ -10,7 +10,7 @@ import { sameInputs, tokenizerFiles } from '../../jobs/inputs.ts';
 import { loadAdapterFile, saveAdapterFile } from '../../model/checkpoints/adapterFile.ts';
 import { readAdapter, writeAdapter } from '../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../model/tokenizers/loadTokenizer.ts';
 import { initialAdapter, mergedWeights } from '../../model/hf/lora.ts';
 import { openLog } from '../../streams/embedded/openLog.ts';
 import { topics } from '../../topics/index.ts';

@@ -54,7 +54,7 @@ const evaluation = (run: string, ...more: string[]) =>
 
 /** The prompts that a run's rollouts had, as text, without repeats. */
 async function prompts(run: string): Promise<readonly string[]> {
-  const { loadTokenizer } = await import('../../model/hf/loadTokenizer.ts');
+  const { loadTokenizer } = await import('../../model/tokenizers/loadTokenizer.ts');
   const tokenizer = await loadTokenizer(at('stock'));
   const log = await openLog({ folder: at('runs', run, 'log'), mode: 'read' });
   const found = new Set<string>();

@@ -6,8 +6,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { loadTokenizer } from '../../model/hf/loadTokenizer.ts';
 import { EmbeddedEngine } from '../../model/rollout/embeddedEngine.ts';
+import { loadTokenizer } from '../../model/tokenizers/loadTokenizer.ts';
 import { EmbeddedTrainer } from '../../model/train/trainer.ts';
 
 interface Recorded {

@@ -1,11 +1,11 @@
 /**
  * What a run has achieved, by one reading of its log that all tabs share. It is read again once something was
- * added, but no more than a tenth of the time is spent on it; while a run goes on, the reading before it
- * counts meanwhile.
+ * added, but no more than a tenth of the time is spent on it; until then the reading before it counts, unless
+ * the run's status has changed.
  */
 import type { Clock } from '../../../base/index.ts';
 import type { Log } from '../../../streams/index.ts';
-import type { RunFacts } from '../../../summary/facts/index.ts';
+import type { RunFacts, RunStatus } from '../../../summary/facts/index.ts';
 import { type Achieved, readAchieved } from '../../../summary/index.ts';
 import { topics } from '../../../topics/index.ts';
 
@@ -26,6 +26,8 @@ export class Achievement {
   #last: Achieved | null = null;
   #next: Promise<Achieved> | null = null;
   #sign = '';
+  /** At the last reading. */
+  #status: RunStatus | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
 
   constructor(of: Of) {
@@ -33,7 +35,7 @@ export class Achievement {
   }
 
   async get(facts: RunFacts): Promise<Achieved> {
-    const known = facts.status === 'running' ? this.#last : null;
+    const known = facts.status === this.#status ? this.#last : null;
     if (this.#next === null && known !== null && this.#of.clock.now() < this.#nextMs) return known;
     this.#next ??= this.#read(facts).finally(() => {
       this.#next = null;
@@ -53,6 +55,7 @@ export class Achievement {
       read.has(topic) ? [records] : [],
     );
     const sign = JSON.stringify([facts.status, ends]);
+    this.#status = facts.status;
     if (this.#last === null || sign !== this.#sign) {
       this.#last = await readAchieved(log, name, facts);
       this.#sign = sign;

@@ -28,7 +28,7 @@ function byBytes(tokens: ArrayLike<number>, tokenizer: Tokenizer): Pieces | null
   let text = '';
   for (let i = 0; i < tokens.length; i++) {
     const last = i === tokens.length - 1;
-    const piece = decoder.decode(tokenizer.bytes(tokens[i]!), { stream: !last });
+    const piece = decoder.decode(tokenizer.bytes(tokens[i]!, tokens[i - 1]), { stream: !last });
     lengths[i] = Math.min(piece.length, 0xffff);
     text += piece;
   }

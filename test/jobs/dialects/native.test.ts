@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type DialectOptions, dialectOf } from '../../../jobs/dialects/dialectOf.ts';
 import { policyModel } from '../../../jobs/policyModel.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { withEmptyResults } from '../../../operators/dialect/results.ts';
 import { accuracy } from '../../../operators/rewards/accuracy.ts';

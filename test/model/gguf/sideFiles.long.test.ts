@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Metadata, openGgufFile } from '../../../model/gguf/ggufFile.ts';
 import { sideFiles } from '../../../model/gguf/sideFiles.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { type GgufValue, ggufBytes } from '../../support/ggufBytes.ts';
 import { TEMPLATE, tiny } from './tinyGguf.ts';

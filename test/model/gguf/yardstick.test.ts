@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect } from '@jest/globals';
 import { openGguf } from '../../../model/gguf/openGguf.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { yardstick } from '../../support/python.ts';
 import { bytesOf, type Family, tiny } from './tinyGguf.ts';

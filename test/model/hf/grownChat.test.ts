@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
 import type { ChatMessage } from '../../../model/chat/chatTemplate.ts';
 import { chatDifference, checkChatTools, growChat } from '../../../model/chat/grownChat.ts';
-import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import type { LoadedTokenizer } from '../../../model/tokenizers/loadedTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 const folder = temporaryFolder();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import { openPolicy } from '../../../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;

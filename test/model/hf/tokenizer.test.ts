@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { draws } from '../../../base/draws.ts';
 import { chatTemplate } from '../../../model/chat/chatTemplate.ts';
 import { bpeTokenizer } from '../../../model/hf/bpeTokenizer.ts';
-import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import type { LoadedTokenizer } from '../../../model/tokenizers/loadedTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 const folder = temporaryFolder();

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect } from '@jest/globals';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { yardstick } from '../../support/python.ts';
 

@@ -7,9 +7,9 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Tensors } from '../../../model/config.ts';
 import { readAdapter, writeAdapter } from '../../../model/hf/adapterFiles.ts';
 import { loadPolicy, openPolicy } from '../../../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import { checkAdapter, merged } from '../../../model/hf/lora.ts';
 import { writeFolder } from '../../../model/hf/writeFolder.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 import { yardstick } from '../../support/python.ts';
 

@@ -15,7 +15,6 @@ import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Tensor } from '../../../model/config.ts';
 import type { Checkpoint } from '../../../model/engine.ts';
 import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
 import { initialAdapter, LORA_TARGETS } from '../../../model/hf/lora.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import { publishAdapter, publishFromDisk } from '../../../model/remote/publish.ts';
@@ -23,6 +22,7 @@ import { RemoteEngine } from '../../../model/remote/remoteEngine.ts';
 import { type ServedAs, servedFolders } from '../../../model/remote/servedFolders.ts';
 import { serverWires } from '../../../model/remote/wires/wires.ts';
 import { tokenBytes } from '../../../model/rollout/tokenBytes.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';
 import { type ContractFixture, policyEngineContract } from '../../support/policyEngineContract.ts';
 

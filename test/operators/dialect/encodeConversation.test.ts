@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { TrainSequence } from '../../../model/engine.ts';
-import { type LoadedTokenizer, loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import type { LoadedTokenizer } from '../../../model/tokenizers/loadedTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import {
   type ConversationOptions,
   encodeConversation,

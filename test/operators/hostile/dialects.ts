@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from '@jest/globals';
 import { dialectOf } from '../../../jobs/dialects/dialectOf.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import type { Dialect } from '../../../operators/dialect/dialect.ts';
 import { tagsDialect } from '../../../operators/dialect/tagsDialect.ts';
 import { writeByteBpe } from '../../support/byteBpe.ts';

@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import type { Tokenizer } from '../../../model/engine.ts';
-import { loadTokenizer } from '../../../model/hf/loadTokenizer.ts';
+import { loadTokenizer } from '../../../model/tokenizers/loadTokenizer.ts';
 import { encodeExample, type ResultTokens } from '../../../operators/dialect/encodeExample.ts';
 import { encodeTrajectory } from '../../../operators/dialect/encodeTrajectory.ts';
 import { fenceFor } from '../../../operators/dialect/fence.ts';

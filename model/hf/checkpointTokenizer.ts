@@ -1,93 +1,17 @@
 /**
- * The tokenizer in a folder: our own word vocabulary (wordTokenizer.ts) or that of a Hugging Face checkpoint,
- * with its chat template.
- *
- * Nothing is fetched. `tokenizer.json` says which kind it is; `tokenizer_config.json` names the special
+ * The tokenizer of a Hugging Face checkpoint, with its chat template: `tokenizer_config.json` names the special
  * tokens; where the template is: folderTemplates.ts.
  */
 import { stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
-import type { ChatMessage, ChatOptions, ChatTemplate } from '../chat/chatTemplate.ts';
+import type { ChatTemplate } from '../chat/chatTemplate.ts';
 import { guardedParts } from '../chat/guardedParts.ts';
-import type { Tokenizer } from '../engine.ts';
-import { type WordVocabulary, wordTokenizer } from '../wordTokenizer.ts';
-import { type BpeTokenizer, bpeTokenizer, type TextPart } from './bpeTokenizer.ts';
+import { type LoadedTokenizer, noTemplate } from '../tokenizers/loadedTokenizer.ts';
+import { type BpeTokenizer, bpeTokenizer } from './bpeTokenizer.ts';
 import { folderTemplate } from './folderTemplates.ts';
-import { readJson } from './openFolder.ts';
-import { mustBeOrdinary } from './ordinaryFiles.ts';
-
-/** A tokenizer with its special tokens and, if the folder has one, its chat template. */
-export interface LoadedTokenizer extends Tokenizer {
-  /** As in `BpeTokenizer`; of the word vocabulary each part by itself. */
-  encodeParts(parts: readonly TextPart[]): Int32Array;
-  /** The token that begins a text, if the checkpoint has one; `encode` never adds it. */
-  readonly startToken: number | null;
-  /** Every token that ends the policy's turn; the first is `endToken`. */
-  readonly endTokens: readonly number[];
-  /** What a user should know; empty when all is well. */
-  readonly problems: readonly string[];
-  /** Whether there is a chat template. */
-  readonly chat: boolean;
-  /**
-   * Messages as the text that the policy was trained on. Throws `CHAT_TEMPLATE`, even when there is no
-   * template.
-   */
-  applyChatTemplate(messages: readonly ChatMessage[], options?: ChatOptions): string;
-  /** The same text in stretches, each with the message that it was taken from. Throws `CHAT_TEMPLATE`. */
-  chatRuns: ChatTemplate['runs'];
-  /**
-   * Messages as tokens. The content of `user` and `tool` messages is untrusted and yields no tags; all else
-   * is encoded as by `encode(applyChatTemplate(…))`.
-   */
-  encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
-  /**
-   * `applyChatTemplate` in stretches, those from outside without tags: for who encodes parts of a
-   * conversation by themselves. Throws `CHAT_TEMPLATE`.
-   */
-  chatParts(messages: readonly ChatMessage[], options?: ChatOptions): readonly TextPart[];
-}
-
-/**
- * Load from a folder, or from the `tokenizer.json` in one. Rejects with `TOKENIZER`, `CHECKPOINT` or
- * `CHAT_TEMPLATE`.
- */
-export async function loadTokenizer(path: string): Promise<LoadedTokenizer> {
-  await mustBeOrdinary(path);
-  const there = await stat(path).catch(() => null);
-  const folder = there?.isFile() ? dirname(path) : path;
-  const file = there?.isFile() ? path : join(path, 'tokenizer.json');
-  const json = await readJson(file);
-  if ((json as Partial<WordVocabulary> | null)?.kind === 'words')
-    return ofWords(file, json as WordVocabulary);
-  return ofCheckpoint(folder, bpeTokenizer(file, json));
-}
-
-function ofWords(path: string, vocabulary: WordVocabulary): LoadedTokenizer {
-  const tokenizer = wordTokenizer(vocabulary);
-  return {
-    ...tokenizer,
-    startToken: null,
-    endTokens: [tokenizer.endToken],
-    problems: [],
-    chat: false,
-    encodeParts: (parts) =>
-      Int32Array.from(parts.flatMap(({ text, tags }) => [...tokenizer.encode(text, { tags })])),
-    applyChatTemplate: () => noTemplate(path),
-    chatRuns: () => noTemplate(path),
-    encodeChat: () => noTemplate(path),
-    chatParts: () => noTemplate(path),
-  };
-}
-
-function noTemplate(path: string): never {
-  throw new MillraceError(
-    'CHAT_TEMPLATE',
-    `${path} has no chat template: put one into chat_template.jinja beside it, or build prompts with encode`,
-    { context: { file: path } },
-  );
-}
+import { readJson } from './readJson.ts';
 
 const special = z
   .union([z.string(), z.looseObject({ content: z.string() }).transform(({ content }) => content)])
@@ -111,7 +35,13 @@ const templateFile = z.looseObject({ chat_template: templates });
 type ConfigFile = z.infer<typeof configFile>;
 const endFile = z.looseObject({ eos_token_id: ids });
 
-async function ofCheckpoint(folder: string, base: BpeTokenizer): Promise<LoadedTokenizer> {
+/** `json` is what the file `path` in the folder holds. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
+export async function checkpointTokenizer(
+  folder: string,
+  path: string,
+  json: unknown,
+): Promise<LoadedTokenizer> {
+  const base = bpeTokenizer(path, json);
   const config = await optional(folder, 'tokenizer_config.json', configFile, {});
   const named = namedTokens(config);
   const other = await optional(folder, 'chat_template.json', templateFile, {});
