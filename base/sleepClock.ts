@@ -3,7 +3,6 @@
  * a while. And what happens later, or again and again, by a clock: by the process's timers, or in the time of
  * a clock that sleeps in its own way.
  */
-import { setTimeout as after } from 'node:timers/promises';
 import type { Clock } from './clock.ts';
 
 /**
@@ -21,12 +20,18 @@ export function sleepClock(clock: Clock): SleepClock {
   return {
     now: () => clock.now(),
     async sleep(ms, signal) {
-      try {
-        await after(ms, undefined, signal === undefined ? {} : { signal });
-      } catch (error) {
-        signal?.throwIfAborted();
-        throw error;
-      }
+      signal?.throwIfAborted();
+      await new Promise<void>((resolve, reject) => {
+        const end = (): void => {
+          clearTimeout(timer);
+          reject(signal?.reason);
+        };
+        const timer = setTimeout(() => {
+          signal?.removeEventListener('abort', end);
+          resolve();
+        }, ms);
+        signal?.addEventListener('abort', end, { once: true });
+      });
     },
   };
 }

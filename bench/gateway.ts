@@ -1,140 +1,131 @@
 /**
- * What the gateway costs between agents and a model: `npm run bench:gateway`.
+ * What the gateway costs between agents and a model's server: `npm run bench:gateway`. Needs a build.
  *
- * The policy is a script that answers at once, or after the time that a server takes; everything else is as
- * in a run: protocol, chat template, tokenizer of a real model, call tree and records. The agents are another
- * process.
+ * Agents, gateway and model are a process each, and the gateway's alone is measured: all that it uses is
+ * what it adds. The model's server answers at once, or after the time that one takes; everything else is as
+ * in a run: protocol, chat template of a real model, tokenizer of a real model, call tree, a log on disk.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { sleepClock, systemClock } from '../base/index.ts';
-import { residentBytes } from '../base/system/platform.ts';
-import { gatewayServer, policyChat, Sessions } from '../gateway/index.ts';
-import type { PolicyChat } from '../gateway/sessions/policyChat.ts';
-import { Session } from '../gateway/sessions/session.ts';
-import type { Generation, PolicyEngine } from '../model/engine.ts';
-import { loadChatTokenizer } from '../model/hf/index.ts';
-import { hermesTemplate } from '../test/support/chatTemplates.ts';
-import { scriptedPolicy } from '../testing/scriptedPolicy.ts';
-import type { Talk } from './gateway/clients.ts';
-import { benchmark, count } from './options.ts';
+import { fileURLToPath } from 'node:url';
+import type { Asked, HostOptions, Opened, Pace, Talk, Talked, Used } from './gateway/messages.ts';
+import { benchmark, count, counts } from './options.ts';
 import { realModel } from './real/realModel.ts';
-import { print, type Row } from './table.ts';
+import { folderOnDisk, median, print, type Row } from './table.ts';
 
-const { json, model, sessions, calls, idle } = benchmark(
+const { json, model, sessions, calls, idle, turns, profile } = benchmark(
   'npm run bench:gateway',
-  'Processor time of a model call in the gateway, its throughput beside a model that takes a second, and the memory of idle sessions.',
+  'Processor time of a model call in the gateway, its throughput beside a model that takes a second, and the memory of idle sessions. Needs a build.',
 )
   .option('--model <FOLDER>', 'whose tokenizer is used; without it, npm run real-model makes one')
   .option('--sessions <N>', 'at the same time', count, 64)
-  .option('--calls <N>', 'model calls of a session', count, 8)
+  .option('--calls <numbers>', 'model calls of sessions, in turn', counts, [3, 4, 5, 6, 7, 8])
   .option('--idle <N>', 'idle sessions', count, 1000)
+  .option('--turns <n>', 'measurements of the processor time; odd', count, 5)
+  .option('--profile <FOLDER>', 'profiles the gateway’s process and measures nothing else')
   .parse()
-  .opts<{ json: boolean; model?: string; sessions: number; calls: number; idle: number }>();
+  .opts<{
+    json: boolean;
+    model?: string;
+    sessions: number;
+    calls: readonly number[];
+    idle: number;
+    turns: number;
+    profile?: string;
+  }>();
 
 /** A model's time for one call. */
 const MODEL_MS = 1000;
-const clock = sleepClock(systemClock);
+const TEMPLATE = new URL('../test/operators/dialect/fixtures/qwen2.5.jinja', import.meta.url);
 
-function withTools(from: string, folder: string): void {
-  copyFileSync(join(from, 'tokenizer.json'), join(folder, 'tokenizer.json'));
-  const config = { eos_token: '<|im_end|>', chat_template: hermesTemplate({}) };
-  writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(config));
+const children: ChildProcess[] = [];
+
+/** Starts a process of the benchmark; resolves with what it says first. */
+async function started<Said>(
+  file: string,
+  args: readonly string[],
+  execArgv: readonly string[] = [],
+): Promise<{ readonly child: ChildProcess; readonly said: Said }> {
+  const options = { execArgv: [...process.execArgv, ...execArgv] };
+  const child = fork(new URL(`./gateway/${file}`, import.meta.url), args, options);
+  children.push(child);
+  return { child, said: await heard<Said>(child) };
 }
 
-/** Calls the tool at every call but the last. */
-function modelOf(chat: PolicyChat, ms: number): () => PolicyEngine {
-  const { tokenizer } = chat;
-  const query =
-    'who built the seven bridges of the town that the river runs through, and when was it';
-  const turn = (text: string): Generation => {
-    const tokens = Int32Array.from(tokenizer.encode(`${text}<|im_end|>`));
-    const logProbs = new Float32Array(tokens.length).fill(-0.5);
-    return { tokens, logProbs, finish: 'stop', topLogProbs: [], version: 0 };
-  };
-  const call = turn(
-    `<tool_call>\n{"name": "search", "arguments": {"query": "${query}"}}\n</tool_call>`,
-  );
-  const last = turn(`Nobody knows ${query}.`);
-  return () => {
-    let asked = 0;
-    const generate = async (): Promise<Generation> => {
-      if (ms > 0) await pause(ms);
-      return ++asked === calls ? last : call;
-    };
-    return { ...scriptedPolicy({ tokenizer, script: () => '', contextMax: 32_768 }), generate };
-  };
+async function heard<Said>(child: ChildProcess): Promise<Said> {
+  const over = new AbortController();
+  const { signal } = over;
+  const ended = once(child, 'exit', { signal }).then(() => {
+    throw new Error('a process of the benchmark ended');
+  });
+  try {
+    const [said] = (await Promise.race([once(child, 'message', { signal }), ended])) as [Said];
+    return said;
+  } finally {
+    ended.catch(() => undefined);
+    over.abort();
+  }
 }
 
-interface Served {
-  readonly url: string;
-  keys(count: number): readonly string[];
-  close(): Promise<void>;
+function ask<Answer>(child: ChildProcess, what: Asked | Talk | Pace): Promise<Answer> {
+  const answer = heard<Answer>(child);
+  child.send(what);
+  return answer;
 }
 
-async function served(chat: PolicyChat, ms: number): Promise<Served> {
-  const open = new Sessions('policy');
-  const failed = (error: unknown): void => {
-    throw error;
-  };
-  const server = await gatewayServer({ sessions: open, clock, failed });
-  const engineOf = modelOf(chat, ms);
-  const { signal } = new AbortController();
-  return {
-    url: server.url,
-    keys: (many) =>
-      Array.from({ length: many }, (_, i) => {
-        const id = `q${i}/explore-0/0`;
-        const of = { id, questionId: `q${i}`, chat, engine: engineOf(), draws: [i], clock, signal };
-        const limits = { calls: calls + 1, answerTokens: 1024 };
-        const commit = async (): Promise<void> => undefined;
-        return open.open(new Session({ ...of, sampling: { temperature: 1 }, limits, commit }));
-      }),
-    close: () => server.close(),
-  };
+interface World {
+  readonly host: ChildProcess;
+  readonly clients: ChildProcess;
+  readonly server: ChildProcess;
 }
 
-async function talked(clients: ChildProcess, talk: Talk): Promise<number> {
-  clients.send(talk);
-  const [{ ms }] = (await once(clients, 'message')) as [{ ms: number }];
-  return ms;
+async function talked(
+  { host, clients }: World,
+  many = sessions,
+  each: readonly number[] = calls,
+): Promise<Talked> {
+  const opened = await ask<Opened>(host, { kind: 'open', count: many });
+  return ask<Talked>(clients, { ...opened, calls: each });
 }
 
-function collected(): number {
-  globalThis.gc?.();
-  return residentBytes(process.pid) ?? process.memoryUsage.rss();
+/** Processor time of a call. */
+async function turn(world: World): Promise<Talked & { readonly cpuMs: number }> {
+  const before = await ask<Used>(world.host, { kind: 'used' });
+  const made = await talked(world);
+  const { cpuMs } = await ask<Used>(world.host, { kind: 'used' });
+  return { ...made, cpuMs: (cpuMs - before.cpuMs) / made.calls };
 }
 
-async function rows(chat: PolicyChat, clients: ChildProcess): Promise<Row[]> {
-  const all = sessions * calls;
-  const atOnce = await served(chat, 0);
-  const talk = { url: atOnce.url, calls };
+async function rows(world: World): Promise<Row[]> {
+  const { host, server } = world;
   // The first ones compile it.
-  await talked(clients, { ...talk, keys: atOnce.keys(sessions) });
-  const before = process.cpuUsage();
-  await talked(clients, { ...talk, keys: atOnce.keys(sessions) });
-  const { user, system } = process.cpuUsage(before);
-  const cpuMs = (user + system) / 1000 / all;
+  for (let i = 0; i < 2; i++) await talked(world);
+  const made: Awaited<ReturnType<typeof turn>>[] = [];
+  for (let i = 0; i < turns; i++) made.push(await turn(world));
+  if (profile !== undefined) return [];
+  const cpuMs = median(made.map((one) => one.cpuMs));
+  const tokens = Math.round(made[0]!.promptTokens / made[0]!.calls);
 
-  const bytes = collected();
-  await talked(clients, { ...talk, keys: atOnce.keys(idle), calls: 1 });
-  const idleBytes = collected() - bytes;
-  await atOnce.close();
+  await ask<Opened>(host, { kind: 'open', count: 0 });
+  const before = await ask<Used>(host, { kind: 'used' });
+  await talked(world, idle, [1]);
+  const after = await ask<Used>(host, { kind: 'used' });
+  const idleBytes = after.residentBytes - before.residentBytes;
 
-  const slow = await served(chat, MODEL_MS);
-  const ms = await talked(clients, { url: slow.url, keys: slow.keys(sessions), calls });
-  await slow.close();
-  const perSecond = (1000 * all) / ms;
-  const limit = (1000 * sessions) / MODEL_MS;
+  await ask(server, { ms: MODEL_MS });
+  const slow = await talked(world);
+  const perSecond = (1000 * slow.calls) / slow.ms;
+  // The longest sessions end last, and alone.
+  const leastMs = MODEL_MS * Math.max(...calls.slice(0, sessions));
+  const limit = (1000 * slow.calls) / leastMs;
   return [
     {
       ...{ what: `processor time of a call, ${sessions} sessions`, against: '2 ms', unit: 'ms' },
       ...{ ratio: cpuMs / 2, goal: 1, atMost: true, ours: cpuMs, theirs: 2 },
-      note: `${calls} calls a session, a tool result of 150 words before each`,
+      note: `${Math.min(...calls)} to ${Math.max(...calls)} calls a session, prompts of ${tokens} tokens on average`,
     },
     {
       what: `calls, ${sessions} sessions`,
@@ -150,12 +141,29 @@ async function rows(chat: PolicyChat, clients: ChildProcess): Promise<Row[]> {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-gateway-'));
-const clients = fork(new URL('./gateway/clients.ts', import.meta.url));
+const log = folderOnDisk('gateway');
 try {
-  withTools(resolve(model ?? realModel()), folder);
-  const chat = policyChat(await loadChatTokenizer(folder), folder);
-  print('gateway', await rows(chat, clients), json);
+  copyFileSync(
+    join(resolve(model ?? realModel()), 'tokenizer.json'),
+    join(folder, 'tokenizer.json'),
+  );
+  copyFileSync(fileURLToPath(TEMPLATE), join(folder, 'chat_template.jinja'));
+  const config = { eos_token: '<|im_end|>' };
+  writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(config));
+  const server = await started<{ url: string }>('model.ts', [folder]);
+  const clients = await started('clients.ts', []);
+  const options: HostOptions = { folder, model: server.said.url, log };
+  const profiled =
+    profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`];
+  const host = await started('host.ts', [JSON.stringify(options)], ['--expose-gc', ...profiled]);
+  const world = { host: host.child, clients: clients.child, server: server.child };
+  const measured = await rows(world);
+  if (measured.length > 0) print('gateway', measured, json);
+  const gone = once(host.child, 'exit');
+  host.child.disconnect();
+  await gone;
 } finally {
-  clients.kill();
+  for (const child of children) child.kill();
   rmSync(folder, { recursive: true, force: true });
+  rmSync(log, { recursive: true, force: true });
 }

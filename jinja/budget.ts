@@ -37,6 +37,16 @@ export function spend(work = 1): void {
     fail('the template does not end, or produces more text than any conversation needs');
 }
 
+/** What `act` gives and what it spent; null where nothing is counted. */
+export function metered<Result>(act: () => Result): {
+  readonly result: Result;
+  readonly work: number | null;
+} {
+  const before = left;
+  const result = act();
+  return { result, work: Number.isFinite(before) ? before - left : null };
+}
+
 /**
  * One level deeper. Counted, not left to the stack: V8 ends the whole process where a regular expression is
  * compiled on a stack that is nearly full, so an overflow cannot be caught with certainty.

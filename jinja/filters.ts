@@ -1,6 +1,7 @@
 /** Jinja's filters, `value | name(arguments)`, by their names; `tojson` is that of transformers. */
 import { getAttributeAlone, getItem } from './access.ts';
 import { bind, boolean, integer, optionalInteger, sizeOf } from './arguments.ts';
+import { metered, spend } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { percent } from './format.ts';
 import { fixed, readFloat, readInteger, truncated } from './numbers.ts';
@@ -410,12 +411,35 @@ function tojson(value: Value, args: Arguments): Value {
   );
   const by =
     width === null ? null : isStr(width) ? plain(width) : ' '.repeat(Math.max(0, sizeOf(width, 0)));
-  return toJson(value, {
+  const how = {
     ensureAscii: boolean(ascii, false),
     indent: by,
-    separators: style(separators) ?? [by === null ? ', ' : ',', ': '],
+    separators: style(separators) ?? ([by === null ? ', ' : ',', ': '] as const),
     sortKeys: boolean(sortKeys, false),
-  });
+  };
+  if (!(value instanceof Dict) || how.separators.some((one) => typeof one !== 'string'))
+    return toJson(value, how);
+  return written(value, how);
+}
+
+interface Written {
+  readonly text: Str;
+  readonly work: number;
+}
+const texts = new WeakMap<Dict, Map<string, Written>>();
+
+/** A dict never changes, so its JSON is written once; each time costs the same work. */
+function written(value: Dict, how: JsonStyle): Str {
+  const known = texts.get(value) ?? new Map<string, Written>();
+  const key = JSON.stringify(how);
+  const before = known.get(key);
+  if (before !== undefined) {
+    spend(before.work);
+    return before.text;
+  }
+  const { result: text, work } = metered(() => toJson(value, how));
+  if (work !== null) texts.set(value, known.set(key, { text, work }));
+  return text;
 }
 
 function format(value: Value, args: Arguments): Value {

@@ -63,6 +63,9 @@ export class NoReply extends Error {
   }
 }
 
+/** Ends a wait; the error that an abort would make without a reason costs more than the wait. */
+const OVER = 'over';
+
 /** Failures to connect: nothing was sent. */
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
@@ -110,7 +113,7 @@ export class Exchange {
       throw error instanceof MillraceError || error instanceof NoReply ? error : noReply(error);
     } finally {
       signal.removeEventListener('abort', abort);
-      alarm.abort();
+      alarm.abort(OVER);
       await ringing;
     }
   }

@@ -84,7 +84,9 @@ class GatewayServer {
     const form = from.headers['anthropic-version'] === undefined ? chat : messages;
     const route = routeOf(from.url ?? '/', form);
     const gone = new AbortController();
-    to.once('close', () => gone.abort(new Error('the client is gone')));
+    to.once('close', () => {
+      if (!to.writableFinished) gone.abort(new Error('the client is gone'));
+    });
     this.#open += 1;
     try {
       await this.#route(route, from, to, gone.signal);

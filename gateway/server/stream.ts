@@ -28,7 +28,7 @@ export async function sendEvents(
 ): Promise<void> {
   const { clock, keepAliveMs, keepAlive, signal, failedEvents } = options;
   const settled = new AbortController();
-  const said = events.finally(() => settled.abort());
+  const said = events.finally(() => settled.abort('said'));
   // Its rejection is taken below; it may come while a keep-alive is due.
   said.catch(() => undefined);
   const isThere = (): boolean => settled.signal.aborted || signal.aborted;

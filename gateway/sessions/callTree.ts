@@ -9,7 +9,8 @@
 import type { CallJoin, CallSpan } from '../../topics/index.ts';
 import { firstDifference, firstDifferenceOf, sameTurn } from '../canonical.ts';
 import type { FunctionTool, Message, ModelCall, ModelReply } from '../conversation.ts';
-import { type PolicyChat, toolsKey } from './policyChat.ts';
+import { KnownTools } from './knownTools.ts';
+import type { PolicyChat } from './policyChat.ts';
 
 /** A committed call. */
 export interface CallNode {
@@ -53,7 +54,17 @@ export function lengthOf(node: CallNode): number {
 
 /** A call's context and answer. */
 export function contextOf(node: CallNode | null): Int32Array {
-  const parts: Int32Array[] = [];
+  return joined(node, []);
+}
+
+/** The context of a call that comes. */
+export function contextWith({ parent, prompt }: Placed): Int32Array {
+  return joined(parent, [prompt]);
+}
+
+/** A call's context and answer, and `last` after them. */
+function joined(node: CallNode | null, last: readonly Int32Array[]): Int32Array {
+  const parts = [...last];
   for (let at = node; at !== null; at = at.parent) parts.push(at.tokens, at.prompt);
   const all = new Int32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let place = 0;
@@ -68,6 +79,7 @@ export function contextOf(node: CallNode | null): Int32Array {
 export class CallTree {
   readonly #chat: PolicyChat;
   readonly #nodes: CallNode[] = [];
+  readonly #known = new KnownTools();
 
   constructor(chat: PolicyChat) {
     this.#chat = chat;
@@ -83,8 +95,8 @@ export class CallTree {
   }
 
   /** Throws a `GatewayRefusal` for what the policy's template does not take. */
-  place({ messages, tools }: ModelCall): Placed {
-    const key = toolsKey(tools);
+  place({ messages, tools: offered }: ModelCall): Placed {
+    const { tools, key } = this.#known.of(offered);
     const parent = this.#continued(messages, key);
     if (parent !== null) {
       const before = [...parent.messages, parent.reply.message];

@@ -72,10 +72,13 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
   const functions = functionsOf(tokenizer, folder);
   const ends = endTokens(functions.tokenizer);
 
+  const known = new WeakMap<readonly FunctionTool[], ChatOptions>();
   const optionsOf = (tools: readonly FunctionTool[]): ChatOptions => {
     if (tools.length === 0) return {};
     if (functions.fault !== '') throw new GatewayRefusal('invalid', functions.fault, 'tools');
-    return { tools: tools.map(declared) };
+    const options = known.get(tools) ?? { tools: Object.freeze(tools.map(declared)) };
+    known.set(tools, options);
+    return options;
   };
   const rendered = <T>(render: () => T): T => {
     try {

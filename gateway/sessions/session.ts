@@ -20,7 +20,7 @@ import {
   type ModelReply,
   type ModelSession,
 } from '../conversation.ts';
-import { type CallNode, CallTree, contextOf, type Placed } from './callTree.ts';
+import { type CallNode, CallTree, contextWith, lengthOf, type Placed } from './callTree.ts';
 import type { PolicyChat } from './policyChat.ts';
 import { type CallOwner, inOrder, nodeOf, recordedNodes, recordOf, replyIn } from './records.ts';
 
@@ -222,7 +222,7 @@ export class Session implements ModelSession {
 
   async #generate(call: ModelCall, digest: string, placed: Placed): Promise<Generation> {
     const { engine, sampling, draws, limits, chat, priority, signal, measured } = this.#options;
-    const tokens = Int32Array.from([...contextOf(placed.parent), ...placed.prompt]);
+    const tokens = contextWith(placed);
     const room = Math.min(
       limits.answerTokens,
       call.maxTokens ?? Number.POSITIVE_INFINITY,
@@ -265,7 +265,7 @@ export class Session implements ModelSession {
 }
 
 function lengthWith({ parent, prompt }: Placed): number {
-  return contextOf(parent).length + prompt.length;
+  return (parent === null ? 0 : lengthOf(parent)) + prompt.length;
 }
 
 function spansOf({ spans, tokens, version }: Generation): readonly CallSpan[] {

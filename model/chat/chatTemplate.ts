@@ -52,7 +52,7 @@ export interface ChatMessage {
 export interface ChatOptions {
   /** End with what opens the policy's next message. */
   readonly addGenerationPrompt?: boolean;
-  /** Tools as the template shows them: JSON schemas of functions. */
+  /** Tools as the template shows them: JSON schemas of functions. A frozen list never changes within. */
   readonly tools?: readonly unknown[];
   /** Other variables of the template (`enable_thinking`, say). */
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -152,9 +152,20 @@ function variablesOf(
     if (value !== undefined) values.set(name, convert(value));
   values.set('messages', new List(messages.map(saidBy)));
   // a server of tools describes them itself: what it says makes no tags
-  values.set('tools', convert(tools ?? null, { message: -1, outside: true }));
+  values.set('tools', toolsValue(tools));
   values.set('add_generation_prompt', addGenerationPrompt);
   return values;
+}
+
+const known = new WeakMap<readonly unknown[], Value>();
+
+/** Tools that are frozen become the same value each time, whose JSON is written once. */
+function toolsValue(tools: ChatOptions['tools']): Value {
+  const made = () => convert(tools ?? null, { message: -1, outside: true });
+  if (tools === undefined || !Object.isFrozen(tools)) return made();
+  const value = known.get(tools) ?? made();
+  known.set(tools, value);
+  return value;
 }
 
 /** A message, its texts marked with where they come from; the role is the job's. */

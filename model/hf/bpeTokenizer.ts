@@ -14,6 +14,7 @@ import { MillraceError, outsideText, withinDeadline } from '../../base/index.ts'
 import type { Tokenizer } from '../engine.ts';
 import { type AddedToken, addedTokenFinder } from './addedTokens.ts';
 import { GPT2, trustIn } from './knownPatterns.ts';
+import { type Pieces, pieceEncoder } from './pieceEncoder.ts';
 
 /** A stretch of text; `tags` as in `encode`. */
 export interface TextPart {
@@ -61,6 +62,7 @@ const tokenizerFile = z.looseObject({
     vocab: z.record(z.string(), tokenId),
     merges: z.array(z.unknown()),
     byte_fallback: z.boolean().nullish(),
+    fuse_unk: z.boolean().nullish(),
     dropout: z.number().nullish(),
   }),
 });
@@ -132,20 +134,33 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
   const run = (which: Pipeline, text: string): readonly number[] =>
     text === '' ? [] : which.encode(text, { add_special_tokens: false }).ids;
   /** A vocabulary may list a tag among its pieces; then it is spelt in pieces of its own. */
+  const spelt = (ids: readonly number[]): readonly number[] =>
+    ids.some((id) => texts.has(id))
+      ? ids.flatMap((id) => {
+          const tag = texts.get(id);
+          return tag === undefined
+            ? id
+            : [...tag].flatMap((character) => run(following, character));
+        })
+      : ids;
+  const byPiece = blank.length === 0 ? piecewise(path, data, plain) : null;
+  const encodePieces =
+    byPiece === null
+      ? null
+      : pieceEncoder(byPiece.cut, (piece) => spelt(run(byPiece.piece, piece)));
   const withoutTags = (text: string, first = true): readonly number[] =>
-    run(first ? plain : following, text).flatMap((id) => {
-      const tag = texts.get(id);
-      return tag === undefined ? id : [...tag].flatMap((character) => run(following, character));
-    });
+    encodePieces?.(text) ?? spelt(run(first ? plain : following, text));
   // white space that is a token goes before a tag that begins with some
   const spaced = tags.some(({ content }) => content.trim() !== content);
   const find = addedTokenFinder(spaced ? added : tags);
-  const ids = (list: readonly number[], text: string): Int32Array => {
-    if (list.some((id) => id === undefined))
+  const ids = (list: readonly number[], parts: readonly TextPart[]): Int32Array => {
+    if (list.includes(undefined as never)) {
+      const text = parts.map((part) => part.text).join('');
       throw refuse(
         path,
         `a part of ${JSON.stringify(text.slice(0, 40))} has no token, and the vocabulary has no token for unknown text`,
       );
+    }
     return Int32Array.from(list);
   };
 
@@ -159,7 +174,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
     const out: number[] = [];
     let open = '';
     const close = () => {
-      out.push(...withoutTags(open, out.length === 0));
+      for (const id of withoutTags(open, out.length === 0)) out.push(id);
       open = '';
     };
     for (const { text, tags: tagged } of parts)
@@ -171,7 +186,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
         }
       }
     close();
-    return ids(out, parts.map(({ text }) => text).join(''));
+    return ids(out, parts);
   };
 
   const tokenizer: BpeTokenizer = {
@@ -209,6 +224,30 @@ function pipeline(path: string, json: TokenizerFile): Pipeline {
   } catch (cause) {
     throw refuse(path, `it cannot be used: ${outsideText((cause as Error).message)}`, cause);
   }
+}
+
+/**
+ * What cuts a text into pieces, and what encodes a piece: of a byte-level tokenizer that cuts before it
+ * turns to bytes, and joins nothing afterwards. Null for another.
+ */
+function piecewise(
+  path: string,
+  file: TokenizerFile,
+  whole: Pipeline,
+): { readonly cut: Pieces; readonly piece: Pipeline } | null {
+  const all = steps(file.pre_tokenizer, 'pretokenizers');
+  const [cuts, bytes] = [all.slice(0, -1), all.at(-1)];
+  const isBytes = bytes?.type === 'ByteLevel' && bytes.use_regex === false;
+  const areCuts = cuts.every(({ type, behavior }) => type === 'Split' && behavior === 'Isolated');
+  if (!isBytes || !areCuts || file.model.fuse_unk === true) return null;
+  const bare = { ...file, added_tokens: [], model: { ...file.model, vocab: {}, merges: [] } };
+  const piece = pipeline(path, { ...bare, normalizer: null, pre_tokenizer: sequence([bytes]) });
+  // A vocabulary is large: there is one of them.
+  const { model } = whole as unknown as { readonly model: unknown };
+  return {
+    cut: pipeline(path, { ...bare, pre_tokenizer: sequence(cuts) }) as unknown as Pieces,
+    piece: Object.assign(piece, { model }),
+  };
 }
 
 type Step = z.infer<typeof step>;

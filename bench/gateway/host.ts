@@ -1,0 +1,85 @@
+/**
+ * The gateway of `bench:gateway`, as it is built, in a process of its own: protocols, chat template, tokenizer,
+ * a client of the model's server, and a log on disk that each call is committed to. All that the process
+ * uses is what the gateway adds.
+ */
+import { sleepClock, systemClock } from '../../base/index.ts';
+import { residentBytes } from '../../base/system/platform.ts';
+import type { Asked, HostOptions, Opened, Used } from './messages.ts';
+
+/** A module of the build, which is what users run; tsx makes other code of the sources. */
+const built = <Module>(path: string): Promise<Module> =>
+  import(new URL(`../../dist/${path}`, import.meta.url).href) as Promise<Module>;
+
+const { gatewayServer, policyChat, Sessions } =
+  await built<typeof import('../../gateway/index.ts')>('gateway/index.js');
+const { Session } = await built<typeof import('../../gateway/sessions/session.ts')>(
+  'gateway/sessions/session.js',
+);
+const { loadChatTokenizer } =
+  await built<typeof import('../../model/hf/index.ts')>('model/hf/index.js');
+const { RemoteEngine, vllm } =
+  await built<typeof import('../../model/remote/index.ts')>('model/remote/index.js');
+const { openAnyLog } = await built<typeof import('../../streams/index.ts')>('streams/index.js');
+const { allTopics, topics } =
+  await built<typeof import('../../topics/index.ts')>('topics/index.js');
+
+const { folder, model, log: logFolder } = JSON.parse(process.argv[2]!) as HostOptions;
+const clock = sleepClock(systemClock);
+const chat = policyChat(await loadChatTokenizer(folder), folder);
+const log = await openAnyLog({
+  ...{
+    at: logFolder,
+    run: 'bench',
+    mode: 'write',
+    topics: allTopics,
+    rememberBytes: 64 * 1024 * 1024,
+  },
+});
+const { vocabSize } = chat.tokenizer;
+const engine = await RemoteEngine.create({
+  ...{ urls: [model], wire: vllm, model: 'base', version: 0, vocabSize, clock },
+  concurrencyMax: 2048,
+});
+const sessions = new Sessions('policy');
+const failed = (error: unknown): void => {
+  throw error;
+};
+const server = await gatewayServer({ sessions, clock, failed });
+const { signal } = new AbortController();
+const open = new Map<string, InstanceType<typeof Session>>();
+let number = 0;
+
+async function opened(count: number): Promise<Opened> {
+  for (const [key, session] of open) {
+    sessions.close(key);
+    await session.end();
+  }
+  open.clear();
+  for (let i = 0; i < count; i++) {
+    const id = `q${number++}/explore-0/0`;
+    const session = new Session({
+      ...{ id, questionId: id, chat, engine, draws: [id], clock, signal },
+      sampling: { temperature: 1 },
+      limits: { calls: 64, answerTokens: 1024 },
+      commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
+    });
+    open.set(sessions.open(session), session);
+  }
+  return { url: server.url, keys: [...open.keys()] };
+}
+
+function used(): Used {
+  const { user, system } = process.cpuUsage();
+  globalThis.gc?.();
+  const bytes = residentBytes(process.pid) ?? process.memoryUsage.rss();
+  return { cpuMs: (user + system) / 1000, residentBytes: bytes };
+}
+
+process.on('message', (asked: Asked) => {
+  if (asked.kind === 'used') process.send?.(used());
+  else void opened(asked.count).then((answer) => process.send?.(answer));
+});
+// Ends as a process does that is profiled.
+process.on('disconnect', () => process.exit(0));
+process.send?.({});

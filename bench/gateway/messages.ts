@@ -1,0 +1,49 @@
+/** What the processes of `bench:gateway` tell each other. */
+
+/** What the gateway's process is started with. */
+export interface HostOptions {
+  /** Of the policy's tokenizer and chat template. */
+  readonly folder: string;
+  /** Of the model's server. */
+  readonly model: string;
+  /** Where its log may be written. */
+  readonly log: string;
+}
+
+/** Requests to the gateway's process, each answered by one message. */
+export type Asked =
+  /** Opens sessions; the last ones are closed. */
+  | { readonly kind: 'open'; readonly count: number }
+  /** What it has used so far. */
+  | { readonly kind: 'used' };
+
+/** Where the gateway listens, and the keys of its sessions. */
+export interface Opened {
+  readonly url: string;
+  readonly keys: readonly string[];
+}
+
+export interface Used {
+  /** Processor time, user and system. */
+  readonly cpuMs: number;
+  /** After a collection. */
+  readonly residentBytes: number;
+}
+
+/** Conversations to hold. */
+export interface Talk extends Opened {
+  /** Model calls of each, from these in turn. */
+  readonly calls: readonly number[];
+}
+
+export interface Talked {
+  readonly ms: number;
+  readonly calls: number;
+  /** Tokens of all prompts. */
+  readonly promptTokens: number;
+}
+
+/** The model's server: how long it takes for an answer from now on. */
+export interface Pace {
+  readonly ms: number;
+}
