@@ -45,25 +45,54 @@ def parse(arguments: list[str] | None = None) -> Options:
     add = parser.add_argument
     add("--model", type=Path, required=True, help="Hugging Face folder of the policy")
     add("--name", help="what clients call the policy; the folder as given by default")
-    add("--host", default="127.0.0.1", help="address to listen on; others than loopback need a token")
-    add("--port", type=int, default=8500)
+    add(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (%(default)s); others than loopback need a token",
+    )
+    add("--port", type=int, default=8500, help="(%(default)s)")
     add(
         "--checkpoints",
         type=Path,
         default=Path("checkpoints"),
-        help="folder for states and weights, shared by all machines",
+        help="folder for states and weights, shared by all machines (%(default)s)",
     )
-    add("--precision", choices=["bf16", "float32"], default="bf16")
-    add("--lora-alpha", type=float, default=32.0, help="of the adapter, if the client names none")
-    add("--lora-targets", default="all-linear", help="names of modules, separated by commas, or all-linear")
-    add("--micro-batch-tokens", type=int, default=8192, help="most tokens that a rank computes at once")
+    add(
+        "--precision",
+        choices=["bf16", "float32"],
+        default="bf16",
+        help="bf16 computes in bfloat16 and trains float32 weights (%(default)s)",
+    )
+    add(
+        "--lora-alpha",
+        type=float,
+        default=32.0,
+        help="of the adapter, if the client names none (%(default)s)",
+    )
+    add("--lora-targets", default="all-linear", help="names of modules, separated by commas (%(default)s)")
+    add(
+        "--micro-batch-tokens",
+        type=int,
+        default=8192,
+        help="most tokens that a rank computes at once (%(default)s)",
+    )
     add("--gradient-checkpointing", action="store_true", help="less memory, about a third more time")
     add(
         "--attention", help="implementation of attention, as transformers calls it; its own choice by default"
     )
-    add("--models", type=int, default=4, help="most models that a job may hold at once")
-    add("--keep-states", type=int, default=4, help="newest states and weights to keep of a model; 0 = all")
-    add("--silent-seconds", type=float, default=60.0, help="seconds after which a silent job counts as over")
+    add("--models", type=int, default=4, help="most models that a job may hold at once (%(default)s)")
+    add(
+        "--keep-states",
+        type=int,
+        default=4,
+        help="newest states and weights to keep of a model (%(default)s); 0 = all",
+    )
+    add(
+        "--silent-seconds",
+        type=float,
+        default=60.0,
+        help="seconds after which a silent job is over (%(default)s)",
+    )
     add("--token-file", type=Path, help=f"file with the token that clients must send; else {TOKEN_VARIABLE}")
     add("--device", choices=["auto", "cpu", "cuda"], default="auto")
     given = parser.parse_args(arguments)
