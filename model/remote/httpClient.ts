@@ -45,6 +45,8 @@ export interface HttpOptions {
   readonly connectionsMax: number;
   /** Name of the environment variable that holds the API key; '' = none. */
   readonly keyEnv: string;
+  /** Carries requests; HTTP unless given. */
+  readonly exchange?: Pick<Exchange, 'ask' | 'close'>;
 }
 
 export interface JsonRequest {
@@ -66,7 +68,7 @@ const AWAY = [429, 502, 503, 504];
 export class HttpClient {
   readonly #options: HttpOptions;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #exchange: Exchange;
+  readonly #exchange: Pick<Exchange, 'ask' | 'close'>;
 
   /** Fails with code `USAGE` when the environment lacks the key. */
   constructor(options: HttpOptions) {
@@ -76,7 +78,8 @@ export class HttpClient {
       'content-type': 'application/json',
       ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
     };
-    this.#exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
+    this.#exchange =
+      options.exchange ?? new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   }
 
   /**

@@ -25,7 +25,7 @@ import {
   type SleepClock,
 } from '../../base/index.ts';
 import { SessionAffinity } from './affinity.ts';
-import { HttpClient, type Transient } from './httpClient.ts';
+import { HttpClient, type HttpOptions, type Transient } from './httpClient.ts';
 
 export interface PoolOptions {
   /** Base URLs, with or without `/v1`. */
@@ -52,6 +52,8 @@ export interface PoolOptions {
   readonly awayMaxMs?: number;
   /** A line for the user, while no server is there. */
   readonly report?: Report;
+  /** Carries requests; HTTP unless given. */
+  readonly exchange?: HttpOptions['exchange'];
   /** As lines call the servers; a model server's when left out. */
   readonly words?: PoolWords;
 }
@@ -134,7 +136,10 @@ export class ServerPool {
     this.#options = options;
     this.#report = options.report ?? (() => undefined);
     this.#tries = options.triesMax ?? 4;
-    this.#http = new HttpClient({ clock, timeoutMs, keyEnv, connectionsMax: concurrencyMax });
+    this.#http = new HttpClient({
+      ...{ clock, timeoutMs, keyEnv, connectionsMax: concurrencyMax },
+      ...(options.exchange === undefined ? {} : { exchange: options.exchange }),
+    });
     this.#places = new Semaphore(concurrencyMax, {
       waitingMax: options.waitingMax ?? 4096,
       refused: busy,

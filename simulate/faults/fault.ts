@@ -28,9 +28,12 @@ export type Fault =
   | ({ readonly kind: 'elect' } & Lasting)
   /** The process stands still, and another one is started under its name before it goes on. */
   | ({ readonly kind: 'twice'; readonly process: number } & Lasting)
-  /** The policy's server does not answer, or comes back with the weights that it began with. */
+  /**
+   * The policy's servers do not answer; or come back with the weights that they were started with, or those of
+   * so many versions before.
+   */
   | ({ readonly kind: 'server' } & Lasting)
-  | { readonly kind: 'restart'; readonly fromMs: number }
+  | { readonly kind: 'restart'; readonly fromMs: number; readonly behind: number | null }
   /** A share of its replies is lost, or comes late. */
   | ({ readonly kind: 'lost'; readonly share: number } & Lasting)
   | ({ readonly kind: 'late'; readonly share: number } & Lasting)
@@ -91,6 +94,7 @@ function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
   // Early things are done more often than late ones.
   const early = draw.uniform(1) ** 1.5;
   const fromMs = Math.floor(early * RUN_MS);
+  const late = draw.uniform(1) * 1.5 * RUN_MS;
   const forMs = 200 + Math.floor(draw.uniform(2) ** 3 * 30_000);
   const share = 0.1 + 0.8 * draw.uniform(3);
   const process = draw.integer(4, processes.length);
@@ -105,10 +109,14 @@ function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
       return { kind, fromMs, forMs: 4_000 + forMs / 4, process };
     case 'elect':
       // At the end of a run too, where what is not decided decides whether all is done.
-      return { kind, fromMs: draw.uniform(1) * 1.5 * RUN_MS, forMs: 500 + draw.uniform(2) * 6_000 };
+      return { kind, fromMs: late, forMs: 500 + draw.uniform(2) * 6_000 };
     case 'jump':
       return { kind, fromMs, byMs: Math.floor((draw.uniform(5) - 0.3) * 3_600_000) };
-    case 'restart':
+    case 'restart': {
+      const behind = draw.integer(7, 4);
+      // Later, when there are versions to be behind.
+      return { kind, fromMs: late, behind: behind === 0 ? null : behind };
+    }
     case 'stop':
       return { kind, fromMs };
     case 'lost':

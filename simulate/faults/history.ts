@@ -44,7 +44,10 @@ async function otherwise(
   const timeless = settings.lagMax === 0 && settings.window === 'count' && changeNothing(faults);
   if (faults.length > 0 && timeless) {
     const calm = await lived(shape, []);
-    if (calm.weights.join() !== weights.join()) return [otherWeights(calm.weights, weights)];
+    // Of a run that was stopped, what both have.
+    const both = shape.stopMs === null ? undefined : Math.min(calm.weights.length, weights.length);
+    const [one, other] = [calm.weights.slice(0, both), weights.slice(0, both)];
+    if (one.join() !== other.join()) return [otherWeights(one, other)];
   } else if (seed % REPLAYED === 0) {
     const other = await replayedOtherwise(shape, store);
     if (other !== null) return [other];
@@ -53,14 +56,15 @@ async function otherwise(
 }
 
 /** Of so many histories one is replayed. */
-const REPLAYED = 2;
+const REPLAYED = 3;
 
 async function lived(shape: Shape, faults: readonly Fault[], print?: (line: string) => void) {
   const world = new World({ shape, faults, ...(print === undefined ? {} : { print }) });
   const { unfinished, broken, ms, points, starts } = await world.live();
   const { store, disk, clock } = world;
   const finished = unfinished === null && broken.length === 0;
-  const laws = await breaches({ shape, store, disk, clock, finished });
+  const ended = finished && shape.stopMs === null;
+  const laws = await breaches({ shape, store, disk, clock, finished: ended });
   return {
     ...{ seed: shape.seed, faults, ms, points, starts, store },
     breaches: [

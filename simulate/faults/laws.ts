@@ -47,6 +47,7 @@ export async function breaches(remains: Remains): Promise<readonly string[]> {
       ...lettered(records),
       ...(finished ? complete(records, remains.shape) : []),
       ...onDisk(records, remains),
+      ...kept(records, remains),
     ];
   } finally {
     await log.close();
@@ -203,6 +204,37 @@ function complete({ questions, rollouts, weights, metrics, selected }: Records, 
   if (once.size !== rollouts.length) found.push('a rollout is there twice');
   return found;
 }
+
+/**
+ * Of the versions, those that a rule keeps are on the disk, that from which training goes on too, and of the
+ * others few.
+ */
+function kept({ weights }: Records, { shape, disk, finished }: Remains): string[] {
+  const { keepVersions, keepRounds, keepEvery, keepBest } = shape.settings;
+  if (weights.length === 0 || keepVersions === 'auto') return [];
+  const there = ({ uri }: Weights): boolean => disk.has(uri);
+  const ends = weights.filter((made, i) => i > 0 && made.roundsDone > weights[i - 1]!.roundsDone);
+  const newest = keepVersions === 0 ? weights : weights.slice(-Math.max(2, keepVersions));
+  const rule = new Set([
+    ...[weights[0]!, ...newest, ...(keepRounds === 0 ? ends : ends.slice(-keepRounds))],
+    ...weights.filter(({ version }) => keepEvery > 0 && version % keepEvery === 0),
+  ]);
+  const missing = [...rule].filter((made) => !there(made));
+  // That of the newest may not be written yet.
+  const states = weights.filter(({ state }) => state !== '').slice(-2);
+  const trainable = states.some((made) => there(made) && disk.has(made.state));
+  const more = weights.filter((made) => !rule.has(made) && there(made));
+  return [
+    ...missing.map(({ version }) => `the weights of version ${version} are to stay, and are gone`),
+    ...(states.length < 2 || trainable ? [] : ['no version from which training goes on is there']),
+    ...(finished && more.length > keepBest + MORE_MAX
+      ? [`${more.length} versions are there that no rule keeps`]
+      : []),
+  ];
+}
+
+/** Versions that are needed for a while, or that a crash left. */
+const MORE_MAX = 3;
 
 /** What a manifest names is there, and is what it says: of the newest version, from which all goes on. */
 function onDisk({ weights }: Records, { disk }: Remains): string[] {

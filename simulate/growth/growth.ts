@@ -7,7 +7,7 @@ import { calibrateSettings } from '../../jobs/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import { Disk } from '../world/disk.ts';
 import { Life } from '../world/life.ts';
-import { partsIn } from '../world/parts.ts';
+import { CALM, partsIn, serversOf } from '../world/parts.ts';
 import { processLife } from '../world/processLife.ts';
 import { type Shape, shapeOf } from '../world/shape.ts';
 import { VirtualClock } from '../world/virtualClock.ts';
@@ -90,9 +90,8 @@ export async function* growth(options: GrowthOptions): AsyncGenerator<Age> {
     void processLife({
       ...{ life, shape, process: shape.processes[0]!, log, disk, signal: stop.signal },
       parts: partsIn(shape, {
-        ...{ life, disk, busy: nothing, broken: nothing },
-        weather: () => ({ lost: 0, late: 0, away: false, restarts: 0 }),
-        toolWeather: () => ({ hang: 0, down: false }),
+        ...{ life, disk, clock, servers: serversOf(shape, disk), ...CALM },
+        ...{ busy: nothing, broken: nothing },
       }),
       ...{ print: nothing, onStats: nothing },
     }).catch((error: unknown) => {

@@ -163,6 +163,14 @@ export const mutants: readonly Mutant[] = [
     seeds: 20,
   },
   {
+    name: 'label-unread',
+    about: 'what a server says about its weights is not compared with what it was asked for',
+    file: 'model/remote/checkReply',
+    find: 'checkLabel(made, serving);',
+    replace: '',
+    seeds: 60,
+  },
+  {
     name: 'sent-again',
     about: 'a commit that failed is sent again, though it may have been written',
     file: 'streams/run/commitQueue',
@@ -187,6 +195,22 @@ export const mutants: readonly Mutant[] = [
     replace:
       'lag: async (topic, group) => { const records = (all) => all.find((each) => each.topic === topic.name)?.records ?? 0; const behind = records(await log.stats()) - records(await this.#stats()); return Math.max(0, (await log.lag(topic, group)) - behind); },',
     seeds: 60,
+  },
+  {
+    name: 'archived-unsettled',
+    about: 'records leave the log although a stage has not settled them',
+    file: 'streams/embedded/shrinkingStore',
+    find: 'store.groups(topic).map(([, { low }]) => low)',
+    replace: '[]',
+    seeds: 60,
+  },
+  {
+    name: 'kept-for-ever',
+    about: 'old ends of rounds are kept, whatever keepRounds says',
+    file: 'sinks/trainer/keptWeights',
+    find: 'this.#ends.length - rounds',
+    replace: '0',
+    seeds: 200,
   },
   {
     name: 'needed-removed',

@@ -65,6 +65,7 @@ export class Broker {
       standing: (after) => this.#knowing(() => log.standing!(after)),
       post: (about) => log.post!(about),
       posted: () => log.posted!(),
+      retain: (retention) => log.retain!(retention),
       close: async () => undefined,
       read: (topic, asks) =>
         new Observable((subscriber) => {

@@ -1,31 +1,36 @@
 /**
- * A simulated engine behind a simulated server. What the policy says follows from its version, the question
- * and its draws, never from timing; how long it takes, and what becomes of a request, is drawn by attempt.
+ * The policy of a simulated process: the real client of inference servers, over simulated ones. It is made
+ * when it is first needed, as not every part of a run asks the policy.
  *
- * The client in front of the server does what such clients do: it repeats what got no answer, gives up after
- * a few times, and gives the server its weights again when it has lost them.
+ * What comes back is looked at: it must be what the version that it names says.
  */
 import type { Draws } from '../../base/index.ts';
-import type { Checkpoint, GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';
-import { type ScriptLine, scriptedPolicy } from '../../testing/index.ts';
-import type { Disk } from './disk.ts';
+import type { GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';
+import {
+  publishAdapter,
+  publishFromDisk,
+  RemoteEngine,
+  sglang,
+  vllm,
+} from '../../model/remote/index.ts';
+import { tokenBytes } from '../../model/rollout/index.ts';
 import type { Life } from './life.ts';
+import {
+  addresses,
+  BASE_MODEL,
+  CONTEXT_MAX,
+  exchangeWith,
+  type SimulatedServer,
+  seedOf,
+  type Weather,
+} from './servers.ts';
+import type { VirtualClock } from './virtualClock.ts';
 import { words } from './words.ts';
-
-/** What becomes of requests at a moment. */
-export interface Weather {
-  /** Share of replies that never come, and of those that come late. */
-  readonly lost: number;
-  readonly late: number;
-  /** The server does not answer. */
-  readonly away: boolean;
-  /** How often the server has lost its weights so far. */
-  readonly restarts: number;
-}
 
 export interface EngineOptions {
   readonly life: Life;
-  readonly disk: Disk;
+  readonly clock: VirtualClock;
+  readonly servers: readonly SimulatedServer[];
   readonly draws: Draws;
   /** Of one token. */
   readonly tokenMs: number;
@@ -36,97 +41,62 @@ export interface EngineOptions {
   readonly weather: () => Weather;
   /** Told of each request that is under way, and of its end. */
   readonly busy: (request: GenerateRequest, now: boolean) => void;
+  /** Told of what must not be. */
+  readonly broken: (what: string) => void;
 }
 
-const TRIES = 4;
-const GIVE_UP_MS = 5_000;
+const TIMEOUT_MS = 5_000;
+const AWAY_MAX_MS = 120_000;
 
 export function simulatedEngine(options: EngineOptions): PolicyEngine {
-  const { life, disk, draws, tokenMs, swap, weather, busy } = options;
-  const scripted = scriptedPolicy({
-    tokenizer: words,
-    script: said,
-    topLogProbs: ({ draws: chance }) => [Math.log(0.5 + 0.4 * chance.uniform(7)), Math.log(0.1)],
-  });
-  let held: Checkpoint | null = null;
-  let restarts = weather().restarts;
-  let active = 0;
-  let loading: Promise<void> | null = null;
-  let idle = (): void => undefined;
-
-  const load = async (weights: Checkpoint): Promise<void> => {
-    life.passes('load');
-    if (swap === 'drain') while (active > 0) await new Promise<void>((done) => (idle = done));
-    await life.clock.sleep(20 + 60 * draws.under('load', weights.version).uniform(0));
-    disk.read(weights);
-    await scripted.load(weights);
-    held = weights;
-    restarts = weather().restarts;
+  const { life, busy, broken, servers } = options;
+  let made: Promise<RemoteEngine> | null = null;
+  const engine = (): Promise<RemoteEngine> => {
+    made ??= clientOf(options);
+    return made;
   };
-  /** One at a time. */
-  const loaded = (weights: Checkpoint): Promise<void> => {
-    const before = loading ?? Promise.resolve();
-    const mine = before.then(() => load(weights));
-    const over = mine.catch(() => undefined);
-    loading = over;
-    void over.then(() => {
-      if (loading === over) loading = null;
+  const look = async (request: GenerateRequest, { tokens, logProbs, version }: Generation) => {
+    const right = await servers[0]!.says(version, {
+      ...{ tokens: [...request.tokens], maxTokens: request.maxTokens, tops: false },
+      ...{ stopTokens: request.stopTokens, seed: seedOf(request.draws, request.tokens) },
     });
-    return mine;
+    if (right.tokens.join() === tokens.join() && right.logProbs.join() === logProbs.join()) return;
+    broken(`a generation is said to be of version ${version}, and another one wrote it`);
   };
-
-  const attempt = async (request: GenerateRequest, number: number): Promise<Generation | null> => {
-    const chance = draws.under('reply', ...request.draws, request.tokens.length, number);
-    while (weather().restarts !== restarts && held !== null) await loaded(held);
-    while (loading !== null && swap === 'drain') await loading;
-    const { lost, late, away } = weather();
-    if (away || chance.uniform(0) < lost) {
-      await life.clock.sleep(GIVE_UP_MS);
-      return null;
-    }
-    active += 1;
-    try {
-      const made = await scripted.generate(request);
-      const slow = chance.uniform(1) < late ? 40 : 1;
-      await life.clock.sleep((5 + made.tokens.length * tokenMs) * (0.5 + chance.uniform(2)) * slow);
-      return made;
-    } finally {
-      active -= 1;
-      if (active === 0) idle();
-    }
-  };
-
   return {
-    contextMax: scripted.contextMax,
+    contextMax: CONTEXT_MAX,
     async generate(request, signal) {
       life.passes('generate');
       busy(request, true);
       try {
-        for (let number = 0; number < TRIES; number++) {
-          signal?.throwIfAborted();
-          const made = await attempt(request, number);
-          signal?.throwIfAborted();
-          life.passes('generated');
-          if (made !== null) return made;
-        }
+        const generation = await (await engine()).generate(request, signal);
+        life.passes('generated');
+        await look(request, generation);
+        return generation;
       } finally {
         busy(request, false);
       }
-      throw new Error(`no reply to ${TRIES} requests`);
     },
-    load: loaded,
-    stats: () => scripted.stats(),
-    close: async () => undefined,
+    async load(weights) {
+      life.passes('load');
+      await (await engine()).load(weights);
+    },
+    stats: () => ({ generatedTokens: 0, prefillTokens: 0, busyMs: 0 }),
+    close: async () => (await made?.catch(() => undefined))?.close(),
   };
 }
 
-/** Looks things up now and then, and is right more often after it has. */
-function said({ context, draws, version }: ScriptLine): string {
-  const chance = draws.under('version', version);
-  const searched = context.includes('</search>');
-  if (chance.uniform(0) < 0.45) return '<think>I look it up.</think><search>one</search>';
-  const [, a, b] = /(\d) ?\+ ?(\d)/.exec(context) ?? [];
-  const right = chance.uniform(1) < (searched ? 0.7 : 0.4);
-  const answer = Number(a) + Number(b) + (right ? 0 : 1);
-  return `<think>So it is ${answer}.</think><answer>\\boxed{${answer}}</answer><|end|>`;
+function clientOf({ swap, ...options }: EngineOptions): Promise<RemoteEngine> {
+  const { life, servers } = options;
+  return RemoteEngine.create({
+    ...{ urls: addresses(servers.length), clock: life.clock, tokenBytes: tokenBytes(words) },
+    ...{ timeoutMs: TIMEOUT_MS, awayMaxMs: AWAY_MAX_MS, waitingMax: Number.MAX_SAFE_INTEGER },
+    exchange: exchangeWith({ ...options, timeoutMs: TIMEOUT_MS }),
+    ...(swap === 'drain'
+      ? { wire: sglang, publisher: publishFromDisk(({ uri }) => uri) }
+      : {
+          ...{ wire: vllm, model: BASE_MODEL },
+          publisher: publishAdapter(({ version, uri }) => (version === 0 ? null : uri)),
+        }),
+  });
 }

@@ -23,6 +23,7 @@ export type Point =
   | 'save'
   | 'saved'
   | 'restore'
+  | 'archive'
   | 'read';
 
 export interface LifeOptions {

@@ -5,6 +5,7 @@ import type { Disk } from './disk.ts';
 import { type EngineOptions, simulatedEngine } from './engine.ts';
 import type { WorldParts } from './job.ts';
 import { Life } from './life.ts';
+import { SimulatedServer } from './servers.ts';
 import type { Shape } from './shape.ts';
 import { simulatedTools, type ToolsOptions } from './tools.ts';
 import { simulatedTrainer } from './trainer.ts';
@@ -14,6 +15,9 @@ import type { VirtualClock } from './virtualClock.ts';
 export interface Surroundings {
   readonly life: Life;
   readonly disk: Disk;
+  /** Of the world. */
+  readonly clock: VirtualClock;
+  readonly servers: readonly SimulatedServer[];
   readonly weather: EngineOptions['weather'];
   readonly toolWeather: ToolsOptions['weather'];
   readonly busy: EngineOptions['busy'];
@@ -21,12 +25,13 @@ export interface Surroundings {
 }
 
 export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
-  const { life, disk, weather, toolWeather, busy, broken } = surroundings;
+  const { life, disk, clock, servers, weather, toolWeather, busy, broken } = surroundings;
   const { seed, tokenMs, toolMs, stepMs, swap } = shape;
   const chance = draws('world', seed);
   return {
     engine: simulatedEngine({
-      ...{ life, disk, tokenMs, swap, weather, busy, draws: chance.under('engine') },
+      ...{ life, clock, servers, tokenMs, swap, weather, busy, broken },
+      draws: chance.under('replies', life.name),
     }),
     clock: life.clock,
     critic: simulatedCritic(life, chance.under('critic'), 4 * tokenMs),
@@ -46,8 +51,18 @@ export function calmParts(
     ...{ name: 'calm', clock, aheadMs: () => 0, stillUntilMs: () => 0, passed: () => undefined },
   });
   return partsIn(shape, {
-    ...{ life, disk, busy: () => undefined, broken: () => undefined },
-    weather: () => ({ lost: 0, late: 0, away: false, restarts: 0 }),
-    toolWeather: () => ({ hang: 0, down: false }),
+    ...{ life, disk, clock, servers: serversOf(shape, disk), ...CALM },
+    ...{ busy: () => undefined, broken: () => undefined },
   });
+}
+
+/** Nothing is away or slow. */
+export const CALM: Pick<Surroundings, 'weather' | 'toolWeather'> = {
+  weather: () => ({ lost: 0, late: 0, away: false }),
+  toolWeather: () => ({ hang: 0, down: false }),
+};
+
+/** The servers of one process. */
+export function serversOf({ servers }: Shape, disk: Disk): readonly SimulatedServer[] {
+  return Array.from({ length: servers }, () => new SimulatedServer(disk));
 }

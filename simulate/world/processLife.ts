@@ -24,6 +24,7 @@ export interface ProcessOptions {
 
 const GRACE_MS = 20_000;
 const STATS_MS = 10_000;
+const RETAIN_MS = 700;
 
 /** Rejects when it fails, and never resolves when it is killed. */
 export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
@@ -48,6 +49,7 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
     const own = alone ? whole : partOf(whole, process);
     const rest = restOf(whole, own);
     const leads = rest.sources.length === 0;
+    if (leads && shape.retention !== null) void retaining(log, shape.retention, life, stopping);
     return await runFlow(own, {
       ...{ log, clock, signal: stopping, graceMs: GRACE_MS, onStats, statsMs: STATS_MS },
       ...(leads ? { elsewhere: rest.stages } : { forever: true }),
@@ -55,6 +57,19 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
   } finally {
     for (const resource of owned.reverse()) await resource.close();
     await control.close();
+  }
+}
+
+/** What does not fit into the log goes to the archive; one that cannot be written is tried again. */
+async function retaining(
+  log: Log,
+  retention: NonNullable<Shape['retention']>,
+  { clock }: Life,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(RETAIN_MS, signal).catch(() => undefined);
+    if (!signal.aborted) await log.retain!(retention).catch(() => undefined);
   }
 }
 

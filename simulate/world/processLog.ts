@@ -97,6 +97,7 @@ export function processLog(log: Log, options: ProcessLogOptions): Log {
     standing: (after) => asked(() => log.standing!(after)),
     post: (about) => asked(() => log.post!(about)),
     posted: () => asked(() => log.posted!()),
+    retain: (retention) => asked(() => log.retain!(retention)),
     close: () => asked(() => log.close()),
   };
 }

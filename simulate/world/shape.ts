@@ -33,9 +33,15 @@ export interface Shape {
   readonly questions: number;
   /** Median time between questions that come one by one, without an end; null = all are there. */
   readonly arrivalMs: number | null;
+  /** A run without an end is stopped after this; null = it has an end. */
+  readonly stopMs: number | null;
+  /** Large topics keep so many bytes, the rest is archived by so many records; null = all stays. */
+  readonly retention: { readonly bytesMax: number; readonly segmentRecords: number } | null;
   readonly tokenMs: number;
   readonly toolMs: number;
   readonly stepMs: number;
+  /** Inference servers of each process that asks the policy. */
+  readonly servers: number;
   readonly swap: 'live' | 'drain';
 }
 
@@ -63,12 +69,15 @@ export function shapeOf(seed: number): Shape {
   const apart = draw.under('arriving');
   const arriving = apart.integer(0, 4) === 0;
   const window = arriving ? ['count', '1s', '4s'][apart.integer(1, 3)]! : 'count';
+  const life = draw.under('life');
+  const stopMs = life.integer(0, 6) === 0 ? 5_000 + life.integer(1, 9_000) : null;
+  const kept = draw.under('kept');
   const settings = calibrateSettings.parse({
     ...{ lagMax, rollouts, explore, toolCalls },
     select: method === 'everyQuestion' ? 'groups' : oneOf(['questions', 'groups'] as const),
     keep: whole(2, explore),
     mixedOnly: false,
-    rounds: whole(1, 2),
+    rounds: stopMs === null ? whole(1, 2) : 'forever',
     heldOut: whole(1, 4),
     evaluationRollouts: whole(1, 2),
     initialRollouts: whole(1, rollouts),
@@ -80,6 +89,9 @@ export function shapeOf(seed: number): Shape {
     miniBatches: whole(1, 2),
     saveEvery: oneOf([1, 1, 2, 3]),
     keepVersions: oneOf([2, 4, 0]),
+    keepRounds: [0, 0, 1, 2][kept.integer(0, 4)]!,
+    keepEvery: [0, 0, 3][kept.integer(1, 3)]!,
+    keepBest: [0, 0, 1][kept.integer(2, 3)]!,
     reward: 'accuracy',
     window,
   });
@@ -100,9 +112,15 @@ export function shapeOf(seed: number): Shape {
     ],
     questions: 16,
     arrivalMs: arriving ? 50 + apart.integer(2, 1_450) : null,
+    stopMs,
+    retention:
+      life.integer(2, 4) === 0
+        ? { bytesMax: life.integer(3, 6_000), segmentRecords: 1 + life.integer(4, 3) }
+        : null,
     tokenMs: whole(1, 6),
     toolMs: whole(20, 400),
     stepMs: whole(100, 1500),
+    servers: draw.under('servers').integer(0, 3) === 0 ? 2 : 1,
     swap: lagMax === 0 ? 'drain' : oneOf(['live', 'drain'] as const),
   };
 }

@@ -10,14 +10,16 @@ import type { GenerateRequest } from '../../model/index.ts';
 import { controlTopic, type Log } from '../../streams/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
+import { allTopics } from '../../topics/index.ts';
 import type { Fault } from '../faults/fault.ts';
 import { Broker } from './broker.ts';
 import { Disk } from './disk.ts';
 import type { WorldParts } from './job.ts';
 import { Life, never, type Point } from './life.ts';
-import { partsIn } from './parts.ts';
+import { partsIn, serversOf } from './parts.ts';
 import { processLife } from './processLife.ts';
 import { processLog } from './processLog.ts';
+import type { SimulatedServer } from './servers.ts';
 import type { Shape } from './shape.ts';
 import { VirtualClock } from './virtualClock.ts';
 
@@ -49,6 +51,26 @@ const MAY_FAIL = ['LOG_WRITE', 'NO_SPACE', 'TOOL_DOWN'];
 const SHUT_OUT_MS = 60_000;
 const BROKEN_MAX = 8;
 
+/** Looks that nothing leaves the log that a reader still needs. */
+class WatchedStore extends MemoryStore {
+  readonly #broken: (what: string) => void;
+
+  constructor(flush: (apply: () => void) => Promise<void>, broken: (what: string) => void) {
+    super(flush);
+    this.#broken = broken;
+  }
+
+  override archive(...[topic, segment, bytes]: Parameters<MemoryStore['archive']>): Promise<void> {
+    for (const [group, { low }] of this.groups(topic)) {
+      if (low >= segment.to) continue;
+      this.#broken(
+        `${topic}@${segment.from} to ${segment.to} left the log, and ${group} is at ${low}`,
+      );
+    }
+    return super.archive(topic, segment, bytes);
+  }
+}
+
 export class World {
   readonly clock: VirtualClock;
   readonly store: MemoryStore;
@@ -62,6 +84,8 @@ export class World {
   readonly #broken: string[] = [];
   readonly #over = new AbortController();
   readonly #lives: (Life | null)[];
+  /** Of each process; they outlive it. */
+  readonly #servers: readonly (readonly SimulatedServer[])[];
   readonly #stats = new Map<string, FlowStats>();
   /** Where the log is shared, the one behind all; else of the process that lives. */
   #log: Log | null = null;
@@ -73,7 +97,6 @@ export class World {
   #commits = 0;
   #lastCommitMs = 0;
   #aheadMs = 0;
-  #restarts = 0;
   #points = 0;
   #starts = 0;
   #done = false;
@@ -85,8 +108,12 @@ export class World {
     this.#draws = draws('world', shape.seed);
     this.clock = new VirtualClock(shape.seed);
     this.#startMs = this.clock.now();
-    this.store = new MemoryStore((apply) => this.#flush(apply));
+    this.store = new WatchedStore(
+      (apply) => this.#flush(apply),
+      (what) => this.#break(what),
+    );
     this.#lives = shape.processes.map(() => null);
+    this.#servers = shape.processes.map(() => serversOf(shape, this.disk));
   }
 
   async live(): Promise<Outcome> {
@@ -94,7 +121,7 @@ export class World {
     for (const i of this.#shape.processes.keys()) void this.#keepAlive(i);
     let unfinished: string | null = null;
     const end = await this.clock.run(() => {
-      if (this.#done || this.#broken.length > 0) return true;
+      if (this.#done || this.#broken.length > 0 || this.#stopped) return true;
       const sinceMs = Math.max(this.#lastCommitMs, this.#calmMs);
       if (this.#elapsedMs() - sinceMs > STUCK_MS) unfinished = this.#standstill();
       return unfinished !== null;
@@ -116,9 +143,17 @@ export class World {
     return this.clock.now() - this.#startMs;
   }
 
+  /** A run without an end was stopped, and all its processes have ended. */
+  get #stopped(): boolean {
+    if (this.#shape.stopMs === null || !this.#over.signal.aborted) return false;
+    return this.#lives.every((life) => life === null || life.dead);
+  }
+
   // What goes wrong.
 
   #plan(): void {
+    const { stopMs } = this.#shape;
+    if (stopMs !== null) this.clock.at(this.#startMs + stopMs, () => this.#over.abort());
     for (const fault of this.#faults) {
       if (!('fromMs' in fault)) continue;
       this.clock.at(this.#startMs + fault.fromMs, () => this.#befall(fault));
@@ -138,7 +173,7 @@ export class World {
         this.#aheadMs += fault.byMs;
         break;
       case 'restart':
-        this.#restarts += 1;
+        for (const server of this.#servers.flat()) server.restart(fault.behind);
         break;
       case 'full':
         this.disk.full = true;
@@ -247,13 +282,24 @@ export class World {
     this.#lastCommitMs = this.#elapsedMs();
   }
 
+  async #archive(life: Life, apply: () => void): Promise<void> {
+    life.passes('archive');
+    await life.clock.sleep(10);
+    if (this.disk.full) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    apply();
+    life.passes('archive');
+  }
+
   get #shared(): boolean {
     return this.#shape.processes.length > 1;
   }
 
   #openLog(life: Life): Log {
     const open = (clock: VirtualClock | Life['clock']): Log =>
-      openMemoryLog({ store: this.store, clock, board: this.#board });
+      openMemoryLog({
+        ...{ store: this.store, clock, board: this.#board },
+        retention: { topics: allTopics, write: (apply) => this.#archive(life, apply) },
+      });
     if (!this.#shared) {
       this.#owner = life;
       this.#log = open(life.clock);
@@ -298,7 +344,7 @@ export class World {
     try {
       const end = await processLife({
         ...{ life, shape: this.#shape, process, log, disk: this.disk },
-        parts: this.#partsOf(life),
+        parts: this.#partsOf(life, this.#servers[place]!),
         signal: this.#over.signal,
         print: (line) => this.#say(`${process.name}: ${line}`),
         onStats: (stats) => this.#stats.set(process.name, stats),
@@ -339,7 +385,7 @@ export class World {
     await this.clock.sleep(100 + 3_000 * wait.uniform(0));
     // Whoever starts a run again has made room first.
     while (this.disk.full) await this.clock.sleep(500);
-    if (!this.#done) void this.#keepAlive(place);
+    if (!this.#done && !this.#over.signal.aborted) void this.#keepAlive(place);
   }
 
   /** Whoever looks after a process that gives no sign of life starts another one under its name. */
@@ -368,15 +414,14 @@ export class World {
     return Math.max(0, ...ends);
   }
 
-  #partsOf(life: Life): WorldParts {
+  #partsOf(life: Life, servers: readonly SimulatedServer[]): WorldParts {
     return partsIn(this.#shape, {
-      ...{ life, disk: this.disk, busy: this.#counting() },
+      ...{ life, disk: this.disk, clock: this.clock, servers, busy: this.#counting() },
       broken: (what) => this.#break(what),
       weather: () => ({
         lost: this.#share('lost'),
         late: this.#share('late'),
         away: this.#is('server'),
-        restarts: this.#restarts,
       }),
       toolWeather: () => ({ hang: this.#share('hang'), down: this.#is('down') }),
     });

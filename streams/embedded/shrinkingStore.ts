@@ -18,13 +18,14 @@ export function shrinkingStore(
   large: readonly string[],
   logFolder: string,
   archive = join(logFolder, 'archive'),
+  write: typeof writeSegment = writeSegment,
 ): Shrinking<Next> {
   return {
     keptBytes: () => keptBytes(store, large),
     candidates: async (records) => large.flatMap((topic) => nextOf(store, topic, records)),
     async move({ topic, from, to }) {
       const sealed = Array.from({ length: to - from }, (_, i) => store.sealed(topic, from + i)!);
-      const segment = await writeSegment({ logFolder, archive }, { of: topic, from, to }, sealed);
+      const segment = await write({ logFolder, archive }, { of: topic, from, to }, sealed);
       const bytes = sealed.reduce((sum, { length }) => sum + length, 0);
       await store.archive(topic, segment, bytes);
     },

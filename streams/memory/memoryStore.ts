@@ -6,7 +6,7 @@
  * written once it has called `apply`, and durable once it resolves. Whoever passes it in can make it slow,
  * make it fail, or let it never come back.
  */
-import { type Archived, NOTHING_ARCHIVED } from '../archive/segments.ts';
+import { type Archived, NOTHING_ARCHIVED, type Segment, segmentAt } from '../archive/segments.ts';
 import { type Envelope, seal, unseal } from '../embedded/envelope.ts';
 import type { Moment } from '../embedded/history.ts';
 import type { Run } from '../embedded/keys/entries.ts';
@@ -26,6 +26,9 @@ export class MemoryStore implements LogStore {
   readonly #moments: Moment[] = [];
   readonly #runs = new Map<string, readonly Run[]>();
   readonly #keys = new Map<string, Buffer>();
+  readonly #archived = new Map<string, Archived>();
+  /** The archive's files by name. */
+  readonly files = new Map<string, readonly Buffer[]>();
   readonly #flush: Flush;
 
   constructor(flush: Flush = async (apply) => apply()) {
@@ -40,16 +43,24 @@ export class MemoryStore implements LogStore {
   }
 
   sealed(topic: string, offset: number): Buffer | undefined {
-    return this.#records.get(topic)?.[offset];
+    const kept = this.#records.get(topic)?.[offset];
+    if (kept !== undefined) return kept;
+    const segment = segmentAt(this.archived(topic).segments, offset);
+    return segment && this.files.get(segment.file)?.[offset - segment.from];
   }
 
-  archived(): Archived {
-    return NOTHING_ARCHIVED;
+  archived(topic: string): Archived {
+    return this.#archived.get(topic) ?? NOTHING_ARCHIVED;
   }
 
-  /** Never called: nothing of this store is large. */
-  async archive(): Promise<void> {
-    throw new Error('a log in memory has no archive');
+  async archive(topic: string, segment: Segment, bytes: number): Promise<void> {
+    const before = this.archived(topic);
+    await this.#flush(() => {
+      const segments = [...before.segments, segment];
+      this.#archived.set(topic, { segments, bytes: before.bytes + bytes });
+      const records = this.#records.get(topic) ?? [];
+      for (let at = segment.from; at < segment.to; at++) delete records[at];
+    });
   }
 
   head(topic: string): Head {

@@ -4,9 +4,11 @@
  * process does that was killed.
  */
 import type { Clock } from '../../base/index.ts';
-import type { Candidate, Shrinking } from '../archive/retain.ts';
+import { type Candidate, largeOf, type Shrinking } from '../archive/retain.ts';
 import { EmbeddedLog } from '../embedded/openLog.ts';
+import { shrinkingStore } from '../embedded/shrinkingStore.ts';
 import type { Log } from '../log.ts';
+import type { Topic } from '../topic.ts';
 import type { MemoryStore } from './memoryStore.ts';
 
 export interface MemoryLogOptions {
@@ -15,10 +17,20 @@ export interface MemoryLogOptions {
   readonly clock: Clock;
   /** What processes have said about themselves last; of the log's own unless given. */
   readonly board?: { about: unknown };
+  readonly retention?: MemoryRetention;
+}
+
+/** What may leave the log for its archive, which is in the store too. */
+export interface MemoryRetention {
+  /** Those of them that are `large`. */
+  readonly topics: readonly Topic<unknown>[];
+  /** Stands for the archive's disk, as `flush` of the store for the log's. */
+  readonly write: (apply: () => void) => Promise<void>;
 }
 
 /** Opens the log to write. One at a time may be open over a store. */
-export function openMemoryLog({ store, clock, board = { about: null } }: MemoryLogOptions): Log {
+export function openMemoryLog(options: MemoryLogOptions): Log {
+  const { store, clock, board = { about: null }, retention } = options;
   return new EmbeddedLog({
     ...{ store, clock },
     mode: 'write',
@@ -29,9 +41,17 @@ export function openMemoryLog({ store, clock, board = { about: null } }: MemoryL
       posted: async () => (board.about === null ? [] : [board.about]),
     },
     unlock: () => undefined,
-    shrinking: () => nothingLarge,
+    shrinking: () => (retention === undefined ? nothingLarge : shrinking(store, retention)),
     later: queueMicrotask,
   });
+}
+
+function shrinking(store: MemoryStore, { topics, write }: MemoryRetention): Shrinking<Candidate> {
+  return shrinkingStore(store, largeOf(topics), '', '', async (_, { of, from, to }, records) => {
+    const file = `${of}/${from}`;
+    await write(() => void store.files.set(file, records));
+    return { from, to, file, digest: '', length: 0, plain: 0 };
+  }) as Shrinking<Candidate>;
 }
 
 /** Nothing leaves it. */

@@ -45,7 +45,8 @@ describe('a run keeps all laws', () => {
     { kind: 'full', fromMs: 2_000, forMs: 800 },
     { kind: 'jump', fromMs: 2_500, byMs: -60_000 },
     { kind: 'still', fromMs: 3_000, forMs: 5_000, process: 0 },
-    { kind: 'restart', fromMs: 1_000 },
+    { kind: 'restart', fromMs: 1_000, behind: null },
+    { kind: 'restart', fromMs: 4_000, behind: 1 },
     { kind: 'pause', fromMs: 500, forMs: 4_000 },
     { kind: 'stop', fromMs: 900 },
     { kind: 'late', fromMs: 0, forMs: 20_000, share: 0.3 },
@@ -75,6 +76,19 @@ describe('a run keeps all laws', () => {
     expect(history.breaches).toEqual([]);
     // Both twice, and at least one that gave a commit up.
     expect(history.starts).toBeGreaterThanOrEqual(5);
+  });
+
+  test('without an end, archived, on servers that come back with older weights', async () => {
+    const is = ({ stopMs, retention, processes }: Shape): boolean =>
+      stopMs !== null && retention !== null && processes.length === 1;
+    const shape = shapeOf(seedWith(is));
+    const { breaches, versions } = await historyOf(shape, [
+      { kind: 'restart', fromMs: 2_500, behind: 1 },
+      { kind: 'crash', point: 120 },
+      { kind: 'restart', fromMs: 4_000, behind: null },
+    ]);
+    expect(breaches).toEqual([]);
+    expect(versions).toBeGreaterThan(0);
   });
 
   test('where replies are lost, tools hang or are gone, and settings change', async () => {
