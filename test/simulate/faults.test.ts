@@ -81,7 +81,7 @@ describe('a run keeps all laws', () => {
   test('without an end, archived, on servers that come back with older weights', async () => {
     const is = ({ stopMs, retention, processes }: Shape): boolean =>
       stopMs !== null && retention !== null && processes.length === 1;
-    const shape = shapeOf(seedWith(is));
+    const shape = { ...shapeOf(seedWith(is)), stopMs: 30_000 };
     const { breaches, versions } = await historyOf(shape, [
       { kind: 'restart', fromMs: 2_500, behind: 1 },
       { kind: 'crash', point: 120 },
