@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { terminalText } from '../base/text/index.ts';
 import type { OpenedLoop } from '../jobs/index.ts';
 import { type Log, recordsOf } from '../streams/index.ts';
-import { type ModelCallRecord, type Rollout, topics } from '../topics/index.ts';
+import { type McpCallRecord, type ModelCallRecord, type Rollout, topics } from '../topics/index.ts';
 import { attemptJson, attemptText } from './attemptText.ts';
 import { exitCodes, usageError } from './failure.ts';
 import type { Io } from './io.ts';
@@ -32,7 +32,7 @@ export interface ForkOptions {
 export async function forkCommand(options: ForkOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   const { folder, record } = run;
-  const { rollout, calls } = await withLog(run, (log) => recordedSession(log, options));
+  const { rollout, calls, tools } = await withLog(run, (log) => recordedSession(log, options));
   if (options.call > calls.length) {
     throw usageError(
       `rollout ${rollout.id} made ${calls.length} model calls: give --call a number from 1 to ${calls.length}`,
@@ -44,6 +44,7 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
   const { phase, round, ...asked } = rollout.question;
   const question = { ...asked, phase: 'explore', round, schedule: null } as const;
   const past = calls.slice(0, options.call - 1);
+  const pastTools = tools.filter(({ after }) => after < calls[options.call - 1]!.call);
   const opened = async (loop: OpenedLoop): Promise<void> => {
     const attempt = await loop.attempt(question, options.rollouts);
     const shown = { question, prompt: '', attempt, dialect: loop.dialect };
@@ -51,7 +52,8 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
   };
   const { seed = record.seed + 1 } = options;
   const runs = resolve(io.cwd, options.runs);
-  await scratchBuild({ job, settings, seed, runs }, { opened, forked: async () => past }, io);
+  const forked = { forked: async () => past, forkedTools: async () => pastTools };
+  await scratchBuild({ job, settings, seed, runs }, { opened, ...forked }, io);
   return exitCodes.done;
 }
 
@@ -59,7 +61,11 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
 async function recordedSession(
   log: Log,
   { run, rollout: id }: ForkOptions,
-): Promise<{ readonly rollout: Rollout; readonly calls: readonly ModelCallRecord[] }> {
+): Promise<{
+  readonly rollout: Rollout;
+  readonly calls: readonly ModelCallRecord[];
+  readonly tools: readonly McpCallRecord[];
+}> {
   const from = { kind: 'earliest' } as const;
   const key = id.slice(0, Math.max(0, id.indexOf('/')));
   let found: Rollout | null = null;
@@ -82,5 +88,9 @@ async function recordedSession(
   for await (const { value } of recordsOf(log, topics.calls, { from })) {
     if (value.sessionId === id && made.has(value.call)) calls.push(value);
   }
-  return { rollout: found, calls: calls.toSorted((a, b) => a.call - b.call) };
+  const tools: McpCallRecord[] = [];
+  for await (const { value } of recordsOf(log, topics.mcpCalls, { from })) {
+    if (value.sessionId === id) tools.push(value);
+  }
+  return { rollout: found, calls: calls.toSorted((a, b) => a.call - b.call), tools };
 }

@@ -7,6 +7,10 @@
  * what counts.
  */
 
+import type { McpServer } from '../operators/tools/mcp/index.ts';
+
+type CallToolResult = Awaited<ReturnType<McpServer['call']>>;
+
 /** A function that the agent offers to the model; `parameters` is a JSON schema. */
 export interface FunctionTool {
   readonly name: string;
@@ -94,8 +98,28 @@ export interface ModelSession {
   count(call: ModelCall): number;
   /** What the agent says its work is worth. Rejects with a `GatewayRefusal`. */
   reward(value: number, reason: string, sent: RewardSent): Promise<void>;
+  /** The MCP servers that it reaches through the gateway; left out = none. */
+  readonly mcp?: McpTools;
   /** Ends it, where it is not its agent's run that does; once more is the same. */
   end?(): Promise<void>;
+}
+
+/** What a tool of an MCP server gave: its result, or what the server says to be wrong with the call. */
+export type ToolOutcome =
+  | { readonly result: CallToolResult }
+  | { readonly error: { readonly code: number; readonly message: string } };
+
+/** MCP servers as a session reaches them. Methods are called with the name of one of them. */
+export interface McpTools {
+  readonly servers: readonly string[];
+  /** Rejects if the server cannot be had. */
+  list(server: string): ReturnType<McpServer['tools']>;
+  /** Once it is committed. Rejects if the server cannot be had, and at the session's end. */
+  call(
+    server: string,
+    tool: string,
+    given: Readonly<Record<string, unknown>>,
+  ): Promise<ToolOutcome>;
 }
 
 /** How a reward was sent. */

@@ -14,13 +14,20 @@ import {
 import { samplingIn } from '../model/index.ts';
 import type { Grow, RolloutOptions } from '../operators/rollout/index.ts';
 import { type Branching, isGuided } from '../operators/sampling/index.ts';
-import { type ModelCallRecord, type Question, type Rollout, rolloutId } from '../topics/index.ts';
+import type { McpServer } from '../operators/tools/mcp/index.ts';
+import {
+  type McpCallRecord,
+  type ModelCallRecord,
+  type Question,
+  type Rollout,
+  rolloutId,
+} from '../topics/index.ts';
 import type { Agent } from './agents/agent.ts';
 import { watchExactness } from './exactness.ts';
 import type { CallNode } from './sessions/callTree.ts';
 import type { PolicyChat } from './sessions/policyChat.ts';
 import { type AgentEnd, rolloutOf, type SessionOf } from './sessions/rolloutOf.ts';
-import { Session, type SessionLimits } from './sessions/session.ts';
+import { Session, type SessionLimits, type SessionOptions } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { JudgedSession } from './verifier/session.ts';
 import type { Case, Verdict, Verifier } from './verifier/verifier.ts';
@@ -38,10 +45,20 @@ export interface SessionsOf {
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** Calls that the session of this id committed before a crash, or that it is a fork of. */
   readonly past: (id: string) => Promise<readonly ModelCallRecord[]>;
+  /** MCP servers that agents reach through the gateway; left out = none. */
+  readonly mcp?: AgentMcp;
   readonly clock: Clock;
   readonly report: (line: string) => void;
   /** Says what sessions are worth; left out = the agent does, or the answer. */
   readonly verifier?: Verifier;
+}
+
+/** MCP servers of agents. */
+export interface AgentMcp {
+  readonly servers: ReadonlyMap<string, McpServer>;
+  readonly commit: (record: McpCallRecord) => Promise<void>;
+  /** As `past` of the sessions. */
+  readonly past: (id: string) => Promise<readonly McpCallRecord[]>;
 }
 
 /** See above. */
@@ -86,6 +103,7 @@ interface Ran {
   readonly rollout: Rollout;
   readonly calls: readonly CallNode[];
   readonly records: readonly ModelCallRecord[];
+  readonly tools: readonly McpCallRecord[];
 }
 
 /** Where a run leaves another: at the first call that it makes by itself. */
@@ -138,12 +156,16 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
   const records: ModelCallRecord[] = [];
   const shared = fork?.from.records.filter(({ call }) => call < fork.call.number) ?? [];
   const own = await gateway.past(id);
+  const toolRecords: McpCallRecord[] = [];
+  const sharedTools = fork?.from.tools.filter(({ after }) => after < fork.call.number) ?? [];
+  const ownTools = (await gateway.mcp?.past(id)) ?? [];
   const session = new Session({
     ...{ id, questionId: question.id, chat, limits, clock, signal },
     engine: options.engine,
     sampling: samplingIn(options),
     draws: drawsOf(options.seed, question, index),
     past: [...shared, ...own],
+    ...toolsFor(gateway, [...sharedTools, ...ownTools], toolRecords),
     ...(branching === null ? {} : { measured: branching }),
     commit: async (record) => {
       await gateway.commit(record);
@@ -157,7 +179,8 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
     const baseUrl = `${gateway.address}/s/${key}`;
     const reward = (value: number, reason: string) => session.reward(value, reason);
     const rewarded = session.hasReward;
-    const task = { id, question, index, baseUrl, key, rewarded, reward };
+    const mcp = session.mcp === undefined ? {} : { mcp: session.mcp.servers };
+    const task = { id, question, index, baseUrl, key, rewarded, reward, ...mcp };
     end = trial instanceof NoVerdict ? trial.end : await agent.run(task, signal);
   } finally {
     sessions.close(key);
@@ -179,7 +202,26 @@ async function runOnce(group: Group, index: number, fork: Fork | null): Promise<
     endedMs: clock.now(),
   });
   const parent = fork === null ? null : parentOf(rollout, fork);
-  return { rollout: { ...rollout, parent }, calls, records: [...own, ...records] };
+  return {
+    rollout: { ...rollout, parent },
+    calls,
+    records: [...own, ...records],
+    tools: [...ownTools, ...toolRecords],
+  };
+}
+
+/** The MCP servers of a session; `made` gets what it records. */
+function toolsFor(
+  { mcp, report }: SessionsOf,
+  past: readonly McpCallRecord[],
+  made: McpCallRecord[],
+): Pick<SessionOptions, 'tools'> {
+  if (mcp === undefined) return {};
+  const commit = async (record: McpCallRecord): Promise<void> => {
+    await mcp.commit(record);
+    made.push(record);
+  };
+  return { tools: { servers: mcp.servers, past, commit, report } };
 }
 
 /** Why a session has no verdict, and so counts for nothing. */

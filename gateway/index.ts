@@ -5,7 +5,7 @@ export { type AgentFunction, functionAgent } from './agents/function.ts';
 export { httpAgent } from './agents/http.ts';
 export type { FunctionCall, Message } from './conversation.ts';
 export { watchExactness } from './exactness.ts';
-export { growSessions } from './growSessions.ts';
+export { type AgentMcp, growSessions } from './growSessions.ts';
 export { again, type RecordedSession, replaySessions } from './replaySessions.ts';
 export { REMEMBERED } from './served/feedbackWriter.ts';
 export { servedFeedback } from './served/servedFeedback.ts';

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { MillraceError, messageOf, sleepClock } from '../base/index.ts';
 import {
   type Agent,
+  type AgentMcp,
   commandAgent,
   gatewayServer,
   growSessions,
@@ -22,12 +23,18 @@ import {
   verifierForms,
 } from '../gateway/index.ts';
 import { loadChatTokenizer } from '../model/hf/index.ts';
-import { type Log, recordsOf } from '../streams/index.ts';
-import { type ModelCallRecord, type Position, topics } from '../topics/index.ts';
+import { type Log, recordsOf, type Topic } from '../streams/index.ts';
+import {
+  type McpCallRecord,
+  type ModelCallRecord,
+  type Position,
+  topics,
+} from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 import { findPolicy, type PolicyPlace } from './parts/policyPlace.ts';
 import type { LoopOptions } from './policyLoop.ts';
 import { positiveInt } from './policySettings.ts';
+import { agentMcpSettings, mcpServers } from './tools/mcpTools.ts';
 
 /** How agents are run. */
 export const agentSettings = z.object({
@@ -83,6 +90,7 @@ export const agentSettings = z.object({
     .boolean()
     .default(true)
     .describe('whether its runs may be forked, which runs its own tools again'),
+  mcp: agentMcpSettings,
   host: z
     .string()
     .default('127.0.0.1')
@@ -157,17 +165,29 @@ export async function agentsOf(
   const waits = sleepClock(clock);
   const server = context.own(await listening({ sessions, clock: waits, host, port, failed }));
   const { forked } = context;
-  const past = forked ?? (await unfinishedSessions(context));
+  const past = forked ?? (await unfinishedSessions(log, topics.calls));
 
   const verifier = verifierFor(context);
   const grow = growSessions({
     ...(verifier === null ? {} : { verifier }),
+    ...(await mcpOf(context)),
     ...{ agent, sessions, chat, clock, past, atOnce, report: print },
     address: server.url,
     limits: { calls, answerTokens },
     commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
   });
   return { grow };
+}
+
+/** The MCP servers that the settings name, and what is recorded of them. */
+async function mcpOf(context: AgentContext): Promise<{ readonly mcp?: AgentMcp }> {
+  const { settings, log, forkedTools } = context;
+  const servers = mcpServers(settings.agent.mcp, context);
+  if (servers.size === 0) return {};
+  const past = forkedTools ?? (await unfinishedSessions(log, topics.mcpCalls));
+  const commit = (record: McpCallRecord): Promise<void> =>
+    log.commit((tx) => tx.append(topics.mcpCalls, record)).then(() => undefined);
+  return { mcp: { servers, past, commit } };
 }
 
 /** The verifier that the settings name; null = none. */
@@ -209,22 +229,27 @@ function agentOf({ settings, clock }: AgentContext): Agent {
 
 /** The calls that a session has had. */
 export async function recordedCalls(log: Log, id: string): Promise<readonly ModelCallRecord[]> {
+  return recordedOf(log, topics.calls, id);
+}
+
+async function recordedOf<T>(log: Log, topic: Topic<T>, id: string): Promise<readonly T[]> {
   const only = { keys: [id] };
-  const calls$ = log.tap(topics.calls, { from: { kind: 'earliest' }, follow: false, only });
-  return (await lastValueFrom(calls$.pipe(toArray()))).map(({ value }) => value);
+  const found$ = log.tap(topic, { from: { kind: 'earliest' }, follow: false, only });
+  return (await lastValueFrom(found$.pipe(toArray()))).map(({ value }) => value);
 }
 
 /**
  * The calls of sessions that had not become rollouts when the run was stopped. A log with an index is asked
  * for each session; another is read through once.
  */
-async function unfinishedSessions({
-  log,
-}: AgentContext): Promise<(id: string) => Promise<readonly ModelCallRecord[]>> {
-  if (log.standing !== undefined) return (id) => recordedCalls(log, id);
+async function unfinishedSessions<T extends { readonly sessionId: string }>(
+  log: Log,
+  topic: Topic<T>,
+): Promise<(id: string) => Promise<readonly T[]>> {
+  if (log.standing !== undefined) return (id) => recordedOf(log, topic, id);
   const places = new Map<string, Position[]>();
   const from = { kind: 'earliest' } as const;
-  for await (const { value, position } of recordsOf(log, topics.calls, { from })) {
+  for await (const { value, position } of recordsOf(log, topic, { from })) {
     const known = places.get(value.sessionId);
     if (known === undefined) places.set(value.sessionId, [position]);
     else known.push(position);
@@ -237,6 +262,6 @@ async function unfinishedSessions({
     const found = places.get(id);
     if (found === undefined) return [];
     places.delete(id);
-    return (await log.fetch(topics.calls, found)).map(({ value }) => value);
+    return (await log.fetch(topic, found)).map(({ value }) => value);
   };
 }

@@ -14,7 +14,7 @@ import type { Dialect } from '../operators/dialect/index.ts';
 import type { CallTool } from '../operators/index.ts';
 import type { ProgressScreen } from '../sinks/progress/index.ts';
 import type { Control, Flow, Log } from '../streams/index.ts';
-import type { ModelCallRecord, Question, Unanswered } from '../topics/index.ts';
+import type { McpCallRecord, ModelCallRecord, Question, Unanswered } from '../topics/index.ts';
 import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 import type { RunPlace } from './runPlace.ts';
@@ -50,6 +50,8 @@ export interface JobContext<Settings> {
   readonly prompted?: (prompt: PromptRecord) => never;
   /** Set to run agents again from a recorded call on (`millrace fork`): the calls before it. */
   readonly forked?: () => Promise<readonly ModelCallRecord[]>;
+  /** The calls of MCP tools before it. */
+  readonly forkedTools?: () => Promise<readonly McpCallRecord[]>;
   /** Set to look only at the start (`--check`, `millrace try`): tries what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }

@@ -119,6 +119,11 @@ function checkServed({ settings, forked, replay }: ServedContext): void {
   if (agent.rewardUrl !== '' && agent.rewardMs > 0) {
     throw wrong('agent.rewardUrl judges sessions at their end: set agent.rewardMs=0 with it');
   }
+  if (Object.keys(agent.mcp).length > 0) {
+    throw wrong(
+      'agent.mcp is for agents that the run starts: agents of others have tools of their own',
+    );
+  }
   if (forked !== undefined) {
     throw wrong('a served session cannot be forked: its agent is not ours to start');
   }

@@ -7,6 +7,7 @@ export { demonstrationSets as demonstrations } from './demonstrations.ts';
 export { evolvedTrajectories as evolved } from './evolved.ts';
 export { sessionFeedback as feedback } from './feedback.ts';
 export { folds } from './folds.ts';
+export { agentMcpCalls as mcpCalls } from './mcpCalls.ts';
 export { metrics } from './metrics.ts';
 export { preferencePairs as pairs } from './pairs.ts';
 export { questions } from './questions.ts';

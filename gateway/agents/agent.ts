@@ -15,6 +15,8 @@ export interface AgentTask {
   readonly baseUrl: string;
   /** The session's key: the API key of either protocol. */
   readonly key: string;
+  /** Names of the MCP servers that are at `…/mcp/NAME`; left out = none. */
+  readonly mcp?: readonly string[];
   /** Resolves when a reward is there. */
   readonly rewarded: Promise<void>;
   /** Says what the run is worth. */
@@ -38,8 +40,13 @@ export function agentVariables({
   id,
   question,
   index,
+  mcp = [],
 }: AgentTask): Readonly<Record<string, string>> {
+  const urls = mcpUrls({ baseUrl, mcp });
+  const named = Object.entries(urls).map(([name, url]) => [variableOf(name), url]);
   return {
+    ...(mcp.length === 1 ? { MILLRACE_MCP_URL: urls[mcp[0]!]! } : {}),
+    ...Object.fromEntries(named),
     OPENAI_BASE_URL: `${baseUrl}/v1`,
     OPENAI_API_BASE: `${baseUrl}/v1`,
     OPENAI_API_KEY: key,
@@ -51,4 +58,17 @@ export function agentVariables({
     MILLRACE_ROLLOUT_INDEX: String(index),
     MILLRACE_REWARD_URL: `${baseUrl}/v1/reward`,
   };
+}
+
+/** Where a session's MCP servers are, by their names. */
+export function mcpUrls({
+  baseUrl,
+  mcp = [],
+}: Pick<AgentTask, 'baseUrl' | 'mcp'>): Readonly<Record<string, string>> {
+  return Object.fromEntries(mcp.map((name) => [name, `${baseUrl}/mcp/${name}`]));
+}
+
+/** `MILLRACE_MCP_MY_FILES_URL` of `my-files`. */
+export function variableOf(name: string): string {
+  return `MILLRACE_MCP_${name.toUpperCase().replaceAll('-', '_')}_URL`;
 }

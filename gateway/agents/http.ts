@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { Exchange } from '../../base/http/index.ts';
 import { messageOf, outsideText, type SleepClock } from '../../base/index.ts';
-import type { Agent, AgentEnd, AgentTask } from './agent.ts';
+import { type Agent, type AgentEnd, type AgentTask, mcpUrls } from './agent.ts';
 
 export interface HttpAgentOptions {
   readonly url: string;
@@ -69,7 +69,7 @@ export function httpAgent({ url, authorization = '', timeoutMs, clock }: HttpAge
   }
 }
 
-function requestOf({ id, question, index, baseUrl, key }: AgentTask) {
+function requestOf({ id, question, index, baseUrl, key, mcp = [] }: AgentTask) {
   return {
     rollout_id: id,
     index,
@@ -77,6 +77,7 @@ function requestOf({ id, question, index, baseUrl, key }: AgentTask) {
     anthropic_base_url: baseUrl,
     reward_url: `${baseUrl}/v1/reward`,
     api_key: key,
+    ...(mcp.length === 0 ? {} : { mcp_urls: mcpUrls({ baseUrl, mcp }) }),
     question: { id: question.id, question: question.question, task: question.task ?? null },
   };
 }

@@ -20,13 +20,14 @@ export interface Route {
     | 'end'
     | 'open'
     | 'models'
+    | 'mcp'
     | 'base'
     | 'health'
     | 'unknown';
   readonly protocol: Protocol;
   /** The key in the path; null = none there. */
   readonly key: string | null;
-  /** What follows the route's own path: the name of a model. */
+  /** What follows the route's own path: the name of a model, or of an MCP server. */
   readonly rest: string;
   readonly methods: readonly string[];
 }
@@ -49,13 +50,16 @@ export function routeOf(url: string, form: Protocol = chat): Route {
   if (path === 'reward') return route('reward', form, key);
   if (path === 'end') return route('end', form, key);
   if (path === 'sessions' && key === null) return route('open', form, null);
+  if (rest[0] === 'mcp' && rest.length === 2) {
+    return { ...route('mcp', form, key), rest: rest[1]! };
+  }
   if (path === '') return route('base', form, key);
   if (rest[0] === 'models') return { ...route('models', form, key), rest: rest.slice(1).join('/') };
   return route('unknown', rest[0] === messages.path ? messages : form, key);
 }
 
 function route(kind: Route['kind'], protocol: Protocol, key: string | null): Route {
-  const posted = ['call', 'count', 'reward', 'end', 'open'].includes(kind);
+  const posted = ['call', 'count', 'reward', 'end', 'open', 'mcp'].includes(kind);
   return { kind, protocol, key, rest: '', methods: posted ? ['POST'] : READ };
 }
 

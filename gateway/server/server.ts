@@ -16,6 +16,7 @@ import { countedTokens, messages } from '../protocols/messages.ts';
 import type { Failed, Protocol } from '../protocols/protocol.ts';
 import { fieldsAt, invalid, textAt } from '../protocols/reading.ts';
 import { Bodies, jsonOf } from './body.ts';
+import { mcpAnswer } from './mcp.ts';
 import { modelsAnswer } from './models.ts';
 import { nameOf, rewardAt, sentWith } from './reward.ts';
 import { type Route, routeOf } from './route.ts';
@@ -124,6 +125,7 @@ class GatewayServer {
     const session = sessionOf(sessions, route.key, from.headers);
     await this.#bodies.with(from, async (text) => {
       if (route.kind === 'reward') return this.#reward(session, from, text, to);
+      if (route.kind === 'mcp') return this.#mcp(session, route.rest, from, text, to);
       if (route.kind === 'end') return this.#end(session, to);
       if (route.kind === 'count') return this.#count(session, text, to);
       return this.#call(session, route.protocol, text, to, signal);
@@ -154,6 +156,24 @@ class GatewayServer {
       ...{ id, key, path, base_url: `${base}/v1`, anthropic_base_url: base },
       ...{ reward_url: `${base}/v1/reward`, end_url: `${base}/v1/end` },
     });
+  }
+
+  async #mcp(
+    { mcp }: ModelSession,
+    name: string,
+    from: IncomingMessage,
+    text: string,
+    to: ServerResponse,
+  ): Promise<void> {
+    if (mcp?.servers.includes(name) !== true) {
+      const known = mcp?.servers.join(', ') ?? '';
+      const there = known === '' ? 'this run has none (agent.mcp)' : `there are ${known}`;
+      throw new Refusal(404, `no MCP server has this name: ${there}`);
+    }
+    const url = `http://${from.headers.host ?? this.#host}${from.url ?? '/'}`;
+    const answer = await mcpAnswer(mcp, name, { url, headers: headersOf(from), text });
+    to.writeHead(answer.status, [...answer.headers].flat());
+    to.end(answer.text);
   }
 
   async #end(session: ModelSession, to: ServerResponse): Promise<void> {
@@ -216,6 +236,14 @@ class GatewayServer {
     if (signal?.aborted !== true) this.#options.failed(error);
     return new GatewayRefusal('failed', 'the gateway failed at this call; its log says why');
   }
+}
+
+/** Those that say what a request is; its body has been read. */
+function headersOf({ headers }: IncomingMessage): Headers {
+  const own = Object.entries(headers).filter(
+    ([name]) => name === 'accept' || name === 'content-type' || name.startsWith('mcp-'),
+  );
+  return new Headers(own.map(([name, value]) => [name, String(value)]));
 }
 
 function sendFailed(from: IncomingMessage, to: ServerResponse, failed: Failed): void {

@@ -23,6 +23,7 @@ import {
 import { type CallNode, CallTree, contextWith, lengthOf, type Placed } from './callTree.ts';
 import type { PolicyChat } from './policyChat.ts';
 import { type CallOwner, inOrder, nodeOf, recordedNodes, recordOf, replyIn } from './records.ts';
+import { SessionTools, type ToolsOf } from './sessionTools.ts';
 
 /** What a session may use. */
 export interface SessionLimits {
@@ -52,6 +53,8 @@ export interface SessionOptions {
   readonly resumed?: readonly ModelCallRecord[];
   /** How the entropy of a call's first tokens is measured; left out = it is not. */
   readonly measured?: Pick<Branching, 'entropyTokens' | 'logProbsPerToken' | 'stepEntropy'>;
+  /** MCP servers that the agent reaches through the gateway; left out = none. */
+  readonly tools?: ToolsOf;
   /** Aborted when what the session is for is no longer wanted. */
   readonly signal: AbortSignal;
 }
@@ -69,6 +72,8 @@ export class Session implements ModelSession {
   readonly #answers = new Map<string, Promise<ModelReply>>();
   readonly #past: ReadonlyMap<string, ModelCallRecord>;
   readonly #ending = new AbortController();
+  readonly mcp?: SessionTools;
+  #last = { call: -1, recorded: -1, live: false };
   #number: number;
   #asked = 0;
   #repeated = 0;
@@ -85,7 +90,12 @@ export class Session implements ModelSession {
     this.id = options.id;
     this.#options = options;
     this.#tree = new CallTree(options.chat);
-    const { past = [] } = options;
+    const { past = [], tools, id, questionId, clock } = options;
+    if (tools !== undefined) {
+      const { signal } = this.#ending;
+      const standing = () => this.#last;
+      this.mcp = new SessionTools({ ...tools, id, questionId, clock, signal, standing });
+    }
     // What the session committed itself comes before what it is a fork of.
     const own = past.filter(({ sessionId }) => sessionId === options.id);
     this.#past = new Map([...past, ...own].map((record) => [record.digest, record]));
@@ -127,6 +137,7 @@ export class Session implements ModelSession {
   async end(): Promise<void> {
     this.#ending.abort(new GatewayRefusal('ended', 'this session has ended'));
     await Promise.allSettled(this.#answers.values());
+    await this.mcp?.ended();
   }
 
   async call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply> {
@@ -184,6 +195,7 @@ export class Session implements ModelSession {
         ...{ ended: endsTurn(made, chat), reply, startedMs, endedMs: clock.now() },
       };
       await this.#committed(node, { ...call, stop, digest, sampledBy: this.id });
+      this.#last = { ...this.#last, call: node.number, live: true };
       return reply;
     } catch (error) {
       this.#asked -= 1;
@@ -200,8 +212,13 @@ export class Session implements ModelSession {
 
   async #again(record: ModelCallRecord, placed: Placed): Promise<ModelReply> {
     const node = nodeOf(record, placed, this.#options.chat);
+    let { number } = node;
     if (record.sessionId === this.id) this.#tree.add(node);
-    else await this.#committed({ ...node, number: this.#number++ }, record);
+    else {
+      number = this.#number++;
+      await this.#committed({ ...node, number }, record);
+    }
+    this.#last = { ...this.#last, call: number, recorded: record.call };
     return node.reply;
   }
 

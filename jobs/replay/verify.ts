@@ -272,7 +272,12 @@ class Verification {
     );
     // Commands are in the log before anything obeys them; where its windows were cut is not decided a second
     // time; agents are not run again.
-    const given = [topics.control, topics.windows, topics.calls] as readonly Topic<unknown>[];
+    const given = [
+      topics.control,
+      topics.windows,
+      topics.calls,
+      topics.mcpCalls,
+    ] as readonly Topic<unknown>[];
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [
       ...built.sources.filter(({ to }) => !fed.includes(to)),

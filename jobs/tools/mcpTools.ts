@@ -55,18 +55,15 @@ const whole = z.strictObject({
   charactersMax: positiveInt.default(4_000).describe('maximum characters per result'),
   concurrency: positiveInt.default(8).describe('concurrent calls'),
 });
-type McpSettings = z.infer<typeof whole>;
 
-/** A server: a command line, an address, or an object with more about it. */
-const server = z.preprocess(
-  (given) =>
-    typeof given !== 'string'
-      ? given
-      : /^https?:\/\//.test(given)
-        ? { url: given }
-        : { command: given },
-  whole,
-);
+/** A command line, or an address, is short for an object with more about a server. */
+const short = (given: unknown): unknown =>
+  typeof given !== 'string'
+    ? given
+    : /^https?:\/\//.test(given)
+      ? { url: given }
+      : { command: given };
+const server = z.preprocess(short, whole);
 
 /** MCP servers by the names that they are known by here. */
 export const mcpSettings = z
@@ -78,6 +75,31 @@ export const mcpSettings = z
 
 export type McpServers = z.infer<typeof mcpSettings>;
 
+const place = whole.pick({
+  ...{ command: true, args: true, url: true, token: true, env: true, timeoutMs: true },
+});
+
+/** MCP servers whose tools are an agent's, which offers them to the policy itself. */
+export const agentMcpSettings = z
+  .record(z.string(), z.preprocess(short, place))
+  .default({})
+  .describe(
+    'MCP servers that the agent reaches through the gateway, which records their results for resume and forks: agent.mcp.NAME=COMMAND, agent.mcp.NAME=URL, or an object (docs/agents.md)',
+  );
+
+/** These servers, which start when they are first asked. Throws code `USAGE` for what cannot be meant. */
+export function mcpServers(
+  servers: z.infer<typeof agentMcpSettings>,
+  { own }: Pick<JobContext<unknown>, 'own'>,
+  environment: NodeJS.ProcessEnv = process.env,
+): ReadonlyMap<string, McpServer> {
+  const open = Object.entries(servers).map(([name, settings]) => {
+    const at = placeOf(`agent.mcp.${name}`, name, settings, environment);
+    return [name, own(mcpServer({ name, place: at, timeoutMs: settings.timeoutMs }))] as const;
+  });
+  return new Map(open);
+}
+
 /** Throws code `USAGE` for what cannot be meant, and `MCP` if a server that has to be asked cannot be. */
 export async function mcpTools(
   servers: McpServers,
@@ -88,8 +110,8 @@ export async function mcpTools(
   if (entries.length === 0) return [];
   const open = new Map<string, McpServer>();
   for (const [name, settings] of entries) {
-    const place = placeOf(name, settings, environment);
-    open.set(name, own(mcpServer({ name, place, timeoutMs: settings.timeoutMs })));
+    const at = placeOf(`tools.mcp.${name}`, name, settings, environment);
+    open.set(name, own(mcpServer({ name, place: at, timeoutMs: settings.timeoutMs })));
   }
   const path = join(folder, MCP_FILE);
   const known = await keptJson(path, z.array(mcpToolSpec), 'the tools of this run');
@@ -134,13 +156,14 @@ function gone(folder: string, server: string): MillraceError {
   );
 }
 
+/** `setting` is for messages. */
 function placeOf(
+  setting: string,
   name: string,
-  { command, args, url, token, env }: McpSettings,
+  { command, args, url, token, env }: z.infer<typeof place>,
   environment: NodeJS.ProcessEnv,
 ): McpPlace {
-  const usage = (what: string): MillraceError =>
-    new MillraceError('USAGE', `tools.mcp.${name}: ${what}`);
+  const usage = (what: string): MillraceError => new MillraceError('USAGE', `${setting}: ${what}`);
   const secret = (variable: string): string => {
     const value = environment[variable];
     if (value === undefined)

@@ -45,6 +45,7 @@ test('every topic is keyed by what its readers gather by', () => {
     pairs: 'q1',
     folds: 'q1/explore-0/0',
     calls: 'q1/explore-0/0',
+    'mcp-calls': 'q1/explore-0/0',
     feedback: 'q1/explore-1/0',
     windows: '3',
     control: '1790000000000-4-a1',

@@ -8,7 +8,13 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { checkSettings, parseSetting } from '../../../cli/settings.ts';
 import { systemPrompt } from '../../../jobs/dialects/dialectOf.ts';
-import { type McpServers, mcpSettings, mcpTools } from '../../../jobs/tools/mcpTools.ts';
+import {
+  agentMcpSettings,
+  type McpServers,
+  mcpServers,
+  mcpSettings,
+  mcpTools,
+} from '../../../jobs/tools/mcpTools.ts';
 import { temporaryFolder } from '../../support/folder.ts';
 
 const everything = createRequire(import.meta.url).resolve(
@@ -111,4 +117,28 @@ test.each([
 
 test('fields of an MCP server are checked with the other settings', () => {
   expect(() => settings('mcp.a={"comand":"x"}')).toThrow(/comand/);
+});
+
+describe('an agent’s server', () => {
+  const agentServers = (...given: string[]) => {
+    const schema = z.object({ mcp: agentMcpSettings });
+    const { mcp } = checkSettings(schema, given.map(parseSetting)) as z.infer<typeof schema>;
+    return mcpServers(mcp, context(), {});
+  };
+
+  test('is reached by its name, and starts when it is asked', async () => {
+    const servers = agentServers(`mcp.ref=${server}`, 'mcp.gone=no-such-command');
+    expect([...servers.keys()]).toEqual(['ref', 'gone']);
+    const names = (await servers.get('ref')!.tools()).map(({ name }) => name);
+    expect(names).toContain('echo');
+    await expect(servers.get('gone')!.tools()).rejects.toMatchObject({ code: 'MCP' });
+  });
+
+  test.each([
+    ['mcp.a b=x', 'agent.mcp.a b: invalid name: use letters, digits, _ and -'],
+    ['mcp.a={"url":"http://h/","token":"NONE"}', 'agent.mcp.a: the environment variable NONE'],
+    ['mcp.a={"prefix":"x"}', 'prefix'],
+  ])('%s is refused', (given, message) => {
+    expect(() => agentServers(given)).toThrow(message);
+  });
 });
