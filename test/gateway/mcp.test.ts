@@ -8,7 +8,7 @@ import { commandAgent, functionAgent, gatewayServer, Sessions } from '../../gate
 import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import type { Branching } from '../../operators/sampling/index.ts';
-import { mcpServer } from '../../operators/tools/mcp/index.ts';
+import { type McpPlace, mcpServer } from '../../operators/tools/mcp/index.ts';
 import { type ScriptLine, scriptedPolicy } from '../../testing/scriptedPolicy.ts';
 import type { McpCallRecord, ModelCallRecord, Rollout } from '../../topics/index.ts';
 import { calling, hermesChat } from '../support/chatSession.ts';
@@ -22,10 +22,12 @@ const support = (name: string): string =>
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
 const file = join(folder.path, 'counted.txt');
-const place = {
-  ...{ kind: 'process', command: process.execPath, env: {} },
+const place: McpPlace = {
+  kind: 'process',
+  command: process.execPath,
   args: [support('countingMcp.mjs'), file],
-} as const;
+  env: {},
+};
 const sums = mcpServer({ name: 'sums', place, timeoutMs: 60_000 });
 afterAll(() => sums.close());
 let chat: PolicyChat;
