@@ -29,9 +29,12 @@ export const settingGroups: ReadonlySet<string> = new Set(
   }),
 );
 
+/** Those that hold names of the user's own. */
+const NAMED = ['tools.mcp', 'agent.mcp'];
+
 /** A setting, or a name of the user's own in one that takes such (`tools.mcp.files`). */
 export function isKnown(key: string, known: ReadonlySet<string> = anySetting): boolean {
-  return known.has(key) || (key.startsWith('tools.mcp.') && known.has('tools.mcp'));
+  return known.has(key) || NAMED.some((one) => key.startsWith(`${one}.`) && known.has(one));
 }
 
 /** Settings, and groups that may be given as one word (`tools=python`). */
