@@ -29,7 +29,7 @@ th { font-weight: 500; color: var(--muted); }
 .settings .changed .key::before { content: '●'; color: var(--s1); margin-right: .5rem; }
 details { margin-top: .5rem; } summary { cursor: pointer; color: var(--muted); padding: .25rem 0; }
 .figures { width: 100%; } .figures b { font-weight: 600; } .figures small { display: block; color: var(--muted); white-space: normal; max-width: 22rem; }
-.figures td { padding: .4rem .5rem; } .figures td.ends, .figures .ends { color: var(--muted); font-size: .85rem; text-align: left; padding-left: 0; }
+.figures td { padding: .4rem .5rem; } .figures th { padding-inline: .5rem; } .figures td.ends, .figures .ends { color: var(--muted); font-size: .85rem; text-align: left; padding-left: 0; }
 .figures th[colspan] { text-align: center; } .figures .scale { width: 15rem; min-width: 11rem; }
 .figures th .before { color: var(--s0); } .figures th .after { color: var(--s1); margin-left: .5rem; }
 .scale circle { stroke-width: 2; } .scale .before { stroke: var(--s0); fill: var(--card); } .scale .after { stroke: var(--s1); fill: var(--s1); }
@@ -64,4 +64,5 @@ pre { margin: 0; padding: .75rem; overflow-x: auto; border: 1px solid var(--line
 .t-think { color: var(--think); } .t-search { color: var(--search); } .t-python, .t-tool { color: var(--python); }
 .t-result { color: var(--result); } .t-answer { color: var(--answer); } b { font-weight: 600; } .open::before { content: '\\A'; white-space: pre; }
 @media (max-width: 44rem) { .figures small, .figures .scale { display: none; } .figures td { padding: .4rem .25rem; } .settings td.key { min-width: 9rem; } }
-`);
+
+tr > :first-child { padding-left: 0; }`);

@@ -119,6 +119,7 @@ function Legend({ lines, colours }: ChartProps) {
 }
 
 function Canvas(props: ChartProps & { readonly summary: string }) {
+  const { small } = props;
   const box = useRef<HTMLDivElement>(null);
   const said = useRef<HTMLSpanElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -148,12 +149,14 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
         plot.current.setSize({ width, height });
     });
     sized.observe(element);
-    // On paper all of them are in sight.
+    // On paper all of them are in sight, the small ones in two columns of a sheet.
     const print = (): void => {
       visible = true;
       draw();
+      plot.current!.setSize({ width: small ? 320 : 680, height: element.clientHeight });
     };
     addEventListener('beforeprint', print);
+    addEventListener('afterprint', draw);
     // Colours come from the style, so another scheme needs another drawing.
     const unlook = effect(() => {
       appearance.value;
@@ -163,6 +166,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
       seen.disconnect();
       sized.disconnect();
       removeEventListener('beforeprint', print);
+      removeEventListener('afterprint', draw);
       unlook();
       plot.current?.destroy();
       plot.current = null;

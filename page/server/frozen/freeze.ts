@@ -99,7 +99,8 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     start: pathOf({ page: 'results', run: name, id: '' }),
     json: answers.json,
     bins: answers.bins,
-    leftOut: shown < all ? `It holds ${shown} of ${all} trajectories${full}.` : '',
+    leftOut:
+      shown < all ? `It holds ${shown} of ${all.toLocaleString('en')} trajectories${full}.` : '',
   };
 }
 
