@@ -108,9 +108,9 @@ function GroupCard({
           </span>
         )}
         {batch !== null && (
-          <span>
+          <p>
             trained in <a href={recordLink(run, 'batches', batch.ref)}>step {batch.step}</a>
-          </span>
+          </p>
         )}
         {group.scored === null && (
           <span class="muted">

@@ -177,7 +177,7 @@ function ShownTable({
                   </th>
                 ) : (
                   <td key={i} class={classOf(i)}>
-                    {cell}
+                    {cell.replace(/^-/, '−')}
                   </td>
                 ),
               )}
