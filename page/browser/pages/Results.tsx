@@ -121,7 +121,7 @@ function Accuracy({ of }: { readonly of: Headline }) {
         {range(interval)}
         {before !== null && (
           <span class="num">
-            , was {percent(before.accuracy)}
+            , was <span class="whole">{percent(before.accuracy)}</span>
             {range(before.interval)}
           </span>
         )}
