@@ -186,7 +186,7 @@ withBrowser('the page of a finished run', () => {
     const headline = page.getByRole('region', { name: 'held-out accuracy' });
     const { accuracy, before } = data.headline!;
     const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
-    await headline.getByText(percent(accuracy), { exact: true }).waitFor();
+    await headline.getByText(percent(accuracy), { exact: true }).first().waitFor();
     await headline.getByText(`was ${percent(before!.accuracy)}`).waitFor();
     expect(await page.getByRole('heading', { level: 3 }).count()).toBe(data.examples.length);
     const sentence = page.getByText('mean correctness', { exact: true });
@@ -216,7 +216,7 @@ withBrowser('the page of a finished run', () => {
     const all = (await cells(1)).length;
     await page.getByRole('button', { name: 'wrong', exact: true }).first().click();
     await page.getByRole('button', { name: /^ended: wrong/ }).waitFor();
-    expect(new Set((await cells(1)).map((text) => text.trim()))).toEqual(new Set(['✗wrong']));
+    expect(new Set((await cells(1)).map((text) => text.trim()))).toEqual(new Set(['✗ wrong']));
     await page.getByRole('button', { name: /^ended: wrong/ }).click();
     await page.getByRole('button', { name: /^ended: wrong/ }).waitFor({ state: 'detached' });
     await until('all rows are there again', async () => (await cells(1)).length >= all);
