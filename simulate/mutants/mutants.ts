@@ -168,7 +168,7 @@ export const mutants: readonly Mutant[] = [
     file: 'model/remote/checkReply',
     find: 'checkLabel(made, serving);',
     replace: '',
-    seeds: 60,
+    seeds: 120,
   },
   {
     name: 'sent-again',
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await log.commit((tx) => {',
     replace:
       "const commit = async (write) => { try { await log.commit(write); } catch (error) { if (error.code !== 'LOG_WRITE') throw error; await log.commit(write); } }; await commit((tx) => {",
-    seeds: 60,
+    seeds: 20,
   },
   {
     name: 'not-shut-out',
@@ -185,16 +185,7 @@ export const mutants: readonly Mutant[] = [
     file: 'simulate/world/broker',
     find: 'if (session.out)\n                throw fenced(name);',
     replace: '',
-    seeds: 60,
-  },
-  {
-    name: 'lag-too-small',
-    about: 'a lag is told from settlements that are newer than the records that they led to',
-    file: 'simulate/world/broker',
-    find: 'lag: (topic, group) => this.#knowing(() => log.lag(topic, group)),',
-    replace:
-      'lag: async (topic, group) => { const records = (all) => all.find((each) => each.topic === topic.name)?.records ?? 0; const behind = records(await log.stats()) - records(await this.#stats()); return Math.max(0, (await log.lag(topic, group)) - behind); },',
-    seeds: 60,
+    seeds: 220,
   },
   {
     name: 'archived-unsettled',
@@ -205,20 +196,12 @@ export const mutants: readonly Mutant[] = [
     seeds: 60,
   },
   {
-    name: 'kept-for-ever',
-    about: 'old ends of rounds are kept, whatever keepRounds says',
-    file: 'sinks/trainer/keptWeights',
-    find: 'this.#ends.length - rounds',
-    replace: '0',
-    seeds: 200,
-  },
-  {
     name: 'needed-removed',
     about: 'the weights that a resumed trainer would go on from are removed as others are',
     file: 'sinks/trainer/keptWeights',
     find: 'const stays = (version) => best.has(version) || version === needed;',
     replace: 'const stays = (version) => best.has(version);',
-    seeds: 200,
+    seeds: 60,
   },
   {
     name: 'repeated-backwards',
@@ -226,7 +209,7 @@ export const mutants: readonly Mutant[] = [
     file: 'sinks/trainer/repeatSteps',
     find: 'batches.unshift(batch.value);',
     replace: 'batches.push(batch.value);',
-    seeds: 200,
+    seeds: 60,
   },
   {
     name: 'changed-at-once',
@@ -234,6 +217,6 @@ export const mutants: readonly Mutant[] = [
     file: 'jobs/live',
     find: 'this.#counts.findLast((from) => from.version <= deciding)',
     replace: 'this.#counts.at(-1)',
-    seeds: 200,
+    seeds: 160,
   },
 ];
