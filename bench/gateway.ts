@@ -93,9 +93,9 @@ async function talked(
 
 /** Processor time of a call. */
 async function turn(world: World): Promise<Talked & { readonly cpuMs: number }> {
-  const before = await ask<Used>(world.host, { kind: 'used' });
+  const before = await ask<Used>(world.host, { kind: 'used', collect: false });
   const made = await talked(world);
-  const { cpuMs } = await ask<Used>(world.host, { kind: 'used' });
+  const { cpuMs } = await ask<Used>(world.host, { kind: 'used', collect: false });
   return { ...made, cpuMs: (cpuMs - before.cpuMs) / made.calls };
 }
 
@@ -110,9 +110,9 @@ async function rows(world: World): Promise<Row[]> {
   const tokens = Math.round(made[0]!.promptTokens / made[0]!.calls);
 
   await ask<Opened>(host, { kind: 'open', count: 0 });
-  const before = await ask<Used>(host, { kind: 'used' });
+  const before = await ask<Used>(host, { kind: 'used', collect: true });
   await talked(world, idle, [1]);
-  const after = await ask<Used>(host, { kind: 'used' });
+  const after = await ask<Used>(host, { kind: 'used', collect: true });
   const idleBytes = after.residentBytes - before.residentBytes;
 
   await ask(server, { ms: MODEL_MS });

@@ -69,15 +69,15 @@ async function opened(count: number): Promise<Opened> {
   return { url: server.url, keys: [...open.keys()] };
 }
 
-function used(): Used {
+function used(collect: boolean): Used {
   const { user, system } = process.cpuUsage();
-  globalThis.gc?.();
+  if (collect) globalThis.gc?.();
   const bytes = residentBytes(process.pid) ?? process.memoryUsage.rss();
   return { cpuMs: (user + system) / 1000, residentBytes: bytes };
 }
 
 process.on('message', (asked: Asked) => {
-  if (asked.kind === 'used') process.send?.(used());
+  if (asked.kind === 'used') process.send?.(used(asked.collect));
   else void opened(asked.count).then((answer) => process.send?.(answer));
 });
 // Ends as a process does that is profiled.

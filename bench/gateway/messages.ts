@@ -14,8 +14,8 @@ export interface HostOptions {
 export type Asked =
   /** Opens sessions; the last ones are closed. */
   | { readonly kind: 'open'; readonly count: number }
-  /** What it has used so far. */
-  | { readonly kind: 'used' };
+  /** What it has used so far; `collect` = after a collection, which is counted from then on. */
+  | { readonly kind: 'used'; readonly collect: boolean };
 
 /** Where the gateway listens, and the keys of its sessions. */
 export interface Opened {
