@@ -48,7 +48,7 @@ async function otherwise(
     const both = shape.stopMs === null ? undefined : Math.min(calm.weights.length, weights.length);
     const [one, other] = [calm.weights.slice(0, both), weights.slice(0, both)];
     if (one.join() !== other.join()) return [otherWeights(one, other)];
-  } else if (seed % REPLAYED === 0 && shape.stopMs === null) {
+  } else if (seed % REPLAYED === 0) {
     const other = await replayedOtherwise(shape, store);
     if (other !== null) return [other];
   }

@@ -11,6 +11,8 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** A seed whose history shows it. */
+  readonly seed: number;
   /** It is found within so many seeds, from 1 on. */
   readonly seeds: number;
 }

@@ -9,6 +9,7 @@ export const mutants: readonly Mutant[] = [
     find: 'const items = this.#items + records.length;',
     replace:
       'const items = this.#items + records.length; await this.#log.commit((tx) => { if (records.length > 0) tx.mark(this.#markName, items); for (const [part, cursor] of cursorsBehind(chunk)) tx.mark(this.#cursorName(part), cursor); });',
+    seed: 21,
     seeds: 60,
   },
   {
@@ -19,6 +20,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends, settles: [], marks: new Map(), committed: () => undefined }); await committer.commit({ appends: [], settles, marks, committed });',
+    seed: 3,
     seeds: 120,
   },
   {
@@ -28,6 +30,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends: [], settles, marks, committed: () => undefined }); await committer.commit({ appends, settles: [], marks: new Map(), committed });',
+    seed: 42,
     seeds: 120,
   },
   {
@@ -36,6 +39,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/committer',
     find: 'await this.#store.write((writes) => this.#build(commits, change, writes));',
     replace: 'void this.#store.write((writes) => this.#build(commits, change, writes));',
+    seed: 2,
     seeds: 20,
   },
   {
@@ -44,6 +48,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/groupReader',
     find: 'progress.has(this.#next))',
     replace: 'false)',
+    seed: 3,
     seeds: 20,
   },
   {
@@ -53,6 +58,7 @@ export const mutants: readonly Mutant[] = [
     find: 'disk.write(files.weights, weights);',
     replace:
       '{ const early = weights; void life.clock.sleep(400).then(() => { if (!life.dead) disk.write(files.weights, early); }); }',
+    seed: 1,
     seeds: 20,
   },
   {
@@ -62,6 +68,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'return lagMax === 0 ? due : newest();',
     replace: 'return newest();',
+    seed: 93,
     seeds: 120,
   },
   {
@@ -70,6 +77,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'newest() < due - lagMax)',
     replace: 'newest() < due - lagMax - 1)',
+    seed: 3,
     seeds: 20,
   },
   {
@@ -78,6 +86,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'slots.taken < slots.all &&',
     replace: 'slots.taken <= slots.all &&',
+    seed: 2,
     seeds: 20,
   },
   {
@@ -86,6 +95,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'slots.taken--;',
     replace: 'slots.taken--; return;',
+    seed: 3,
     seeds: 20,
   },
   {
@@ -94,6 +104,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'paused = now && !unlimited;',
     replace: 'paused = now && !unlimited; if (paused) waiters.length = 0;',
+    seed: 19,
     seeds: 60,
   },
   {
@@ -102,6 +113,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/control',
     find: 'this.#ids.has(id)',
     replace: 'false',
+    seed: 7,
     seeds: 20,
   },
   {
@@ -110,6 +122,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/deliveries/gatherBy',
     find: "return group.length >= (typeof size === 'number' ? size : size(group[0]",
     replace: "return group.length >= -1 + (typeof size === 'number' ? size : size(group[0]",
+    seed: 1,
     seeds: 20,
   },
   {
@@ -119,6 +132,7 @@ export const mutants: readonly Mutant[] = [
     file: 'sinks/trainer/versionedEngine',
     find: '!trains(weights)',
     replace: 'held !== null && !trains(weights)',
+    seed: 12,
     seeds: 60,
   },
   {
@@ -128,6 +142,7 @@ export const mutants: readonly Mutant[] = [
     find: 'let refused = false;',
     replace:
       'let refused = false; if (globalThis.millraceTrained === begun.version) for (const sequences of ready.steps) if (sequences.length > 0) await engine.step({ sequences, loss, lr }); globalThis.millraceTrained = begun.version;',
+    seed: 12,
     seeds: 60,
   },
   {
@@ -136,6 +151,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/groupReader',
     find: 'this.#inflight < options.inflightMax)',
     replace: 'this.#inflight < Number.POSITIVE_INFINITY)',
+    seed: 1,
     seeds: 20,
   },
   {
@@ -144,6 +160,7 @@ export const mutants: readonly Mutant[] = [
     file: 'base/semaphore',
     find: 'if (this.#free > 0) {',
     replace: 'if (this.#free > -1e9) {',
+    seed: 2,
     seeds: 20,
   },
   {
@@ -152,6 +169,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/batch',
     find: 'step === 1',
     replace: 'step > 0',
+    seed: 7,
     seeds: 20,
   },
   {
@@ -160,6 +178,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/feedback',
     find: 'offset = position.offset + 1;',
     replace: 'offset = position.offset + 2;',
+    seed: 3,
     seeds: 20,
   },
   {
@@ -168,6 +187,7 @@ export const mutants: readonly Mutant[] = [
     file: 'model/remote/checkReply',
     find: 'checkLabel(made, serving);',
     replace: '',
+    seed: 109,
     seeds: 120,
   },
   {
@@ -177,6 +197,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await log.commit((tx) => {',
     replace:
       "const commit = async (write) => { try { await log.commit(write); } catch (error) { if (error.code !== 'LOG_WRITE') throw error; await log.commit(write); } }; await commit((tx) => {",
+    seed: 3,
     seeds: 20,
   },
   {
@@ -185,6 +206,7 @@ export const mutants: readonly Mutant[] = [
     file: 'simulate/world/broker',
     find: 'if (session.out)\n                throw fenced(name);',
     replace: '',
+    seed: 199,
     seeds: 220,
   },
   {
@@ -193,6 +215,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/shrinkingStore',
     find: 'store.groups(topic).map(([, { low }]) => low)',
     replace: '[]',
+    seed: 32,
     seeds: 60,
   },
   {
@@ -201,6 +224,7 @@ export const mutants: readonly Mutant[] = [
     file: 'sinks/trainer/keptWeights',
     find: 'const stays = (version) => best.has(version) || version === needed;',
     replace: 'const stays = (version) => best.has(version);',
+    seed: 45,
     seeds: 60,
   },
   {
@@ -209,6 +233,7 @@ export const mutants: readonly Mutant[] = [
     file: 'sinks/trainer/repeatSteps',
     find: 'batches.unshift(batch.value);',
     replace: 'batches.push(batch.value);',
+    seed: 12,
     seeds: 60,
   },
   {
@@ -217,6 +242,7 @@ export const mutants: readonly Mutant[] = [
     file: 'jobs/live',
     find: 'this.#counts.findLast((from) => from.version <= deciding)',
     replace: 'this.#counts.at(-1)',
+    seed: 124,
     seeds: 160,
   },
 ];

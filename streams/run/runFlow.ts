@@ -153,7 +153,8 @@ class FlowRun {
       if (this.#failure !== null) throw this.#failure;
       if (this.#options.signal?.aborted) return 'stopped';
       const changed = this.#changed();
-      if (this.#options.forever !== true && (await this.#exhausted())) {
+      // It takes a moment to see that, in which a stage may have begun to move again.
+      if (this.#options.forever !== true && (await this.#exhausted()) && this.#quiet()) {
         const unfinished = this.#stages.find(
           (stage) => (stage.waiting > 0 || stage.strays > 0) && stage.ordered === 0,
         );

@@ -9,8 +9,11 @@ test('the first 200 histories keep all laws', async () => {
 });
 
 describe('the search finds what is planted:', () => {
-  test.each(mutants)('$about', async ({ name, seeds }) => {
-    const { code, out } = await search('--mutant', name, '--seeds', String(seeds));
+  test.each(mutants)('$about', async ({ name, seed, seeds }) => {
+    const known = await search('--mutant', name, '--seed', String(seed));
+    // What a seed draws changes with the world; the bound holds still.
+    const { code, out } =
+      known.code === 1 ? known : await search('--mutant', name, '--seeds', String(seeds));
     expect(out).toMatch(/seed \d+ breaks/);
     expect(code).toBe(1);
   });

@@ -20,6 +20,12 @@ describe('the search', () => {
     expect(code).toBe(0);
   });
 
+  test('replays a run without an end that was stopped', async () => {
+    const { code, out } = await search('--seed', '87', '--faults', 'none');
+    expect(out).toMatch(/\n +1 +0 /);
+    expect(code).toBe(0);
+  });
+
   test.each(['one-too-many', 'unbounded-reader'])('finds the planted fault %s', async (mutant) => {
     const { code } = await search('--mutant', mutant, '--seeds', '20');
     expect(code).toBe(1);

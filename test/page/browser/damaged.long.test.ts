@@ -95,7 +95,7 @@ withBrowser('the page of a damaged run', () => {
   test.each([
     ['pages', /has a damaged page.*millrace doctor/],
     ['cut', /is cut short.*millrace doctor/],
-    ['nothing', /there is no log in/],
+    ['nothing', /There is no log in/],
     ['record', /run\.json is damaged/],
   ])('shows in every view that log or record is lost: %s', async (run, what) => {
     for (const path of views) expect(await said(`/r/${run}${path}`)).toMatch(what);
