@@ -43,8 +43,10 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
   const settings = checkSettings(job.settings, [], { ...record.settings, policy });
   const { phase, round, ...asked } = rollout.question;
   const question = { ...asked, phase: 'explore', round, schedule: null } as const;
-  const past = calls.slice(0, options.call - 1);
-  const pastTools = tools.filter(({ after }) => after < calls[options.call - 1]!.call);
+  const forked = {
+    calls: calls.slice(0, options.call - 1),
+    tools: tools.filter(({ after }) => after < calls[options.call - 1]!.call),
+  };
   const opened = async (loop: OpenedLoop): Promise<void> => {
     const attempt = await loop.attempt(question, options.rollouts);
     const shown = { question, prompt: '', attempt, dialect: loop.dialect };
@@ -52,8 +54,7 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
   };
   const { seed = record.seed + 1 } = options;
   const runs = resolve(io.cwd, options.runs);
-  const forked = { forked: async () => past, forkedTools: async () => pastTools };
-  await scratchBuild({ job, settings, seed, runs }, { opened, ...forked }, io);
+  await scratchBuild({ job, settings, seed, runs }, { opened, forked }, io);
   return exitCodes.done;
 }
 

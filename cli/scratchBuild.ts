@@ -19,7 +19,7 @@ export interface Scratch {
 }
 
 /** Where a job reports on its way; a report may throw to end the building. */
-export type Hooks = Pick<JobContext<unknown>, 'prompted' | 'opened' | 'forked' | 'forkedTools'>;
+export type Hooks = Pick<JobContext<unknown>, 'prompted' | 'opened' | 'forked'>;
 
 /** Everything that the job opened is closed, and the folder is gone, when this settles. */
 export async function scratchBuild(

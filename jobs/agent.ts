@@ -165,7 +165,8 @@ export async function agentsOf(
   const waits = sleepClock(clock);
   const server = context.own(await listening({ sessions, clock: waits, host, port, failed }));
   const { forked } = context;
-  const past = forked ?? (await unfinishedSessions(log, topics.calls));
+  const past =
+    forked === undefined ? await unfinishedSessions(log, topics.calls) : async () => forked.calls;
 
   const verifier = verifierFor(context);
   const grow = growSessions({
@@ -181,10 +182,13 @@ export async function agentsOf(
 
 /** The MCP servers that the settings name, and what is recorded of them. */
 async function mcpOf(context: AgentContext): Promise<{ readonly mcp?: AgentMcp }> {
-  const { settings, log, forkedTools } = context;
+  const { settings, log, forked } = context;
   const servers = mcpServers(settings.agent.mcp, context);
   if (servers.size === 0) return {};
-  const past = forkedTools ?? (await unfinishedSessions(log, topics.mcpCalls));
+  const past =
+    forked === undefined
+      ? await unfinishedSessions(log, topics.mcpCalls)
+      : async () => forked.tools;
   const commit = (record: McpCallRecord): Promise<void> =>
     log.commit((tx) => tx.append(topics.mcpCalls, record)).then(() => undefined);
   return { mcp: { servers, past, commit } };

@@ -19,6 +19,12 @@ import type { Attempt } from './attempt.ts';
 import type { PromptRecord } from './parts/promptRecord.ts';
 import type { RunPlace } from './runPlace.ts';
 
+/** Calls of a session: of the model, and of MCP tools. */
+export interface SessionPast {
+  readonly calls: readonly ModelCallRecord[];
+  readonly tools: readonly McpCallRecord[];
+}
+
 /** What a job is given. */
 export interface JobContext<Settings> {
   /** The run's name and its folder (absolute). */
@@ -48,10 +54,8 @@ export interface JobContext<Settings> {
    * known, and throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
-  /** Set to run agents again from a recorded call on (`millrace fork`): the calls before it. */
-  readonly forked?: () => Promise<readonly ModelCallRecord[]>;
-  /** The calls of MCP tools before it. */
-  readonly forkedTools?: () => Promise<readonly McpCallRecord[]>;
+  /** Set to run agents again from a recorded call on (`millrace fork`): what they did before it. */
+  readonly forked?: SessionPast;
   /** Set to look only at the start (`--check`, `millrace try`): tries what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }

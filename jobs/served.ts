@@ -121,7 +121,7 @@ function checkServed({ settings, forked, replay }: ServedContext): void {
   }
   if (Object.keys(agent.mcp).length > 0) {
     throw wrong(
-      'agent.mcp is for agents that the run starts: agents of others have tools of their own',
+      'agent.mcp is for agents that the run starts; an agent that opens its own sessions has its own tools',
     );
   }
   if (forked !== undefined) {

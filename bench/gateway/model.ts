@@ -1,6 +1,6 @@
 /**
- * The model's server of `bench:gateway`: vLLM's wire, and the same answer to every prompt, a thought and a call
- * of a function, after a time that it is told. A process of its own, so that what it costs is not counted.
+ * The model's server of `bench:gateway`: vLLM's wire, and the same answer to every prompt, a thought and a
+ * function call, after a given time. A process of its own, so that what it costs is not counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Generation } from '../../model/engine.ts';

@@ -167,8 +167,8 @@ class GatewayServer {
   ): Promise<void> {
     if (mcp?.servers.includes(name) !== true) {
       const known = mcp?.servers.join(', ') ?? '';
-      const there = known === '' ? 'this run has none (agent.mcp)' : `there are ${known}`;
-      throw new Refusal(404, `no MCP server has this name: ${there}`);
+      const there = known === '' ? 'this run has none (agent.mcp)' : `available: ${known}`;
+      throw new Refusal(404, `no MCP server has this name; ${there}`);
     }
     const url = `http://${from.headers.host ?? this.#host}${from.url ?? '/'}`;
     const answer = await mcpAnswer(mcp, name, { url, headers: headersOf(from), text });

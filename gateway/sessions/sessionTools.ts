@@ -2,14 +2,14 @@
  * The MCP tools of a session: calls go to their servers and are recorded.
  *
  * Guarantees:
- * - a result is committed to the topic `mcp-calls` before the agent hears it;
+ * - a result is committed to the topic `mcp-calls`, without secrets, before the agent hears it;
  * - what was committed before a crash, or before the point at which a fork leaves its session, is answered
  *   from the record and does not run again, as long as the agent makes the same calls with the same
  *   arguments; the first that is another is reported, and from there on all of them run.
  *
  * A call that a crash cut off runs again.
  */
-import type { Clock } from '../../base/index.ts';
+import { type Clock, withoutSecrets } from '../../base/index.ts';
 import { canonicalJson } from '../../base/text/index.ts';
 import type { McpServer } from '../../operators/tools/mcp/index.ts';
 import type { McpCallRecord } from '../../topics/index.ts';
@@ -107,14 +107,13 @@ export class SessionTools implements McpTools {
     }
     const startedMs = clock.now();
     const outcome = await outcomeOf(servers.get(server)!.call(tool, given, signal));
+    const output = JSON.stringify(outcome, (_, part: unknown) =>
+      typeof part === 'string' ? withoutSecrets(part) : part,
+    );
     const times = { startedMs, endedMs: clock.now() };
-    await this.#options.commit({
-      ...of,
-      ...times,
-      ranFor: sessionId,
-      output: JSON.stringify(outcome),
-    });
-    return outcome;
+    await this.#options.commit({ ...of, ...times, ranFor: sessionId, output });
+    // What is on record, as the next time.
+    return JSON.parse(output) as ToolOutcome;
   }
 
   /** The call on record that this one is; null = it has to run. */
@@ -131,7 +130,7 @@ export class SessionTools implements McpTools {
     const goesOn = this.#past.some((one) => !this.#given.has(one));
     if (due !== undefined || (goesOn && !standing().live)) {
       this.#differs = true;
-      report(`session ${id}: ${difference(due, asked)}; it runs, as do all after it`);
+      report(`session ${id}: ${difference(due, asked)}; this call and all later ones run`);
     }
     return null;
   }
@@ -155,13 +154,14 @@ function difference(due: McpCallRecord | undefined, asked: Asked): string {
   const name = `${asked.server}.${asked.tool}`;
   if (due === undefined) return `the call of ${name} is not on record`;
   const was = `${due.server}.${due.tool}`;
-  if (was !== name) return `calls ${name}, where ${was} is on record (call ${due.number})`;
+  if (was !== name)
+    return `the agent called ${name}, and the record has ${was} (call ${due.number})`;
   const said = (text: string) => ({
     ...({ role: 'assistant', content: '', reasoning: null } as const),
     calls: [{ id: '', name, arguments: text }],
   });
   const where = firstDifference(said(due.input), said(asked.input))?.replace('calls[0].', '');
-  return `the call of ${name} is not the one on record (call ${due.number}): ${where}`;
+  return `the call of ${name} differs from the record (call ${due.number}): ${where}`;
 }
 
 /** What the server says to be wrong is an answer, too; that it cannot be had is none. */

@@ -1,6 +1,6 @@
 /**
- * The tokenizer of a Hugging Face checkpoint, with its chat template: `tokenizer_config.json` names the special
- * tokens; where the template is: folderTemplates.ts.
+ * The tokenizer of a Hugging Face checkpoint, with its chat template (folderTemplates.ts).
+ * `tokenizer_config.json` names the special tokens.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const templateFile = z.looseObject({ chat_template: templates });
 type ConfigFile = z.infer<typeof configFile>;
 const endFile = z.looseObject({ eos_token_id: ids });
 
-/** `json` is what the file `path` in the folder holds. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
+/** `json` = what the folder's file `path` holds. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
 export async function checkpointTokenizer(
   folder: string,
   path: string,

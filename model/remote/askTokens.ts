@@ -34,7 +34,7 @@ export async function askTokens(
   const { draws: key } = request;
   const result = await servers.pool.ask(
     {
-      ...servers.wire.generate(request, serving, seedOf(request)),
+      ...servers.wire.generate(request, serving, requestSeed(request)),
       // Rollouts of a question begin alike, and their keys differ in the last part.
       session: JSON.stringify(key.slice(0, -1)),
       read: reading(servers, request, serving),
@@ -51,14 +51,17 @@ export async function askServerTokens(
   request: GenerateRequest,
   serving: Serving,
 ): Promise<Answered> {
-  const { path, body } = servers.wire.generate(request, serving, seedOf(request));
+  const { path, body } = servers.wire.generate(request, serving, requestSeed(request));
   const read = reading(servers, request, serving);
   const result = await servers.pool.askServer(server, path, body, { patient: true, read });
   return answered(result as PoolResult<Generated>);
 }
 
-/** Like the embedded engine's draws, the seed belongs to a place in the context. */
-function seedOf({ tokens, draws: key }: GenerateRequest): number {
+/** A server's seed. Like the embedded engine's draws, it belongs to a place in the context. */
+export function requestSeed({
+  tokens,
+  draws: key,
+}: Pick<GenerateRequest, 'tokens' | 'draws'>): number {
   return draws(...key).integer(tokens.length, SEEDS);
 }
 

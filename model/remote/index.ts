@@ -1,4 +1,5 @@
 /** Policies on inference servers. */
+export { requestSeed } from './askTokens.ts';
 export type { CanaryOptions, Expected } from './canary.ts';
 export {
   type CarryOptions,

@@ -201,15 +201,6 @@ export const mutants: readonly Mutant[] = [
     seeds: 20,
   },
   {
-    name: 'not-shut-out',
-    about: 'a process whose name another one has taken over still writes',
-    file: 'simulate/world/broker',
-    find: 'if (session.out)\n                throw fenced(name);',
-    replace: '',
-    seed: 199,
-    seeds: 220,
-  },
-  {
     name: 'archived-unsettled',
     about: 'records leave the log although a stage has not settled them',
     file: 'streams/embedded/shrinkingStore',

@@ -10,6 +10,7 @@ import {
   publishAdapter,
   publishFromDisk,
   RemoteEngine,
+  requestSeed,
   sglang,
   vllm,
 } from '../../model/remote/index.ts';
@@ -21,7 +22,6 @@ import {
   CONTEXT_MAX,
   exchangeWith,
   type SimulatedServer,
-  seedOf,
   type Weather,
 } from './servers.ts';
 import type { VirtualClock } from './virtualClock.ts';
@@ -58,7 +58,7 @@ export function simulatedEngine(options: EngineOptions): PolicyEngine {
   const look = async (request: GenerateRequest, { tokens, logProbs, version }: Generation) => {
     const right = await servers[0]!.says(version, {
       ...{ tokens: [...request.tokens], maxTokens: request.maxTokens, tops: false },
-      ...{ stopTokens: request.stopTokens, seed: seedOf(request.draws, request.tokens) },
+      ...{ stopTokens: request.stopTokens, seed: requestSeed(request) },
     });
     if (right.tokens.join() === tokens.join() && right.logProbs.join() === logProbs.join()) return;
     broken(`a generation is said to be of version ${version}, and another one wrote it`);

@@ -7,7 +7,7 @@
  * What a version says follows from it, the context and the seed, never from timing.
  */
 import { type HttpReply, type HttpRequest, NoReply } from '../../base/http/index.ts';
-import { type Draws, draws } from '../../base/index.ts';
+import type { Draws } from '../../base/index.ts';
 import type { Generation } from '../../model/index.ts';
 import { type ScriptedPolicy, type ScriptLine, scriptedPolicy } from '../../testing/index.ts';
 import type { Disk } from './disk.ts';
@@ -249,11 +249,6 @@ function replyOf({ status = 200, body }: Answer): HttpReply {
     bytes: Buffer.from(text),
     text: () => text,
   };
-}
-
-/** The key by which a request's seed is drawn (model/remote/askTokens.ts). */
-export function seedOf(key: readonly (string | number)[], tokens: Int32Array): number {
-  return draws(...key).integer(tokens.length, 2 ** 31);
 }
 
 /** Looks things up now and then, and is right more often after it has. */

@@ -20,7 +20,6 @@ export class Remembered {
     const record = read();
     this.#records.set(place, record);
     this.#bytes += record.bytes;
-    if (this.#bytes <= this.#bytesMax) return record;
     for (const [oldest, { bytes }] of this.#records) {
       if (this.#bytes <= this.#bytesMax) break;
       this.#records.delete(oldest);

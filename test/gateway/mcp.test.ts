@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { sleepClock, systemClock } from '../../base/index.ts';
+import { keepSecret, sleepClock, systemClock } from '../../base/index.ts';
 import { growSessions } from '../../gateway/growSessions.ts';
 import { commandAgent, functionAgent, gatewayServer, Sessions } from '../../gateway/index.ts';
 import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
+import { SessionTools } from '../../gateway/sessions/sessionTools.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import type { Branching } from '../../operators/sampling/index.ts';
 import { type McpPlace, mcpServer } from '../../operators/tools/mcp/index.ts';
@@ -125,6 +126,24 @@ describe('MCP tools that an agent reaches through the gateway', () => {
     }
   });
 
+  test('give results without the secrets of this process, to the agent as to the record', async () => {
+    keepSecret('mcp-secret-1234567');
+    const content = [{ type: 'text' as const, text: 'the key is mcp-secret-1234567' }];
+    const leaking = { ...sums, call: async () => ({ content }) };
+    const records: McpCallRecord[] = [];
+    const tools = new SessionTools({
+      ...{ id: 's', questionId: 'q', clock, past: [], report: () => undefined },
+      servers: new Map([['sums', leaking]]),
+      commit: async (record) => void records.push(record),
+      standing: () => ({ call: -1, recorded: -1, live: true }),
+      signal: new AbortController().signal,
+    });
+    const heard = await tools.call('sums', 'add', {});
+    expect(heard).toEqual(JSON.parse(records[0]!.output));
+    expect(records[0]!.output).toContain('the key is ');
+    expect(records[0]!.output).not.toContain('mcp-secret-1234567');
+  });
+
   test('are answered from the record when a session is run again', async () => {
     const first = await made();
     writeFileSync(file, '');
@@ -188,7 +207,7 @@ describe('MCP tools that an agent reaches through the gateway', () => {
     expect(counted()).toHaveLength(2);
     const { b } = JSON.parse(first.tools[0]!.input);
     expect(again.notes).toEqual([
-      `session ${again.rollouts[0]!.id}: the call of sums.add is not the one on record (call 0): arguments.b is ${b + 1}, was ${b}; it runs, as do all after it`,
+      `session ${again.rollouts[0]!.id}: the call of sums.add differs from the record (call 0): arguments.b is ${b + 1}, was ${b}; this call and all later ones run`,
     ]);
     expect(again.tools.map(({ number }) => number)).toEqual([2, 3]);
   });
@@ -213,7 +232,7 @@ describe('MCP tools that an agent reaches through the gateway', () => {
     );
     expect(answers[0]).toMatchObject({
       status: 404,
-      text: expect.stringContaining('no MCP server has this name: there are sums'),
+      text: expect.stringContaining('no MCP server has this name; available: sums'),
     });
     expect(answers[1]).toMatchObject({
       status: 404,
