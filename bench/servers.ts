@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { draws } from '../base/draws.ts';
 import { sleepClock } from '../base/sleepClock.ts';
-import { saveAdapterFile } from '../model/checkpoints/adapterFile.ts';
+import { saveAdapterFile } from '../model/hf/publishedAdapter.ts';
 import { digestAt } from '../model/checkpoints/digest.ts';
 import type { Checkpoint, Generation, PolicyEngine } from '../model/engine.ts';
 import { loadPolicy } from '../model/hf/loadPolicy.ts';

@@ -25,12 +25,9 @@ export interface ReportOptions {
   readonly page?: boolean;
 }
 
-/** Figures and page read much of the log several times. */
-const REMEMBER_BYTES = 32 * 1024 * 1024;
-
 export async function reportCommand(options: ReportOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
-  return withLog(run, (log) => reported(run, log, options, io), { rememberBytes: REMEMBER_BYTES });
+  return withLog(run, (log) => reported(run, log, options, io));
 }
 
 async function reported(run: Run, log: Log, options: ReportOptions, io: Io): Promise<number> {
@@ -42,9 +39,11 @@ async function reported(run: Run, log: Log, options: ReportOptions, io: Io): Pro
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   if (options.page === false) return exitCodes.done;
-  const { page, note } = await reportFile(summary, (use) => withView(run, log, io, use), {
-    version,
-  });
+  const { page, note } = await reportFile(
+    summary,
+    (use) => withView(run, log, io, use, { achieved: summary }),
+    { version },
+  );
   const isWritten = await writePage(join(run.folder, 'report.html'), page, io);
   if (isWritten && note !== '') io.err(note);
   return exitCodes.done;

@@ -190,7 +190,7 @@ async function claimed(runsFolder: string, job: string): Promise<string> {
 export async function withLog<T>(
   run: Run,
   use: (log: Log) => Promise<T>,
-  options: Pick<AnyLogOptions, 'notice' | 'rememberBytes'> = {},
+  options: Pick<AnyLogOptions, 'notice'> = {},
 ): Promise<T> {
   const log = await openRunLog(run, { ...options, mode: 'read' });
   try {

@@ -3,7 +3,7 @@
  * and the rounds of calibration, on one policy in sequence.
  */
 import { z } from 'zod';
-import { samplingSettings } from '../model/index.ts';
+import { samplingSettings } from '../model/text/index.ts';
 import type { Complete, Hints } from '../operators/evolve/index.ts';
 import { calibrate } from './calibrate/calibrate.ts';
 import { calibrateSettings } from './calibrate/settings.ts';

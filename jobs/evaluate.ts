@@ -10,7 +10,8 @@ import { of, tap } from 'rxjs';
 import { z } from 'zod';
 import { MillraceError } from '../base/index.ts';
 import { grpo } from '../model/credit/index.ts';
-import { describeSampling, type PolicyEngine, samplingSettings } from '../model/index.ts';
+import { describeSampling, type PolicyEngine } from '../model/index.ts';
+import { samplingSettings } from '../model/text/index.ts';
 import type { Dialect } from '../operators/dialect/index.ts';
 import {
   type CallTool,

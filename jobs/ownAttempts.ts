@@ -7,7 +7,7 @@
  */
 import { pipe } from 'rxjs';
 import { z } from 'zod';
-import { samplingSettings } from '../model/index.ts';
+import { samplingSettings } from '../model/text/index.ts';
 import { afterExamples, coldStartPool, openedCall } from '../operators/coldStart/index.ts';
 import { resultBlock } from '../operators/dialect/index.ts';
 import { demonstrations, evolve } from '../operators/index.ts';

@@ -1,6 +1,6 @@
 /** Settings of the loop of every training job (`policyLoop`). */
 import { z } from 'zod';
-import { samplingSettings } from '../model/index.ts';
+import { samplingSettings } from '../model/text/index.ts';
 import { keepSettings } from './keptVersions.ts';
 import { mayChange } from './live.ts';
 import { equalitySetting } from './verifier.ts';

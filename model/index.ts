@@ -29,5 +29,5 @@ export type {
   VersionSizes,
   VersionSpan,
 } from './engine.ts';
-export { describeSampling, type Sampling, samplingIn, samplingSettings } from './sampling.ts';
+export { describeSampling, type Sampling, samplingIn } from './sampling.ts';
 export { loadWordTokenizer, type WordVocabulary, wordTokenizer } from './wordTokenizer.ts';

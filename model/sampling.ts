@@ -1,10 +1,9 @@
 /**
- * How tokens are drawn from what the policy says: the part of it in a request, and the settings of it.
+ * How tokens are drawn from what the policy says: the part of it in a request. As settings: `model/text/samplingSettings.ts`.
  *
  * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1,
  * over the whole vocabulary, as the trainer computes them (docs/losses.md).
  */
-import { z } from 'zod';
 
 /**
  * How tokens are drawn. Only `temperature` must be given; the rest draws from all tokens, unpenalised, when
@@ -22,34 +21,6 @@ export interface Sampling {
   /** Logits of tokens in the context are divided by this where positive, else multiplied; 1 unless given. */
   readonly repetitionPenalty?: number;
 }
-
-/** The same as settings, to be spread into those of a job or of a role. */
-export const samplingSettings = {
-  temperature: z.number().nonnegative().default(1).describe('0 = greedy'),
-  topP: z
-    .number()
-    .positive()
-    .max(1)
-    .default(1)
-    .describe('draw from the smallest set of tokens with this total probability; 1 = all'),
-  topK: z
-    .number()
-    .int()
-    .nonnegative()
-    .default(0)
-    .describe('draw from this many of the most probable tokens; 0 = all'),
-  minP: z
-    .number()
-    .min(0)
-    .lt(1)
-    .default(0)
-    .describe('draw from tokens with at least this share of the highest probability; 0 = all'),
-  repetitionPenalty: z
-    .number()
-    .positive()
-    .default(1)
-    .describe('makes tokens of the context less likely; 1 = off'),
-};
 
 /** The sampling among other options, whole. */
 export function samplingIn(options: Sampling): Required<Sampling> {

@@ -1,18 +1,13 @@
 /**
  * A log by its address: a Kafka URL, or else the folder of an embedded log. The one place that chooses.
  */
-import { type EmbeddedLogOptions, openLog } from './embedded/openLog.ts';
+import { openLog } from './embedded/openLog.ts';
 import { environmentFor, isKafkaUrl } from './foreign/kafkaUrl.ts';
 import type { KafkaLogOptions } from './kafka/openKafkaLog.ts';
 import type { Log } from './log.ts';
 
-/**
- * Those of a log on Kafka. A log in a folder takes `mode`, `topics` and `clock` of them, and `rememberBytes`,
- * which Kafka ignores.
- */
-export interface AnyLogOptions
-  extends Omit<KafkaLogOptions, 'url'>,
-    Pick<EmbeddedLogOptions, 'rememberBytes'> {
+/** Those of a log on Kafka. A log in a folder takes `mode`, `topics` and `clock` of them. */
+export interface AnyLogOptions extends Omit<KafkaLogOptions, 'url'> {
   /** `kafka://…`, or a folder. */
   readonly at: string;
   /** A file names the address, not the caller: passwords go to named hosts alone (base/namedHosts.ts). */
@@ -20,13 +15,13 @@ export interface AnyLogOptions
 }
 
 export async function openAnyLog(options: AnyLogOptions): Promise<Log> {
-  const { at, mode, topics, clock, rememberBytes = 0 } = options;
+  const { at, mode, topics, clock } = options;
   if (!isKafkaUrl(at)) {
     const given = clock === undefined ? {} : { clock };
-    return openLog({ folder: at, mode, topics, rememberBytes, ...given });
+    return openLog({ folder: at, mode, topics, ...given });
   }
   // Loaded when it is needed: most runs need no Kafka.
   const { openKafkaLog } = await import('./kafka/openKafkaLog.ts');
-  const { at: url, fromFile = false, env = {}, rememberBytes: _, ...rest } = options;
+  const { at: url, fromFile = false, env = {}, ...rest } = options;
   return openKafkaLog({ ...rest, url, env: fromFile ? environmentFor(url, env) : env });
 }

@@ -8,4 +8,4 @@ export { completeRounds, type Reading, readMetrics, readRun } from './reading.ts
 export { type RunState, stateOf } from './state.ts';
 export { type Achieved, readAchieved, type Summary, summarise } from './summary.ts';
 export { Watch } from './watch.ts';
-export { Workers } from './workers.ts';
+export { statusesIn, Workers } from './workers.ts';

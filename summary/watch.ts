@@ -8,7 +8,7 @@ import { topics } from '../topics/index.ts';
 import type { RunFacts } from './facts/facts.ts';
 import { type Live, liveOf } from './live.ts';
 import { TokenMeter } from './tokenMeter.ts';
-import { Workers } from './workers.ts';
+import { statusesIn, Workers } from './workers.ts';
 
 /** Names a step writes, and those of an evaluation that may follow it. */
 const METRICS_LAST = 128;
@@ -42,13 +42,13 @@ export class Watch {
     for (const { name, value } of await this.#last(topics.metrics, METRICS_LAST)) {
       this.#metrics.set(name, value);
     }
-    const posted = (await this.#log.posted?.()) ?? [];
+    const said = await statusesIn((await this.#log.posted?.()) ?? []);
     const nowMs = clock.now();
     return liveOf({
       run: this.#run,
       facts,
       nowMs,
-      workers: this.#workers.update(posted),
+      workers: this.#workers.update(said),
       topics: await this.#log.stats(),
       policy: policy.at(-1) ?? null,
       metrics: this.#metrics,

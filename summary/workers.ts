@@ -2,55 +2,77 @@
  * The processes of a run by their newest report and an earlier one, the one before it or that of a while ago:
  * rates are differences between the two.
  *
- * A process that was restarted counts from its start. A report comes from outside (a file, a broker) and is
- * checked.
+ * A process that was restarted counts from its start.
  */
-import { z } from 'zod';
+import {
+  avroCodec,
+  flag,
+  list,
+  real,
+  record,
+  text,
+  withDefault,
+} from '../streams/contracts/index.ts';
 import type { WorkerStatus } from '../streams/run/index.ts';
-
-const stage = z.object({
-  name: z.string(),
-  from: z.string(),
-  to: z.string(),
-  in: z.number(),
-  out: z.number(),
-  settled: z.number(),
-  inflight: z.number(),
-  inflightMax: z.number(),
-  waiting: z.number().default(0),
-  oldestMs: z.number().default(0),
-  idleMs: z.number(),
-  fullMs: z.number(),
-  busyMs: z.number().default(0),
-  blockedMs: z.number().default(0),
-  pacedMs: z.number().default(0),
-  commitMs: z.number(),
-});
-const source = z.object({
-  name: z.string(),
-  to: z.string(),
-  items: z.number(),
-  dropped: z.number().default(0),
-  done: z.boolean(),
-  waitMs: z.number(),
-});
-const status = z.object({
-  worker: z.string(),
-  host: z.string(),
-  pid: z.number(),
-  startedMs: z.number(),
-  atMs: z.number(),
-  memoryBytes: z.number(),
-  ended: z.boolean(),
-  stages: z.array(stage),
-  sources: z.array(source),
-});
 
 /** A process, with the time that its latest rates are over. */
 export interface Worker {
   readonly now: WorkerStatus;
   /** Null = its rates are since its start. */
   readonly before: WorkerStatus | null;
+}
+
+const stage = record('Stage', {
+  name: text,
+  from: text,
+  to: text,
+  in: real,
+  out: real,
+  settled: real,
+  inflight: real,
+  inflightMax: real,
+  waiting: withDefault(real, 0),
+  oldestMs: withDefault(real, 0),
+  idleMs: real,
+  fullMs: real,
+  busyMs: withDefault(real, 0),
+  blockedMs: withDefault(real, 0),
+  pacedMs: withDefault(real, 0),
+  commitMs: real,
+});
+const source = record('Source', {
+  name: text,
+  to: text,
+  items: real,
+  dropped: withDefault(real, 0),
+  done: flag,
+  waitMs: real,
+});
+const status = record('WorkerStatus', {
+  worker: text,
+  host: text,
+  pid: real,
+  startedMs: real,
+  atMs: real,
+  memoryBytes: real,
+  ended: flag,
+  stages: list(stage),
+  sources: list(source),
+});
+const codec = avroCodec<WorkerStatus>('the status of a worker', status);
+
+/**
+ * The reports on the board; what cannot be read is left out: they come from outside (a file, a broker), and
+ * those of an older version lack what has a default here.
+ */
+export function statusesIn(posted: readonly unknown[]): readonly WorkerStatus[] {
+  return posted.flatMap((post) => {
+    try {
+      return codec.decode(codec.encode(post as WorkerStatus));
+    } catch {
+      return [];
+    }
+  });
 }
 
 const idOf = ({ worker, host, pid }: WorkerStatus): string => `${worker} ${host} ${pid}`;
@@ -65,12 +87,8 @@ export class Workers {
     this.#windowMs = windowMs;
   }
 
-  /** What is on the board now; what cannot be read is left out. */
-  update(posted: readonly unknown[]): readonly Worker[] {
-    const said = posted.flatMap((post): WorkerStatus[] => {
-      const { data } = status.safeParse(post);
-      return data === undefined ? [] : [data];
-    });
+  /** Given what is on the board now (`statusesIn`). */
+  update(said: readonly WorkerStatus[]): readonly Worker[] {
     for (const now of said) {
       const known = this.#known.get(idOf(now)) ?? [];
       const last = known.at(-1);

@@ -28,13 +28,7 @@ const { folder, model, log: logFolder } = JSON.parse(process.argv[2]!) as HostOp
 const clock = sleepClock(systemClock);
 const chat = policyChat(await loadChatTokenizer(folder), folder);
 const log = await openAnyLog({
-  ...{
-    at: logFolder,
-    run: 'bench',
-    mode: 'write',
-    topics: allTopics,
-    rememberBytes: 64 * 1024 * 1024,
-  },
+  ...{ at: logFolder, run: 'bench', mode: 'write', topics: allTopics },
 });
 const { vocabSize } = chat.tokenizer;
 const engine = await RemoteEngine.create({

@@ -1,6 +1,6 @@
 /** Serves the numbers of a run to Prometheus, read from its log and from what its processes report. */
 import type { Log } from '../../streams/index.ts';
-import { Workers } from '../../summary/index.ts';
+import { statusesIn, Workers } from '../../summary/index.ts';
 import { addOwn, addRun, addWorkers, Follower, Page } from '../../summary/prometheus/index.ts';
 import type { Io } from '../io.ts';
 import { readRunRecord } from '../runRecord.ts';
@@ -43,7 +43,7 @@ function answers(run: Run, log: Log, { tallies, following }: Follower): Answers 
       const posted = fresh ? await log.posted?.().catch(() => []) : undefined;
       addWorkers(
         page,
-        workers.update(posted ?? []).map(({ now }) => now),
+        workers.update(statusesIn(posted ?? [])).map(({ now }) => now),
       );
       addRun(page, { facts, tallies, following, ...sizes });
       return page.text();

@@ -9,11 +9,11 @@ import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
 import { jsonText } from '../../base/terminal/index.ts';
 import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/index.ts';
-import { loadAdapterFile } from '../../model/checkpoints/index.ts';
 import {
   CONFIG_FILE,
   checkAdapter,
   type LoraAdapter,
+  loadAdapterFile,
   merged,
   openPolicy,
   readAdapter,

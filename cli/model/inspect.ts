@@ -10,10 +10,10 @@ import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import { jsonText, table } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
-import { loadAdapterFile } from '../../model/checkpoints/index.ts';
 import {
   ADAPTER_CONFIG,
   type LoraAdapter,
+  loadAdapterFile,
   openPolicy,
   parameterProblems,
   passOver,

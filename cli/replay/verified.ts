@@ -4,19 +4,27 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { replaceFile } from '../../base/index.ts';
+import {
+  avroCodec,
+  flag,
+  record,
+  text,
+  type ValueOf,
+  whole,
+} from '../../streams/contracts/index.ts';
 
-const schema = z.object({
-  atMs: z.number(),
-  ok: z.boolean(),
+const note = record('Verified', {
+  atMs: whole,
+  ok: flag,
   /** Those that were recomputed and are equal. */
-  records: z.number(),
+  records: whole,
   /** A sentence. */
-  text: z.string(),
+  text,
 });
+const codec = avroCodec('a verification', note);
 
-export type VerifiedNote = Readonly<z.infer<typeof schema>>;
+export interface VerifiedNote extends ValueOf<typeof note> {}
 
 const fileName = 'verified.json';
 
@@ -27,10 +35,10 @@ export async function noteVerified(folder: string, note: VerifiedNote): Promise<
 }
 
 export async function readVerified(folder: string): Promise<VerifiedNote | null> {
-  const text = await readFile(join(folder, fileName), 'utf8').catch(() => null);
-  if (text === null) return null;
+  const json = await readFile(join(folder, fileName), 'utf8').catch(() => null);
+  if (json === null) return null;
   try {
-    return schema.parse(JSON.parse(text));
+    return codec.decode(codec.encode(JSON.parse(json)));
   } catch {
     return null;
   }

@@ -102,8 +102,9 @@ export async function withView<T>(
   log: Log,
   io: Io,
   use: (view: RunView) => Promise<T>,
+  given: Pick<Viewed, 'achieved'> = {},
 ): Promise<T> {
-  const view = new RunView(viewedOf(run, log, io));
+  const view = new RunView({ ...viewedOf(run, log, io), ...given });
   try {
     await view.ready();
     return await use(view);

@@ -10,10 +10,8 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { hasCode, MillraceError } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
-import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../hf/adapterFiles.ts';
-import { CONFIG_FILE, openFolder } from '../hf/openFolder.ts';
+import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, CONFIG_FILE, digestOf } from '../hf/folderFiles.ts';
 import { mustBeOrdinary } from '../hf/ordinaryFiles.ts';
-import { digestOf } from '../hf/writeFolder.ts';
 
 /** The digest of the file or folder at `path`. Rejects when it cannot be read. */
 export async function digestAt(path: string): Promise<string> {
@@ -36,6 +34,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder);
   if (names.includes(ADAPTER_CONFIG) && !names.includes(CONFIG_FILE))
     return [ADAPTER_CONFIG, ADAPTER_WEIGHTS].map((name) => join(folder, name));
+  const { openFolder } = await import('../hf/openFolder.ts');
   const { files, close } = await openFolder(folder);
   await close();
   return [join(folder, CONFIG_FILE), ...files.map(({ path }) => path)];

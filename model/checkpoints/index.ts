@@ -1,5 +1,4 @@
 /** References to weights, and the stores that keep them. */
-export { loadAdapterFile } from './adapterFile.ts';
 export type { CheckpointStore, Condition } from './checkpointStore.ts';
 export { checkpointsIn } from './checkpointsIn.ts';
 export { digestAt } from './digest.ts';

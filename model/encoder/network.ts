@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { MillraceError } from '../../base/index.ts';
 import { checkpointError, shapeText } from '../hf/checkpointError.ts';
-import { WEIGHTS_FILE } from '../hf/openFolder.ts';
+import { WEIGHTS_FILE } from '../hf/folderFiles.ts';
 import { openTensorFile, type TensorFile } from '../hf/tensorFile.ts';
 import { openSession } from '../runtime/session.ts';
 import { type EncoderConfig, encoderShapes, positionsFor } from './encoderConfig.ts';

@@ -12,17 +12,13 @@ import { MillraceError, outsideText, withinDeadline } from '../../base/index.ts'
 import type { Tensor } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 import type { Dtype } from './dtypes.ts';
+import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, digestOf } from './folderFiles.ts';
 import { type LoraAdapter, type LoraFactors, loraScale } from './lora.ts';
 import { newFolder } from './newFolder.ts';
 import { readJson } from './readJson.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
-import { digestOf, writeJson } from './writeFolder.ts';
+import { writeJson } from './writeFolder.ts';
 import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';
-
-/** PEFT's name for the file that holds rank, alpha and modules. */
-export const ADAPTER_CONFIG = 'adapter_config.json';
-/** PEFT's name for the file that holds the factors. */
-export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 /** Entries; a large model has a few hundred modules with an adapter. */
 const PATTERNS_MAX = 10_000;

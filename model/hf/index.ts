@@ -1,5 +1,5 @@
 /** Hugging Face folders: configuration, weights, tokenizers, chat templates, adapters. */
-export { ADAPTER_CONFIG, readAdapter, writeAdapter } from './adapterFiles.ts';
+export { readAdapter, writeAdapter } from './adapterFiles.ts';
 export { addTokens } from './addTokens.ts';
 export { loadChatPrompt } from './chatPrompt.ts';
 export { loadChatTokenizer } from './chatTokenizer.ts';
@@ -7,6 +7,7 @@ export { checkpointError } from './checkpointError.ts';
 export { readDecoderConfig } from './decoderConfig.ts';
 export { DTYPES, type Dtype } from './dtypes.ts';
 export { fileDigest } from './fileDigest.ts';
+export { ADAPTER_CONFIG, CONFIG_FILE } from './folderFiles.ts';
 export { type OpenPolicy, openPolicy, passOver } from './loadPolicy.ts';
 export {
   checkAdapter,
@@ -17,8 +18,8 @@ export {
   type LoraTarget,
   merged,
 } from './lora.ts';
-export { CONFIG_FILE } from './openFolder.ts';
 export { parameterProblems, problemText } from './parameters.ts';
+export { loadAdapterFile } from './publishedAdapter.ts';
 export { readJson } from './readJson.ts';
 export { inMemory, type TensorSource } from './tensorSource.ts';
 export { type FolderOptions, type SavedFolder, writeFolder } from './writeFolder.ts';

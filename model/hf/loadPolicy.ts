@@ -11,12 +11,12 @@ import { type DecoderConfig, parameterShapes, type Tensor } from '../config.ts';
 import type { Policy } from '../policyFile.ts';
 import { checkpointError } from './checkpointError.ts';
 import { digestError } from './digestError.ts';
-import { CONFIG_FILE, openFolder } from './openFolder.ts';
+import { CONFIG_FILE, digestOf } from './folderFiles.ts';
+import { openFolder } from './openFolder.ts';
 import { mustBeOrdinary } from './ordinaryFiles.ts';
 import { checkParameters } from './parameters.ts';
 import { openTensorFile, type TensorFile } from './tensorFile.ts';
 import type { TensorSource } from './tensorSource.ts';
-import { digestOf } from './writeFolder.ts';
 
 /** A policy whose headers have been read and whose tensors are read on request. Close it when done. */
 export interface OpenPolicy extends TensorSource {

@@ -11,13 +11,10 @@ import { z } from 'zod';
 import type { DecoderConfig } from '../config.ts';
 import { checkpointError } from './checkpointError.ts';
 import { readDecoderConfig } from './decoderConfig.ts';
+import { CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE } from './folderFiles.ts';
 import { readJson } from './readJson.ts';
 import { openTensorFile, type TensorFile, type TensorInfo } from './tensorFile.ts';
 import type { TensorSource } from './tensorSource.ts';
-
-export const CONFIG_FILE = 'config.json';
-export const WEIGHTS_FILE = 'model.safetensors';
-export const INDEX_FILE = 'model.safetensors.index.json';
 
 export interface OpenFolder extends TensorSource {
   readonly config: DecoderConfig;

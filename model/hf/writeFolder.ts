@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { writeDecoderConfig } from './decoderConfig.ts';
 import { type Dtype, TORCH_NAMES, WIDTHS } from './dtypes.ts';
+import { CONFIG_FILE, digestOf, INDEX_FILE, WEIGHTS_FILE } from './folderFiles.ts';
 import { newFolder } from './newFolder.ts';
-import { CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE } from './openFolder.ts';
 import { checkParameters } from './parameters.ts';
 import { readJson } from './readJson.ts';
 import type { TensorSource } from './tensorSource.ts';
@@ -71,17 +71,6 @@ export async function writeFolder(
 ): Promise<SavedFolder> {
   checkParameters(path, config, source.tensors);
   return newFolder(path, (folder) => fill(folder, config, source, options));
-}
-
-/**
- * The digest of a folder: sha256 over `<sha256> <name>\n` of `config.json` and the weight files in the order
- * of their names, as `sha256sum config.json *.safetensors | sha256sum` prints it.
- */
-export function digestOf(files: ReadonlyMap<string, string>): string {
-  const hash = createHash('sha256');
-  for (const [name, sha256] of [...files].sort(([a], [b]) => (a < b ? -1 : 1)))
-    hash.update(`${sha256}  ${name}\n`);
-  return hash.digest('hex');
 }
 
 async function fill(

@@ -5,13 +5,13 @@
 import { chmod, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { serve, unfinished } from '../../base/index.ts';
-import { loadAdapterFile } from '../checkpoints/adapterFile.ts';
 import { digestAt } from '../checkpoints/digest.ts';
-import { ADAPTER_CONFIG, readAdapter, writeAdapter } from '../hf/adapterFiles.ts';
+import { readAdapter, writeAdapter } from '../hf/adapterFiles.ts';
 import { digestError } from '../hf/digestError.ts';
+import { ADAPTER_CONFIG, CONFIG_FILE } from '../hf/folderFiles.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
 import { checkAdapter, type LoraAdapter, merged } from '../hf/lora.ts';
-import { CONFIG_FILE } from '../hf/openFolder.ts';
+import { loadAdapterFile } from '../hf/publishedAdapter.ts';
 import { writeFolder } from '../hf/writeFolder.ts';
 import type { WriteArgument, WriteResult } from './servedFolders.ts';
 

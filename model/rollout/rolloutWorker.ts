@@ -3,10 +3,10 @@
  */
 
 import { serve, startWorker, workerEntry } from '../../base/index.ts';
-import { PublishedWeights } from '../checkpoints/adapterFile.ts';
 import { readingVersion } from '../checkpoints/digest.ts';
 import { localPath } from '../checkpoints/local.ts';
 import type { Checkpoint, GenerateRequest } from '../engine.ts';
+import { PublishedWeights } from '../hf/publishedAdapter.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device, openDevice } from '../runtime/device.ts';
 import type { Place } from '../runtime/place.ts';

@@ -9,10 +9,11 @@ import { z } from 'zod';
 import { addressSetting, MODEL_SERVER } from '../../base/http/index.ts';
 import type { Report, SleepClock } from '../../base/index.ts';
 import { textServers, usualServer } from '../remote/wires/wires.ts';
-import { samplingIn, samplingSettings } from '../sampling.ts';
+import { samplingIn } from '../sampling.ts';
 import { cached } from './cached.ts';
 import { openAi } from './openAi.ts';
 import type { ReplyStore } from './replyStore.ts';
+import { samplingSettings } from './samplingSettings.ts';
 import type { TextModel, TextSampling } from './textModel.ts';
 
 const count = z.number().int().positive();

@@ -10,6 +10,7 @@ export {
 export { type EnginePolicyOptions, enginePolicy } from './enginePolicy.ts';
 export { type OpenAiOptions, openAi } from './openAi.ts';
 export { openReplies, type ReplyStore } from './replyStore.ts';
+export { samplingSettings } from './samplingSettings.ts';
 export { type Script, scripted } from './scripted.ts';
 export {
   cutAfterStop,

@@ -11,7 +11,8 @@ import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { NoReply } from '../../base/http/index.ts';
 import { MillraceError, messageOf } from '../../base/index.ts';
-import { ADAPTER_CONFIG, ADAPTER_WEIGHTS, readAdapter } from '../hf/adapterFiles.ts';
+import { readAdapter } from '../hf/adapterFiles.ts';
+import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../hf/folderFiles.ts';
 import type { LoraAdapter } from '../hf/lora.ts';
 
 /**

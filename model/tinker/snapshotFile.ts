@@ -6,10 +6,10 @@
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { unfinished } from '../../base/index.ts';
-import { saveAdapterFile } from '../checkpoints/adapterFile.ts';
 import { localFiles } from '../checkpoints/local.ts';
 import type { SaveTarget } from '../engine.ts';
 import { openPolicy } from '../hf/loadPolicy.ts';
+import { saveAdapterFile } from '../hf/publishedAdapter.ts';
 import type { WrittenFile } from '../hf/writeTensorFile.ts';
 import { copyPolicy } from '../policyFile.ts';
 import { adapterAt, unpack } from './archive.ts';

@@ -9,7 +9,6 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { mustHaveRoom } from '../../base/index.ts';
-import { loadAdapterFile, saveAdapterFile, withAdapter } from '../checkpoints/adapterFile.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';
 import { localFiles, localPath } from '../checkpoints/local.ts';
 import type { DecoderConfig, Tensors } from '../config.ts';
@@ -23,6 +22,7 @@ import type {
 import { digestError } from '../hf/digestError.ts';
 import { loadPolicy } from '../hf/loadPolicy.ts';
 import { checkAdapter, type InitialAdapter, initialAdapter, type LoraAdapter } from '../hf/lora.ts';
+import { loadAdapterFile, saveAdapterFile, withAdapter } from '../hf/publishedAdapter.ts';
 import { digestOfTensors, type WrittenFile, writeDigested } from '../hf/writeTensorFile.ts';
 import { type Policy, savePolicy } from '../policyFile.ts';
 import { adapterTensors, type OptimiserState, type Trainee } from './learner.ts';

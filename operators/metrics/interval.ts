@@ -98,10 +98,15 @@ function resampled(
   { seed, level = 0.95 }: Bootstrap,
 ): Interval | null {
   const draw = questions > KEPT_MAX ? drawing(seed, questions) : keptDrawing(seed, questions);
-  const found = Array.from({ length: questions === 0 ? 0 : RESAMPLES }, (_, i) => of(draw(i)));
-  const values = Float64Array.from(found.filter((value) => value !== null)).sort();
-  if (values.length === 0) return null;
-  const last = values.length - 1;
+  const found = new Float64Array(RESAMPLES);
+  let count = 0;
+  for (let i = 0; i < RESAMPLES && questions > 0; i++) {
+    const value = of(draw(i));
+    if (value !== null) found[count++] = value;
+  }
+  if (count === 0) return null;
+  const values = found.subarray(0, count).sort();
+  const last = count - 1;
   const tail = ((1 - level) / 2) * last;
   return { low: values[Math.floor(tail)]!, high: values[Math.ceil(last - tail)]! };
 }
@@ -109,7 +114,11 @@ function resampled(
 /** The resamples, in order. */
 function drawing(seed: number, questions: number): () => Uint32Array {
   const generator = mersenneTwister(seed);
-  return () => Uint32Array.from({ length: questions }, () => generator.below(questions));
+  return () => {
+    const places = new Uint32Array(questions);
+    for (let i = 0; i < questions; i++) places[i] = generator.below(questions);
+    return places;
+  };
 }
 
 /** More questions than this are drawn again for each figure: what is kept takes 4 KB each. */

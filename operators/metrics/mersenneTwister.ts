@@ -47,8 +47,9 @@ function seeded(seed: number): Uint32Array {
 
 function twist(state: Uint32Array): void {
   for (let i = 0; i < STATE_WORDS; i++) {
-    const bits = (state[i]! & 0x80000000) | (state[(i + 1) % STATE_WORDS]! & 0x7fffffff);
-    const far = state[(i + MIDDLE) % STATE_WORDS]!;
+    const following = i + 1 === STATE_WORDS ? 0 : i + 1;
+    const bits = (state[i]! & 0x80000000) | (state[following]! & 0x7fffffff);
+    const far = state[i < STATE_WORDS - MIDDLE ? i + MIDDLE : i + MIDDLE - STATE_WORDS]!;
     state[i] = far ^ (bits >>> 1) ^ (bits & 1 ? 0x9908b0df : 0);
   }
 }

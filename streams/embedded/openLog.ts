@@ -35,7 +35,6 @@ import { standingAfter } from './history.ts';
 import { hashesOf } from './keys/entries.ts';
 import { KeyReader } from './keys/keyReader.ts';
 import { Tail } from './keys/tail.ts';
-import { Remembered } from './remembered.ts';
 import { Schemas } from './schemas.ts';
 import { shrinkingStore } from './shrinkingStore.ts';
 import { type LogStore, type Mode, Store } from './store.ts';
@@ -55,11 +54,6 @@ export interface EmbeddedLogOptions {
   readonly index?: boolean;
   /** How often mode `read` looks for news. */
   readonly pollMs?: number;
-  /**
-   * For those who read the same records several times: decoded ones are kept, up to this many stored bytes; 0 =
-   * none.
-   */
-  readonly rememberBytes?: number;
   /** The topics that retention may shrink, where they are `large`. */
   readonly topics?: readonly Topic<unknown>[];
 }
@@ -83,8 +77,7 @@ export async function openLog(options: EmbeddedLogOptions): Promise<Log> {
 }
 
 /** What a log of one writer is made of, wherever its records are. */
-export interface LogMeans
-  extends Pick<EmbeddedLogOptions, 'commitMs' | 'index' | 'pollMs' | 'rememberBytes'> {
+export interface LogMeans extends Pick<EmbeddedLogOptions, 'commitMs' | 'index' | 'pollMs'> {
   readonly store: LogStore;
   readonly mode: Mode;
   readonly clock: Clock;
@@ -108,7 +101,6 @@ export class EmbeddedLog implements Log {
   readonly #pollMs: number;
   readonly #means: LogMeans;
   readonly #tails = new Map<string, Tail>();
-  readonly #remembered: Remembered;
   /** One at a time. */
   #retaining: Promise<Retained> | null = null;
   readonly #board: StatusBoard;
@@ -124,7 +116,6 @@ export class EmbeddedLog implements Log {
 
   constructor(means: LogMeans) {
     const { store, mode, clock, commitMs = 0, pollMs = 100, index = true } = means;
-    this.#remembered = new Remembered(means.rememberBytes ?? 0);
     this.#store = store;
     this.#schemas = new Schemas(store);
     this.#pollMs = pollMs;
@@ -327,10 +318,6 @@ export class EmbeddedLog implements Log {
   }
 
   #at<T>(topic: Topic<T>, offset: number): Stored<T> {
-    return this.#remembered.at(topic.name, offset, () => this.#decoded(topic, offset));
-  }
-
-  #decoded<T>(topic: Topic<T>, offset: number): Stored<T> {
     const { atMs, body, schema } = this.#envelope(topic, offset);
     const value = this.#schemas.decoder(topic, schema)(body);
     const position = { partition: 0, offset };

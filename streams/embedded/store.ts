@@ -59,6 +59,8 @@ export interface Writes {
 export class Store {
   readonly #path: string;
   readonly #file: MappedFile;
+  /** Whether the file was seen to be there in this turn of the event loop: a look costs as much as a read. */
+  #isLooked = false;
   readonly #env: RootDatabase<unknown, string>;
   readonly #segments: SegmentReader;
   /** Ends of topics and what of them is archived, as last read: asked again and again, and seldom new. */
@@ -202,6 +204,7 @@ export class Store {
 
   /** All that `work` writes, or nothing. Resolves once it is on disk; rejects with the system's reason. */
   async write(work: (writes: Writes) => void): Promise<void> {
+    this.#isLooked = false;
     this.#mustBeThere();
     try {
       await this.#env.transaction(() => {
@@ -229,6 +232,7 @@ export class Store {
     } catch (error) {
       throw about(this.#path, await reasonOf(error));
     }
+    this.#isLooked = false;
     this.#mustBeThere();
   }
 
@@ -251,8 +255,13 @@ export class Store {
    * then is lost.
    */
   #mustBeThere(): void {
+    if (this.#isLooked) return;
     const why = this.#file.damage();
     if (why !== null) throw damaged(this.#path, why);
+    this.#isLooked = true;
+    setImmediate(() => {
+      this.#isLooked = false;
+    }).unref();
   }
 
   #get(key: string[]): unknown {

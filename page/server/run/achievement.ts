@@ -19,6 +19,7 @@ interface Of {
   readonly name: string;
   readonly log: Log;
   readonly clock: Clock;
+  readonly achieved?: Achieved;
 }
 
 export class Achievement {
@@ -35,6 +36,7 @@ export class Achievement {
   }
 
   async get(facts: RunFacts): Promise<Achieved> {
+    if (this.#of.achieved !== undefined) return this.#of.achieved;
     const known = facts.status === this.#status ? this.#last : null;
     if (this.#next === null && known !== null && this.#of.clock.now() < this.#nextMs) return known;
     this.#next ??= this.#read(facts).finally(() => {

@@ -10,7 +10,7 @@ import { type Clock, messageOf } from '../../../base/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
 import type { From, Log, Stored, Topic } from '../../../streams/index.ts';
 import type { RunFacts } from '../../../summary/facts/index.ts';
-import { type Live, Watch } from '../../../summary/index.ts';
+import { type Achieved, type Live, Watch } from '../../../summary/index.ts';
 import { type BatchKind, Learning, topics, type Weights } from '../../../topics/index.ts';
 import {
   type Mill,
@@ -54,6 +54,8 @@ export interface Viewed {
   checkpoint(manifest: Weights): Promise<WeightsData['file']>;
   /** What `replay --verify` found last; null if it never ran. */
   verified(): Promise<ReplayData['verified']>;
+  /** If it was read already, for a page of one moment: the log is not read for it again. */
+  readonly achieved?: Achieved;
 }
 
 /** A value of a metric as it came. */

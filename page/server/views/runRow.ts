@@ -1,7 +1,8 @@
 /** A run in the list of runs: what a glance at its log shows. */
 import type { Log, Topic } from '../../../streams/index.ts';
+import type { WorkerStatus } from '../../../streams/run/index.ts';
 import type { RunFacts } from '../../../summary/facts/index.ts';
-import { metricNames, Workers } from '../../../summary/index.ts';
+import { metricNames, statusesIn, Workers } from '../../../summary/index.ts';
 import { figures } from '../../../summary/tables/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
@@ -21,7 +22,7 @@ export interface Glance {
   readonly values: readonly number[];
   /** Of held-out questions, as measured last. */
   readonly accuracy: number | null;
-  readonly posted: readonly unknown[];
+  readonly said: readonly WorkerStatus[];
   /** Whether what was read of it is damaged. */
   readonly damaged: boolean;
 }
@@ -43,7 +44,7 @@ export async function glance(whole: Log): Promise<Glance> {
     metric: known.length === 0 ? null : metric,
     values: known,
     accuracy: (await accuracyOf(log)) ?? of(ACCURACY).at(-1) ?? null,
-    posted: (await log.posted?.()) ?? [],
+    said: statusesIn((await log.posted?.()) ?? []),
     damaged: damage.text('') !== '',
   };
 }
@@ -84,7 +85,7 @@ export interface RowParts {
 
 export function rowOf(parts: RowParts): RunRow {
   const { viewed, facts, seen, problem, nowMs } = parts;
-  const workers = new Workers().update(seen?.posted ?? []).map(({ now }) => ({
+  const workers = new Workers().update(seen?.said ?? []).map(({ now }) => ({
     ...now,
     silentMs: Math.max(0, nowMs - now.atMs),
   }));

@@ -2,12 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { saveAdapterFile } from '../../../model/checkpoints/adapterFile.ts';
 import { digestAt } from '../../../model/checkpoints/digest.ts';
 import type { Checkpoint } from '../../../model/engine.ts';
 import { readAdapter } from '../../../model/hf/adapterFiles.ts';
 import { loadPolicy } from '../../../model/hf/loadPolicy.ts';
 import { initialAdapter, mergedWeights } from '../../../model/hf/lora.ts';
+import { saveAdapterFile } from '../../../model/hf/publishedAdapter.ts';
 import { inMemory } from '../../../model/hf/tensorSource.ts';
 import { writeFolder } from '../../../model/hf/writeFolder.ts';
 import { savePolicy } from '../../../model/policyFile.ts';

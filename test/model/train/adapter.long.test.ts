@@ -2,13 +2,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
+import { type DecoderConfig, initialise } from '../../../model/config.ts';
+import type { SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
 import {
   loadAdapterFile,
   PublishedWeights,
   saveAdapterFile,
-} from '../../../model/checkpoints/adapterFile.ts';
-import { type DecoderConfig, initialise } from '../../../model/config.ts';
-import type { SavedCheckpoint, TrainSequence } from '../../../model/engine.ts';
+} from '../../../model/hf/publishedAdapter.ts';
 import { savePolicy } from '../../../model/policyFile.ts';
 import type { AdapterOptions } from '../../../model/train/trainee.ts';
 import { EmbeddedTrainer } from '../../../model/train/trainer.ts';

@@ -10,15 +10,15 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { DecoderConfig, Tensor } from '../config.ts';
-import { checkpointError } from '../hf/checkpointError.ts';
-import { digestError } from '../hf/digestError.ts';
-import { fileDigest } from '../hf/fileDigest.ts';
-import { loadPolicy, openPolicy } from '../hf/loadPolicy.ts';
-import { checkAdapter, type LoraAdapter, type LoraFactors, mergedWeights } from '../hf/lora.ts';
-import { openTensorFile } from '../hf/tensorFile.ts';
-import { type WrittenFile, writeTensorFile } from '../hf/writeTensorFile.ts';
 import type { MappedFile } from '../lowering/weightPlan.ts';
 import type { Policy } from '../policyFile.ts';
+import { checkpointError } from './checkpointError.ts';
+import { digestError } from './digestError.ts';
+import { fileDigest } from './fileDigest.ts';
+import { loadPolicy, openPolicy } from './loadPolicy.ts';
+import { checkAdapter, type LoraAdapter, type LoraFactors, mergedWeights } from './lora.ts';
+import { openTensorFile } from './tensorFile.ts';
+import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';
 
 /**
  * What the metadata says, as JSON under `adapter`: `base` is the path of the policy that it goes on,
