@@ -1,6 +1,7 @@
 /**
  * A training service that computes nothing and takes its time, in a process of its own: `tsx
- * bench/trainer/service.ts MS TOKENS once|twice [json]`. It takes packed numbers unless it is told `json`.
+ * bench/trainer/service.ts MS TOKENS once|twice [json|packed|losses]`. It takes packed numbers (`packed`) unless
+ * it is told otherwise, and has our losses too if it is told `losses`.
  *
  * Requests are computed one after the other, as on a machine with one set of accelerators. A step of `TOKENS`
  * tokens takes `MS`: a token costs one part in `forward` and two more in `forward_backward`. Log-probs are
@@ -12,7 +13,7 @@ import type { AddressInfo } from 'node:net';
 
 const [stepMs, stepTokens] = process.argv.slice(2).map(Number) as [number, number];
 const tokenMs = stepMs / stepTokens;
-const packs = process.argv[5] !== 'json';
+const wire = process.argv[5] ?? 'packed';
 
 let busyUntil = 0;
 let busyMs = 0;
@@ -49,7 +50,7 @@ function packedLengths(body: Buffer): number[] {
 }
 
 function packedReply(lengths: readonly number[]): Buffer {
-  const text = JSON.stringify({ lengths });
+  const text = JSON.stringify({ lengths, loss: 1 });
   const head = Buffer.from(text.padEnd(text.length + ((4 - (text.length % 4)) % 4)));
   const start = Buffer.concat([Buffer.from('MILLPAK1'), Buffer.alloc(4), head]);
   start.writeUInt32LE(head.length, 8);
@@ -90,7 +91,13 @@ const server = createServer(async (request, response) => {
     case '/busy':
       return send(String(busyMs));
     case 'get_server_capabilities':
-      return send(`{"supported_models":[{"model_name":"simulated"}]${packs ? ',"packed":1' : ''}}`);
+      return send(
+        JSON.stringify({
+          supported_models: [{ model_name: 'simulated' }],
+          ...(wire === 'json' ? {} : { packed: 1 }),
+          ...(wire === 'losses' ? { millrace_losses: ['clipped'] } : {}),
+        }),
+      );
     case 'create_session':
       return send('{"session_id":"one"}');
     case 'create_model':

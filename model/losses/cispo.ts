@@ -12,7 +12,14 @@ import { z } from 'zod';
 import type { Value } from '../graph/graph.ts';
 import { multiply, subtract, sum } from '../graph/ops.ts';
 import { defineLoss } from './loss.ts';
-import { boundsIn, clamped, overRollouts, ratioBounds, ratioFeeds } from './parts/ratio.ts';
+import {
+  boundedOnService,
+  boundsIn,
+  clamped,
+  overRollouts,
+  ratioBounds,
+  ratioFeeds,
+} from './parts/ratio.ts';
 import { rolloutInputs, rolloutTally } from './parts/rollouts.ts';
 import { termSettings, withTerms } from './parts/terms.ts';
 import { aggregation } from './parts/tokenWeights.ts';
@@ -27,6 +34,7 @@ export const cispo = defineLoss({
   ...overRollouts,
   graph: (judged, terms) => withTerms(weightedLogProbs(judged.logProbs), judged, terms),
   feeds: (sequences, settings) => ratioFeeds(sequences, settings, settings.aggregation),
+  onService: (settings) => boundedOnService('cispo', settings),
   /** A token counts as clipped when its weight is outside the bounds. */
   tally: () =>
     rolloutTally((feeds) => {

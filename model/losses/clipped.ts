@@ -13,6 +13,7 @@ import { multiply, sum } from '../graph/ops.ts';
 import { defineLoss } from './loss.ts';
 import { scalar } from './parts/feeds.ts';
 import {
+  boundedOnService,
   boundsIn,
   clamped,
   isClipped,
@@ -61,6 +62,13 @@ export const clipped = defineLoss({
     };
     return (rows) => ({ ...shared(rows), ...own });
   },
+  onService: (settings) =>
+    settings.aepo.advantageWeight === 0
+      ? boundedOnService('clipped', settings, {
+          clip_dual: settings.clipC,
+          keep_clipped: settings.aepo.clipping ? 1 : 0,
+        })
+      : null,
   /** A token counts as clipped when the clipped term is the larger one (verl's clip fraction). */
   tally: () =>
     rolloutTally((feeds) => {

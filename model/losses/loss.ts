@@ -35,6 +35,15 @@ export interface Tally {
   numbers(targets: number): Readonly<Record<string, number>>;
 }
 
+/**
+ * A loss that our training service computes itself, token by token, from the feeds `weights`, `advantages` and
+ * `oldLogProbs`: its name and settings there (trainer/millrace_trainer/losses.py).
+ */
+export interface ServiceLoss {
+  readonly name: string;
+  readonly config: Readonly<Record<string, number>>;
+}
+
 /** What `defineLoss` takes. `M` is the number of target tokens in a micro-batch. */
 export interface LossDefinition<
   Settings extends z.ZodObject,
@@ -70,6 +79,8 @@ export interface LossDefinition<
    * False promises a gradient and a loss of exactly 0. Left out = every sequence may.
    */
   learns?(sequence: TargetSequence, settings: z.output<Settings>): boolean;
+  /** Null = with these settings a service that has the loss cannot compute it; left out = never. */
+  onService?(settings: z.output<Settings>): ServiceLoss | null;
   /** What it reports besides loss and entropy, by names of docs/metrics.md. */
   readonly metrics: Readonly<Record<string, OverSteps>>;
   /** Left out = it reports nothing of its own. */
@@ -85,6 +96,7 @@ export interface PreparedLoss {
   readonly metrics: Readonly<Record<string, OverSteps>>;
   /** Settings with equal variants have one graph. */
   readonly variant: unknown;
+  readonly onService: ServiceLoss | null;
   graph(judged: Judged): Value;
   feeds(sequences: readonly TargetSequence[]): (rows: readonly number[]) => Feeds;
   learns(sequence: TargetSequence): boolean;
@@ -123,6 +135,7 @@ export function defineLoss<Settings extends z.ZodObject, Variant, Data extends L
         metrics,
         variant,
         reference: definition.reference?.(settings) ?? false,
+        onService: definition.onService?.(settings) ?? null,
         graph: (judged) => definition.graph(judged, variant),
         feeds: (sequences) => definition.feeds(sequences, settings),
         learns: (sequence) => definition.learns?.(sequence, settings) ?? true,

@@ -24,6 +24,8 @@ export interface BatchStepsOptions {
   readonly limits: RequestLimits;
   /** The service takes packed numbers. */
   readonly packed: boolean;
+  /** Losses that it computes as we do. */
+  readonly losses: readonly string[];
   readonly adam: Omit<AdamParams, 'lr'>;
 }
 
@@ -67,8 +69,8 @@ export class BatchSteps {
     { sequences, loss, lr }: TrainBatch,
     { said, drifted }: StepLooks,
   ): Promise<Stepped> {
-    const { reduction, limits, packed, adam } = this.#options;
-    const opened = quiet(this.#passes.open({ sequences, loss, reduction, limits, packed }));
+    const { adam, ...options } = this.#options;
+    const opened = quiet(this.#passes.open({ sequences, loss, ...options }));
     const probed = await submitProbe(model);
     const same = quiet(probeResult(model, probed).then((now) => checkSame(said, now)));
     const plan = await opened;

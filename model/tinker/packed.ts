@@ -5,7 +5,8 @@
  *
  *     MILLPAK1 · length of the head (uint32) · head (JSON, padded with spaces) · tokens of all datums · each tensor
  *
- * The head names the lengths of the datums; a datum of n places has n + 1 tokens. A reply has the log-probs.
+ * The head names the lengths of the datums; a datum of n places has n + 1 tokens. A reply has the log-probs,
+ * and in its head the loss if the service computed it.
  */
 import type { Datum, PassBody } from './encode.ts';
 
@@ -99,7 +100,7 @@ function opened(
 export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | null {
   const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
   const at = HEAD_AT + view.getUint32(MAGIC.length, true);
-  const lengths = lengthsIn(reply.subarray(HEAD_AT, at));
+  const lengths = lengthsIn(reply);
   const places = lengths?.reduce((sum, length) => sum + length, 0) ?? 0;
   if (lengths === null || reply.length !== at + 4 * places) return null;
   const all = new Float32Array(reply.slice(at).buffer);
@@ -111,12 +112,25 @@ export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | nul
   });
 }
 
-function lengthsIn(head: Uint8Array): readonly number[] | null {
+/** The loss that a packed reply names, over all of its datums; NaN if it names none. */
+export function packedLoss(reply: Uint8Array): number {
+  const loss = headIn(reply)?.loss;
+  return typeof loss === 'number' ? loss : Number.NaN;
+}
+
+/** Null if it is not JSON. */
+function headIn(reply: Uint8Array): { readonly lengths?: unknown; readonly loss?: unknown } | null {
+  const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
+  const head = reply.subarray(HEAD_AT, HEAD_AT + view.getUint32(MAGIC.length, true));
   try {
-    const { lengths } = JSON.parse(Buffer.from(head).toString()) as { readonly lengths?: unknown };
-    const whole = (length: unknown): length is number => Number.isSafeInteger(length);
-    return Array.isArray(lengths) && lengths.every(whole) ? lengths : null;
+    return JSON.parse(Buffer.from(head).toString());
   } catch {
     return null;
   }
+}
+
+function lengthsIn(reply: Uint8Array): readonly number[] | null {
+  const lengths = headIn(reply)?.lengths;
+  const whole = (length: unknown): length is number => Number.isSafeInteger(length);
+  return Array.isArray(lengths) && lengths.every(whole) ? lengths : null;
 }

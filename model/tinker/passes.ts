@@ -2,7 +2,8 @@
  * A batch on its way through a training service: request by request, what is sent, and what is made of the
  * replies. Lives in a worker thread, since millions of numbers are written and read.
  *
- * A loss whose gradient in the log-probs is known beforehand (fine-tuning) needs one pass: if the service
+ * A loss that the service has itself needs one pass (`ServiceLoss`: our own service). So does one whose
+ * gradient in the log-probs is known beforehand (fine-tuning): if the service
  * adds losses up, `cross_entropy` with the gradient as weights; if it divides by weights, `cispo` with its
  * ratio held at 1 and the gradient as advantages. All else takes two: `forward` says the log-probs, the
  * loss's own graph says c = dLoss/dlogProb, and `importance_sampling` with these very log-probs and the
@@ -16,13 +17,13 @@ import { holdsNaN } from '../../base/http/index.ts';
 import { MillraceError } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
-import type { PreparedLoss, TargetSequence } from '../losses/loss.ts';
+import type { PreparedLoss, ServiceLoss, TargetSequence } from '../losses/loss.ts';
 import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
-import type { Feeds } from '../runtime/session.ts';
+import type { Feed, Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';
 import { type PassBody, passBody } from './encode.ts';
-import { isPacked, packedBody, packedLogProbs } from './packed.ts';
+import { isPacked, packedBody, packedLogProbs, packedLoss } from './packed.ts';
 import { pieces, type RequestLimits } from './pieces.ts';
 import { type LossGraph, lossGraph } from './slopes.ts';
 
@@ -35,7 +36,7 @@ export type Reduction = 'sum' | 'sequence-mean';
 /** How a batch is computed, and in how many requests a pass. */
 export interface Plan {
   readonly requests: number;
-  /** One pass: the gradient is known before the log-probs are. */
+  /** One pass: the service has the loss, or the gradient is known before the log-probs are. */
   readonly once: boolean;
 }
 
@@ -69,6 +70,8 @@ export interface PassOptions {
   readonly limits: RequestLimits;
   /** The service takes packed numbers. */
   readonly packed: boolean;
+  /** Losses that it computes as we do. */
+  readonly losses: readonly string[];
 }
 
 export class Passes {
@@ -81,6 +84,10 @@ export class Passes {
   readonly #packed: boolean;
   readonly #feeds: (rows: readonly number[]) => Feeds;
   readonly #tally: StepTally;
+  /** What the service computes; null = the loss's graph does. */
+  readonly #onService: ServiceLoss | null;
+  /** Of requests that are written and not answered, where the service computes the loss. */
+  readonly #fed = new Map<number, Feeds>();
   readonly #logProbs = new Map<number, Float32Array>();
   readonly #slopes = new Map<number, Float32Array>();
   /** Sequences that are sent. */
@@ -92,8 +99,11 @@ export class Passes {
   private constructor(
     batch: readonly TargetSequence[],
     { prepared, graph, checked }: LossAtHand,
-    { reduction, limits, packed }: PassOptions,
+    { reduction, limits, packed, losses }: PassOptions,
   ) {
+    const { onService } = prepared;
+    const isThere = packed && reduction === 'sum' && losses.includes(onService?.name ?? '');
+    this.#onService = isThere ? onService : null;
     this.#packed = packed;
     this.#batch = batch;
     this.#prepared = prepared;
@@ -105,7 +115,7 @@ export class Passes {
     this.#sent = this.#cut.reduce((sum, rows) => sum + rows.length, 0);
     this.#feeds = prepared.feeds(batch);
     this.#tally = new StepTally(prepared.tally());
-    this.plan = { requests: this.#cut.length, once: graph.linear };
+    this.plan = { requests: this.#cut.length, once: graph.linear || isThere };
   }
 
   /** Fails if a sequence is not one to train on, and with the codes of the loss. */
@@ -137,6 +147,7 @@ export class Passes {
   /** The body of the pass that leaves gradients. */
   async backwardBody(piece: number, modelId: string, number: number): Promise<Uint8Array> {
     const rows = this.#rows(piece);
+    if (this.#onService !== null) return this.#wholeBody(piece, modelId, number, this.#onService);
     if (this.plan.once) await this.#slopesAhead(piece);
     const weighted = this.plan.once && this.#reduction === 'sum';
     const data = rows.map((row) => {
@@ -157,9 +168,46 @@ export class Passes {
   /** Takes what the only pass says about the log-probs, for the report. False = the loss is not finite. */
   async finished(piece: number, reply: Uint8Array): Promise<boolean> {
     if (!this.plan.once) return true;
-    const finite = await this.took(piece, reply);
+    const finite =
+      this.#onService === null ? await this.took(piece, reply) : this.#computed(piece, reply);
     for (const row of this.#rows(piece)) this.#forget(row);
     return finite;
+  }
+
+  /** The only pass of a loss that the service computes. */
+  #wholeBody(piece: number, modelId: string, number: number, loss: ServiceLoss): Uint8Array {
+    const rows = this.#rows(piece);
+    const feeds = inFloat32(this.#feeds(rows));
+    this.#fed.set(piece, feeds);
+    let from = 0;
+    const data = rows.map((row) => {
+      const { tokens, places } = this.#batch[row] as TargetSequence;
+      const of = (name: string) =>
+        ((feeds[name] as Feed).data as Float32Array).subarray(from, from + places.length);
+      const values = {
+        ...{ places, weights: of('weights') },
+        ...{ advantages: of('advantages'), logProbs: of('oldLogProbs') },
+      };
+      from += places.length;
+      return { tokens, values };
+    });
+    const way = { lossFn: loss.name, lossConfig: loss.config };
+    return this.#body({ route: 'forward_backward', modelId, number, ...way, data });
+  }
+
+  /** Takes the log-probs and the loss that the service computed. False = the loss is not finite. */
+  #computed(piece: number, reply: Uint8Array): boolean {
+    this.#keepLogProbs(piece, reply);
+    const rows = this.#rows(piece);
+    const logProbs = joined(rows.map((row) => this.#logProbs.get(row) as Float32Array));
+    const loss = packedLoss(reply);
+    this.#tally.add(this.#fed.get(piece) as Feeds, {
+      loss: { shape: [], data: Float64Array.of(loss) },
+      logProbs: { shape: [logProbs.length], data: logProbs },
+    });
+    this.#fed.delete(piece);
+    for (const row of rows) this.#addDrift(row);
+    return Number.isFinite(loss);
   }
 
   report(): PassReport {

@@ -53,6 +53,7 @@ export class TinkerService {
   readonly #awayMs: number;
   #baseModel = '';
   #packed = false;
+  #losses: readonly string[] = [];
   #session: string | null = null;
   #models = 0;
   #closed = new AbortController();
@@ -94,6 +95,11 @@ export class TinkerService {
   /** It takes the two passes with packed numbers (packed.ts). */
   get takesPacked(): boolean {
     return this.#packed;
+  }
+
+  /** Losses that it computes as we do, in one pass (`ServiceLoss`). */
+  get losses(): readonly string[] {
+    return this.#losses;
   }
 
   /** The model that is adapted, as the service calls it. */
@@ -177,6 +183,8 @@ export class TinkerService {
     try {
       const reply = await this.client.call({ route: 'get_server_capabilities' });
       this.#packed = reply.packed === 1;
+      const losses: unknown = reply.millrace_losses;
+      this.#losses = Array.isArray(losses) ? losses.map(String) : [];
       const models = (reply.supported_models ?? []) as readonly { readonly model_name?: unknown }[];
       found = models.flatMap(({ model_name: name }) => (typeof name === 'string' ? [name] : []));
     } catch (error) {

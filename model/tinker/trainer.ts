@@ -132,6 +132,7 @@ export class TinkerTrainer implements TrainerEngine {
       reduction: found.reduction,
       limits: options.limits ?? requestLimits,
       packed: service.takesPacked,
+      losses: service.losses,
       adam: { ...adamDefaults, ...options.adam },
     });
     this.#now = options.now ?? (() => performance.now());

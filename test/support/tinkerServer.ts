@@ -28,6 +28,8 @@ export interface TinkerDialect {
   readonly clips: boolean;
   /** The two passes are taken with packed numbers, too. */
   readonly packed: boolean;
+  /** Of Millrace's losses, those that are said to be computed as Millrace does. */
+  readonly losses: readonly string[];
   /** Sampling a snapshot puts it into the model that made it. */
   readonly samplingReverts: boolean;
   readonly modelsMax: number;
@@ -38,7 +40,8 @@ export interface TinkerDialect {
 
 export const skyrlJax: TinkerDialect = {
   ...{ reduction: 'sequence-mean', deduplicates: false, notYet: '408', failed: '400' },
-  ...{ once: false, adam: true, clips: false, packed: false, samplingReverts: true },
+  ...{ once: false, adam: true, clips: false, packed: false, losses: [] },
+  samplingReverts: true,
   ...{ modelsMax: 7, baseModel: 'table', key: '' },
 };
 export const summing: TinkerDialect = {
@@ -192,7 +195,7 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
           200,
           {
             supported_models: [{ model_name: dialect.baseModel }],
-            ...(dialect.packed ? { packed: 1 } : {}),
+            ...(dialect.packed ? { packed: 1, millrace_losses: dialect.losses } : {}),
           },
         ];
       case 'create_session': {
@@ -301,8 +304,9 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     { data, loss_fn: name, loss_fn_config: config = {} }: TinkerRequest['body'],
     backward: boolean,
   ): unknown {
-    const loss = tokenLosses[name];
-    if (loss === undefined) throw new Error(`'${name}'`);
+    const tokenLoss = tokenLosses[name];
+    if (tokenLoss === undefined) throw new Error(`'${name}'`);
+    let sum = 0;
     const outputs = data.map(
       ({ model_input: input, loss_fn_inputs: given }: TinkerRequest['body']) => {
         const tokens: number[] = input.chunks[0].tokens;
@@ -329,8 +333,12 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
               old: Math.fround(given.logprobs?.data[place] ?? 0),
               low: config.clip_low_threshold ?? 0.8,
               high: config.clip_high_threshold ?? 1.2,
+              dual: config.clip_dual ?? 3,
+              keeps: config.keep_clipped === 1,
             };
-            const slope = weight * loss(token) * share;
+            const { slope: tokenSlope, loss } = tokenLoss(token);
+            sum += weight * loss;
+            const slope = weight * tokenSlope * share;
             addSlope(gradient, model.weights, { before, next, slope });
           }
           return Math.fround(logProb);
@@ -340,7 +348,10 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
         return { logprobs: tensor, elementwise_loss: tensor };
       },
     );
-    return { loss_fn_output_type: 'scalar', loss_fn_outputs: outputs, metrics: {} };
+    return {
+      ...{ loss_fn_output_type: 'scalar', loss_fn_outputs: outputs },
+      metrics: { 'loss:sum': sum },
+    };
   }
 
   function optimise(model: TableModel, params: TinkerRequest['body']): unknown {
@@ -446,14 +457,37 @@ interface Token {
   readonly advantage: number;
   readonly low: number;
   readonly high: number;
+  readonly dual: number;
+  readonly keeps: boolean;
 }
 
-/** d loss / d log-prob of a token, by the loss's name. */
-const tokenLosses: Record<string, (token: Token) => number> = {
-  cross_entropy: () => -1,
-  importance_sampling: ({ logProb, old, advantage }) => -Math.exp(logProb - old) * advantage,
-  cispo: ({ logProb, old, advantage, low, high }) =>
-    -Math.min(Math.max(Math.exp(logProb - old), low), high) * advantage,
+interface TokenLoss {
+  readonly loss: number;
+  /** d loss / d log-prob. */
+  readonly slope: number;
+}
+
+/** Of a token, by the loss's name. */
+const tokenLosses: Record<string, (token: Token) => TokenLoss> = {
+  cross_entropy: ({ logProb }) => ({ loss: -logProb, slope: -1 }),
+  importance_sampling({ logProb, old, advantage }) {
+    const loss = -Math.exp(logProb - old) * advantage;
+    return { loss, slope: loss };
+  },
+  cispo({ logProb, old, advantage, low, high }) {
+    const slope = -Math.min(Math.max(Math.exp(logProb - old), low), high) * advantage;
+    return { loss: slope * logProb, slope };
+  },
+  clipped({ logProb, old, advantage, low, high, dual, keeps }) {
+    const ratio = Math.exp(logProb - old);
+    const plain = -advantage * ratio;
+    if (advantage >= 0) {
+      if (ratio <= high) return { loss: plain, slope: plain };
+      return { loss: -advantage * high, slope: keeps ? -advantage * high : 0 };
+    }
+    if (ratio >= dual) return { loss: -advantage * dual, slope: 0 };
+    return ratio < low ? { loss: -advantage * low, slope: 0 } : { loss: plain, slope: plain };
+  },
 };
 
 function pending(id: string, more: object = {}): [number, unknown] {
@@ -497,7 +531,9 @@ function unpacked(bytes: Buffer): TinkerRequest['body'] {
 function packedReply(result: unknown): Buffer {
   const { loss_fn_outputs: outputs } = result as TinkerRequest['body'];
   const lists: number[][] = outputs.map((output: TinkerRequest['body']) => output.logprobs.data);
-  const text = JSON.stringify({ lengths: lists.map(({ length }) => length) });
+  const { metrics } = result as TinkerRequest['body'];
+  const lengths = lists.map(({ length }) => length);
+  const text = JSON.stringify({ lengths, loss: metrics['loss:sum'] });
   const head = Buffer.alloc(12);
   head.write('MILLPAK1');
   head.writeUInt32LE(text.length, 8);

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from . import files, wire
+from .losses import AS_MILLRACE
 from .registry import Refused
 from .service import Body, Service, pending
 
@@ -94,7 +95,13 @@ class Server:
         return web.Response(text=self.service.metrics.text(), content_type="text/plain")
 
     async def capabilities(self, request: web.Request) -> web.Response:
-        return web.json_response({"supported_models": [{"model_name": self.options.name}], "packed": 1})
+        return web.json_response(
+            {
+                "supported_models": [{"model_name": self.options.name}],
+                "packed": 1,
+                "millrace_losses": AS_MILLRACE,
+            }
+        )
 
     async def checkpoints(self, request: web.Request) -> web.Response:
         model = request.match_info["model"]

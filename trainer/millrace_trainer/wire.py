@@ -7,12 +7,13 @@ and are answered in the same way: decimal text costs both sides many times as mu
 
 import json
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from .batches import Floats, Sequence
-from .losses import LOSSES, WITH_BOUNDS, WITH_RATIO, Bounds
+from .losses import LOSSES, SETTINGS, TAKES, WITH_RATIO, Bounds
 from .models import Adam
 from .network import Shape
 from .passes import Scores
@@ -52,11 +53,10 @@ def loss_in(given: dict[str, Any]) -> tuple[str, Bounds]:
     name, config = given.get("loss_fn"), given.get("loss_fn_config") or {}
     if name not in LOSSES:
         raise Refused(422, f"loss_fn is {name!r}: this service has {', '.join(LOSSES)}")
-    allowed = {"clip_low_threshold", "clip_high_threshold"} if name in WITH_BOUNDS else set()
-    if odd := set(config) - allowed:
-        raise Refused(422, f"loss_fn_config of {name} does not take {', '.join(sorted(odd))}")
-    low, high = config.get("clip_low_threshold", 0.8), config.get("clip_high_threshold", 1.2)
-    return name, Bounds(low=float(low), high=float(high))
+    takes = TAKES.get(name, ())
+    if odd := [key for key in sorted(config) if SETTINGS.get(key) not in takes]:
+        raise Refused(422, f"loss_fn_config of {name} does not take {', '.join(odd)}")
+    return name, Bounds(**{SETTINGS[key]: float(value) for key, value in config.items()})
 
 
 def unpacked(raw: bytes) -> dict[str, Any]:
@@ -110,8 +110,10 @@ def packed_sequences(packed: Packed, needs_ratio: bool, vocabulary: int, positio
 
 
 def packed_output(scores: list[Scores]) -> bytes:
-    """The log-probs alone: what else JSON says of the passes is not read by who packs."""
-    head = json.dumps({"lengths": [len(each.log_probs) for each in scores]}).encode()
+    """The log-probs and the whole loss: what else JSON says of the passes is not read by who packs."""
+    loss = loss_of(scores)
+    said = {"lengths": [len(each.log_probs) for each in scores], "loss": loss if isfinite(loss) else None}
+    head = json.dumps(said).encode()
     head += b" " * (-len(head) % 4)
     numbers = [np.asarray(each.log_probs, "<f4").tobytes() for each in scores]
     return b"".join([MAGIC, len(head).to_bytes(4, "little"), head, *numbers])
@@ -187,10 +189,14 @@ def output(scores: list[Scores], sequences: list[Sequence]) -> dict[str, Any]:
             {"logprobs": tensor(each.log_probs), "elementwise_loss": tensor(each.losses)} for each in scores
         ],
         "metrics": {
-            "loss:sum": float(sum(each.losses.sum(dtype=np.float64) for each in scores)),
+            "loss:sum": loss_of(scores),
             "tokens:sum": sum(len(each) for each in sequences),
         },
     }
+
+
+def loss_of(scores: list[Scores]) -> float:
+    return float(sum(each.losses.sum(dtype=np.float64) for each in scores))
 
 
 def tensor(values: Floats) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from millrace_trainer.batches import split
 from millrace_trainer.losses import LOSSES, Bounds, Targets
 from millrace_trainer.network import Shape
 from millrace_trainer.registry import Refused, Registry
+from millrace_trainer.wire import loss_in
 
 
 class SplitTest(unittest.TestCase):
@@ -34,11 +35,11 @@ class SplitTest(unittest.TestCase):
 
 
 class Losses(unittest.TestCase):
-    def slopes(self, name: str, advantage: float, ratio: float) -> float:
+    def slopes(self, name: str, advantage: float, ratio: float, bounds: Bounds = Bounds()) -> float:
         now = torch.tensor([-1.0], requires_grad=True)
         old = now.detach() - torch.tensor([ratio]).log()
         given = Targets(torch.tensor([0.5]), torch.tensor([advantage]), old)
-        LOSSES[name](now, given, Bounds()).sum().backward()
+        LOSSES[name](now, given, bounds).sum().backward()
         assert now.grad is not None
         return now.grad.item()
 
@@ -48,6 +49,19 @@ class Losses(unittest.TestCase):
         self.assertAlmostEqual(self.slopes("ppo", 2, 1.5), 0)
         self.assertAlmostEqual(self.slopes("ppo", -2, 1.5), 1.5, places=5)
         self.assertAlmostEqual(self.slopes("cispo", 2, 1.5), -1.2, places=5)
+        self.assertAlmostEqual(self.slopes("clipped", 2, 1.1), -1.1, places=5)
+        self.assertAlmostEqual(self.slopes("clipped", 2, 1.5), 0)
+        self.assertAlmostEqual(self.slopes("clipped", 2, 1.5, Bounds(keep=1.0)), -1.2, places=5)
+        self.assertAlmostEqual(self.slopes("clipped", -2, 0.5), 0)
+        self.assertAlmostEqual(self.slopes("clipped", -2, 1.5), 1.5, places=5)
+        self.assertAlmostEqual(self.slopes("clipped", -2, 3.5), 0)
+
+    def test_names_of_settings_are_those_of_their_loss(self) -> None:
+        config = {"clip_high_threshold": 1.3, "clip_dual": 4, "keep_clipped": 1}
+        name, bounds = loss_in({"loss_fn": "clipped", "loss_fn_config": config})
+        self.assertEqual((name, bounds), ("clipped", Bounds(high=1.3, dual=4.0, keep=1.0)))
+        with self.assertRaisesRegex(Refused, "cispo does not take clip_dual"):
+            loss_in({"loss_fn": "cispo", "loss_fn_config": {"clip_dual": 4}})
 
 
 class OneJob(unittest.TestCase):

@@ -4,7 +4,7 @@
  */
 import type { Graph, Value } from '../../graph/graph.ts';
 import type { Feeds } from '../../runtime/session.ts';
-import type { TargetSequence } from '../loss.ts';
+import type { ServiceLoss, TargetSequence } from '../loss.ts';
 import { scalar } from './feeds.ts';
 import { hasAdvantage, rolloutFeeds, rolloutMetrics, rowWeights, vectorOf } from './rollouts.ts';
 import { type TermSettings, termFeeds, termsOf } from './terms.ts';
@@ -62,6 +62,21 @@ export function ratioFeeds(
     ratioMax: scalar(1 + settings.clipHigh),
   };
   return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
+}
+
+/** A loss with these bounds on our training service; null where terms are added to it. */
+export function boundedOnService(
+  name: string,
+  settings: ClipSettings & TermSettings,
+  config: Readonly<Record<string, number>> = {},
+): ServiceLoss | null {
+  const { kl, entropy } = termsOf(settings);
+  if (kl !== null || entropy) return null;
+  const bounds = {
+    clip_low_threshold: 1 - settings.clipLow,
+    clip_high_threshold: 1 + settings.clipHigh,
+  };
+  return { name, config: { ...bounds, ...config } };
 }
 
 /** The bounds as they are fed. */

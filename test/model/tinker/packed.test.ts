@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
-import type { TrainSequence } from '../../../model/engine.ts';
+import type { Loss, TrainSequence } from '../../../model/engine.ts';
 import { isPacked, packedBody, packedLogProbs } from '../../../model/tinker/packed.ts';
 import { TinkerTrainer } from '../../../model/tinker/trainer.ts';
 import {
   baseTable,
   summing,
+  type TinkerDialect,
   type TinkerServer,
   tableLogProb,
   tinkerServer,
@@ -38,8 +39,10 @@ function sequence(seed: number, length: number): TrainSequence {
 
 const sequences = [sequence(1, 19), sequence(2, 8), sequence(3, 30)];
 
-async function trained(packed: boolean): Promise<TinkerServer> {
-  const server = await tinkerServer({ ...summing, packed });
+async function served(
+  given: Partial<TinkerDialect>,
+): Promise<{ readonly server: TinkerServer; readonly trainer: TinkerTrainer }> {
+  const server = await tinkerServer({ ...summing, ...given });
   closing.push(() => server.close());
   const trainer = await TinkerTrainer.create({
     ...{ url: server.url, policy: 'table', clock: sleepClock(systemClock) },
@@ -47,11 +50,69 @@ async function trained(packed: boolean): Promise<TinkerServer> {
   });
   closing.push(() => trainer.close());
   server.steps.splice(0);
+  return { server, trainer };
+}
+
+async function trained(packed: boolean): Promise<TinkerServer> {
+  const { server, trainer } = await served({ packed });
   await trainer.step({ sequences, loss: { name: 'clipped' }, lr: 0.01 });
   await trainer.step({ sequences: sequences.toReversed(), loss: { name: 'cispo' }, lr: 0.02 });
   await trainer.step({ sequences, loss: { name: 'sft' }, lr: 0.02 });
   return server;
 }
+
+describe('a loss that the service has', () => {
+  /** Requests for log-probs of the batch; those of a probe are few tokens. */
+  const forwards = ({ seen }: TinkerServer): number =>
+    seen.filter(
+      ({ route, body }) =>
+        route === 'forward' && body.forward_input.data[0].model_input.chunks[0].tokens.length > 15,
+    ).length;
+  /** Ratios below, within and above the bounds, and above the dual clip. */
+  const losses: readonly Loss[] = [
+    { name: 'clipped' },
+    { name: 'clipped', settings: { clipC: 1.1, clipLow: 0.05, clipHigh: 0.1 } },
+    { name: 'clipped', settings: { clipHigh: 0.05, aepo: { clipping: true } } },
+    { name: 'cispo', settings: { clipLow: 0.1, clipHigh: 0.1 } },
+  ];
+
+  test.each(losses)('%j is trained in one pass as in two', async (loss) => {
+    const once = await served({ packed: true, losses: ['clipped', 'cispo'] });
+    const twice = await served({ packed: true });
+    const reports = [];
+    for (const { trainer } of [once, twice])
+      reports.push([
+        await trainer.step({ sequences, loss, lr: 0.01 }),
+        await trainer.step({ sequences: sequences.toReversed(), loss, lr: 0.02 }),
+      ]);
+    const [first, second] = reports.map((steps) => steps.map(({ ms: _, ...report }) => report));
+    for (const [i, report] of first!.entries()) {
+      expect(report.applied).toBe(true);
+      expect(report.loss).toBeCloseTo(second![i]!.loss, 6);
+      expect(report.gradNorm).toBeCloseTo(second![i]!.gradNorm, 6);
+      for (const [name, number] of Object.entries(report.numbers))
+        expect(number).toBeCloseTo(second![i]!.numbers[name]!, 6);
+    }
+    expect(first![0]!.numbers['clip/fraction']).toBeGreaterThan(0);
+    const weights = ({ models }: TinkerServer) => [...models.values()].at(-1)!.weights;
+    const [ours, theirs] = [weights(once.server), weights(twice.server)];
+    for (const [i, weight] of ours.entries()) expect(weight).toBeCloseTo(theirs[i]!, 6);
+  });
+
+  test('takes no forward pass, and two where a term is added that it has not', async () => {
+    const { server, trainer } = await served({ packed: true, losses: ['clipped'] });
+    const counts: number[] = [];
+    const step = async (loss: Loss): Promise<void> => {
+      const withReference = sequences.map((one) => ({ ...one, refLogProbs: one.oldLogProbs }));
+      await trainer.step({ sequences: withReference, loss, lr: 0.01 });
+      counts.push(forwards(server));
+    };
+    await step({ name: 'clipped' });
+    await step({ name: 'clipped', settings: { kl: { kind: 'k3', coefficient: 0.1 } } });
+    await step({ name: 'cispo' });
+    expect(counts).toEqual([0, 2, 4]);
+  });
+});
 
 describe('packed numbers', () => {
   test('train the same weights as JSON, bit for bit, and no pass is written as text', async () => {
