@@ -89,6 +89,7 @@ export const modelCalls = defineRunTopic<ModelCallRecord>({
   large: true,
   identity: ({ sessionId, call }) => `${sessionId}#${call}`,
   moment: ({ spans }) => Math.max(0, ...spans.map(({ version }) => version)),
+  given: true,
   keyName: 'rollout id',
   line: ({ sessionId, call, join, tokens, finish, content, spans }) =>
     `call ${call} of ${sessionId}, ${join}: ${counted(tokens.length, 'token')}, ${finish}, v${spans[0]?.version ?? 0}: ${content}`,

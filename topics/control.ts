@@ -5,6 +5,7 @@ import type { RunTopic } from './defineRunTopic.ts';
 
 export const control: RunTopic<ControlRecord> = {
   ...controlTopic,
+  given: true,
   keyName: 'id of the request',
   line: ({ kind, setting, value }) => (kind === 'set' ? `set ${setting} = ${value}` : kind),
   links: () => [],

@@ -4,6 +4,7 @@ import type { RunTopic } from './defineRunTopic.ts';
 
 export const deadLetters: RunTopic<DeadLetter> = {
   ...core,
+  given: false,
   keyName: 'key of the record',
   line: ({ origin, place, reason }) => `${origin}@${place}: ${reason}`,
   links: () => [],

@@ -14,12 +14,18 @@ export interface Shown<T> {
 }
 
 /** A topic with what people see of it. */
-export interface RunTopic<T> extends Topic<T>, Shown<T> {}
+export interface RunTopic<T> extends Topic<T>, Shown<T> {
+  /**
+   * Its records come from outside the flow (commands, agents) or cut it in time, so a replay takes them as they
+   * are; false by default.
+   */
+  readonly given: boolean;
+}
 
 /** As `defineTopic`, with what people see. */
 export function defineRunTopic<T>(
-  spec: TopicSpec<T> & Omit<Shown<T>, 'links'> & Partial<Pick<Shown<T>, 'links'>>,
+  spec: TopicSpec<T> & Omit<Shown<T>, 'links'> & Partial<Pick<RunTopic<T>, 'links' | 'given'>>,
 ): RunTopic<T> {
-  const { keyName, line, links = () => [] } = spec;
-  return { ...defineTopic(spec), keyName, line, links };
+  const { keyName, line, links = () => [], given = false } = spec;
+  return { ...defineTopic(spec), keyName, line, links, given };
 }

@@ -37,6 +37,7 @@ export const agentMcpCalls = defineRunTopic<McpCallRecord>({
   identity: ({ sessionId, number }) => `${sessionId}#${number}`,
   // A call does not say; what follows from it shows in its rollout.
   moment: () => Number.POSITIVE_INFINITY,
+  given: true,
   keyName: 'rollout id',
   line: ({ sessionId, number, server, tool, input, startedMs, endedMs }) =>
     `call ${number} of ${sessionId}: ${server}.${tool} ${input}, ${Math.round(endedMs - startedMs)} ms`,

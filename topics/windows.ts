@@ -31,6 +31,7 @@ export const windows = defineRunTopic<Window>({
   onePartition: true,
   identity: ({ round }) => `round ${round}`,
   moment: () => -1,
+  given: true,
   keyName: 'round',
   line: ({ round, size, why }) =>
     `round ${round}: ${counted(size, 'candidate')}, cut because ${why === 'full' ? 'it was full' : 'its time was up'}`,

@@ -270,14 +270,7 @@ class Verification {
     const stages = built.stages.filter(
       ({ from, to }) => to !== null || from.name !== topics.metrics.name,
     );
-    // Commands are in the log before anything obeys them; where its windows were cut is not decided a second
-    // time; agents are not run again.
-    const given = [
-      topics.control,
-      topics.windows,
-      topics.calls,
-      topics.mcpCalls,
-    ] as readonly Topic<unknown>[];
+    const given: readonly Topic<unknown>[] = allTopics.filter((topic) => topic.given);
     const fed = [...given, ...new Set(this.#replacedSources(built).map(({ to }) => to))];
     const sources = [
       ...built.sources.filter(({ to }) => !fed.includes(to)),
