@@ -3,6 +3,7 @@
  * types, then items; what is not there is undefined, and what would change a value cannot be reached.
  */
 import { bindPositional, integer, optionalInteger } from './arguments.ts';
+import { scan, uncounted, visit } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { formatMethod } from './format.ts';
 import { repr, toStr } from './print.ts';
@@ -21,6 +22,7 @@ import {
   equal,
   List,
   Loop,
+  lookAt,
   Namespace,
   orElse,
   Range,
@@ -57,10 +59,15 @@ function attribute(value: Value, name: string): Value | undefined {
   const unsafe = () =>
     new Undefined(`access to attribute '${name}' of '${typeName(value)}' object is unsafe.`);
   if (/^__.*__$/.test(name)) return unsafe();
+  scan(name.length);
   if (isStr(value)) {
+    scan(plain(value).length);
     if (isSafe(value)) unsupported(`.${name} of a value marked safe`);
     if (name === 'format' || name === 'format_map')
-      return new Callable(name, (args) => formatMethod(value, fieldsOf(name, args), LOOKUP));
+      return new Callable(name, (args) => {
+        uncounted();
+        return formatMethod(value, fieldsOf(name, args), LOOKUP);
+      });
     const method = Object.hasOwn(STRING_METHODS, name) ? STRING_METHODS[name] : undefined;
     if (method) return new Callable(name, (args) => method(value, args, name));
     if (OTHER_STRING_METHODS.has(name)) unsupported(`str.${name}`);
@@ -124,6 +131,7 @@ function dictMethod(dict: Dict, name: string): Value | undefined {
 }
 
 function listMethod(list: List | Tuple, name: string): Value | undefined {
+  visit(list.items.length);
   if (name === 'copy' && list instanceof List)
     return new Callable(name, (args) => {
       bindPositional(name, args, 0, 0);
@@ -224,6 +232,7 @@ export function getSlice(value: Value, { start, stop, step }: Slice): Value {
 /** What calling a value gives. */
 export function callValue(value: Value, args: Arguments): Value {
   if (value instanceof Undefined) return fail(value.message);
+  lookAt(args);
   if (value instanceof Callable) return value.call(args);
   if (value instanceof Loop)
     return value.recurse === null

@@ -3,6 +3,10 @@
  * one that never ends, or keeps doubling a text, fails soon. Counting is exact: the same template and
  * messages always end in the same place.
  *
+ * A step may take long for what it is given (a text of megabytes searched, a list sorted). Under a deadline that
+ * is not our care. Without one, what is looked through counts too, and what may take longer than that says so
+ * (`uncounted`): both end with `NeedsDeadline`. Starting a deadline costs more than rendering a short chat.
+ *
  * Rendering is synchronous and renders nothing within itself, so one count is enough.
  */
 import { fail } from './failure.ts';
@@ -11,22 +15,31 @@ export const TOO_DEEP = 'it is nested too deeply';
 
 /** A conversation of a megabyte takes a few hundred thousand. */
 const WORK_MAX = 2_000_000;
+/** The same without a deadline. The slowest steps that are counted take a few microseconds. */
+const QUICK_MAX = 500_000;
 /** Characters that cost as much as a step. */
 const CHARACTERS = 8;
 
 /** Statements and expressions within each other, those of called macros included. */
 const DEPTH_MAX = 400;
 
+/** What cannot be rendered without a deadline, and can perhaps with one. */
+export class NeedsDeadline extends Error {}
+
 let left = Number.POSITIVE_INFINITY;
+/** Infinity under a deadline. */
+let quick = Number.POSITIVE_INFINITY;
 let depth = 0;
 
-/** What `act` gives, within the budget. */
-export function budgeted<Result>(act: () => Result): Result {
+/** What `act` gives, within the budget. `timed` = a deadline of the caller's ends it. */
+export function budgeted<Result>(timed: boolean, act: () => Result): Result {
   left = WORK_MAX;
+  quick = timed ? Number.POSITIVE_INFINITY : QUICK_MAX;
   try {
     return act();
   } finally {
     left = Number.POSITIVE_INFINITY;
+    quick = Number.POSITIVE_INFINITY;
   }
 }
 
@@ -35,6 +48,27 @@ export function spend(work = 1): void {
   left -= work;
   if (left < 0)
     fail('the template does not end, or produces more text than any conversation needs');
+  take(work);
+}
+
+/** So many characters are looked through. */
+export function scan(characters: number): void {
+  take(characters / CHARACTERS);
+}
+
+/** So many items or names are gone through. */
+export function visit(items: number): void {
+  take(items);
+}
+
+/** What follows may take longer than what it is given says. */
+export function uncounted(): void {
+  if (Number.isFinite(quick)) throw new NeedsDeadline();
+}
+
+function take(work: number): void {
+  quick -= work;
+  if (quick < 0) throw new NeedsDeadline();
 }
 
 /** What `act` gives and what it spent; null where nothing is counted. */

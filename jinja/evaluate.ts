@@ -10,7 +10,7 @@ import type {
   Statement,
   Target,
 } from './ast.ts';
-import { deeper, spend } from './budget.ts';
+import { deeper, spend, visit } from './budget.ts';
 import { fail, TemplateFailure } from './failure.ts';
 import { applyFilter, applyTest } from './filters.ts';
 import { LoopState } from './loop.ts';
@@ -24,6 +24,7 @@ import {
   Dict,
   iterate,
   List,
+  look,
   Namespace,
   orElse,
   Tuple,
@@ -52,6 +53,7 @@ class Scope {
   /** A scope inside this one for a body. */
   inside(body: Body): Scope {
     const hidden = this.#hidden.get(body) ?? [];
+    visit(hidden.length);
     const names = hidden.map((name) => [name, new Undefined(`'${name}' is undefined`)] as const);
     return new Scope(this.#hidden, this, names);
   }
@@ -164,6 +166,7 @@ type For = Extract<Statement, { kind: 'for' }>;
 
 function loop(statement: For, scope: Scope, out: Str[], items: Value, depth: number): Signal {
   const { target, test, body, otherwise, recursive } = statement;
+  look(items);
   const recurse = ({ positional }: Arguments): Value => {
     const inner: Str[] = [];
     loop(statement, scope, inner, positional[0] ?? null, depth + 1);
@@ -209,6 +212,7 @@ function assign(target: Target, given: Value, scope: Scope): void {
 }
 
 function unpacked(given: Value, count: number, line: number): readonly Value[] {
+  look(given);
   const items = located(line, () => [...iterate(given)]);
   if (items.length > count) fail(`too many values to unpack (expected ${count})`, line);
   if (items.length < count)
@@ -224,6 +228,7 @@ function macro(
   scope: Scope,
 ): Callable {
   const call = ({ positional, named }: Arguments): Value => {
+    visit(parameters.length);
     const inner = scope.inside(body);
     const rest = new Map(named);
     for (const [i, parameter] of parameters.entries()) {
@@ -264,7 +269,11 @@ function filtered(filter: Filter | null, text: Str, scope: Scope): Value {
 
 function argumentsOf(args: CallArguments, scope: Scope): Arguments {
   const positional = args.positional.map((each) => value(each, scope));
-  if (args.spread !== null) positional.push(...iterate(value(args.spread, scope)));
+  if (args.spread !== null) {
+    const spread = value(args.spread, scope);
+    look(spread);
+    positional.push(...iterate(spread));
+  }
   const named = new Map(args.named.map(([name, each]) => [name, value(each, scope)]));
   if (args.namedSpread !== null) {
     const spread = value(args.namedSpread, scope);

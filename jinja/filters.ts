@@ -1,7 +1,7 @@
 /** Jinja's filters, `value | name(arguments)`, by their names; `tojson` is that of transformers. */
 import { getAttributeAlone, getItem } from './access.ts';
 import { bind, boolean, integer, optionalInteger, sizeOf } from './arguments.ts';
-import { metered, spend } from './budget.ts';
+import { metered, spend, uncounted } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { percent } from './format.ts';
 import { fixed, readFloat, readInteger, truncated } from './numbers.ts';
@@ -21,6 +21,8 @@ import {
   iterate,
   List,
   lengthOf,
+  look,
+  lookAt,
   orElse,
   Range,
   Tuple,
@@ -37,12 +39,17 @@ export type Filter = (value: Value, args: Arguments, name: string) => Value;
 /** Apply the filter of this name. */
 export function applyFilter(name: string, value: Value, args: Arguments): Value {
   const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
+  if (!COUNTED.has(name)) uncounted();
+  look(value);
+  lookAt(args);
   return filter === undefined ? fail(`No filter named '${name}'.`) : filter(value, args, name);
 }
 
 /** Apply the test of this name. */
 export function applyTest(name: string, value: Value, args: Arguments): boolean {
   const test = Object.hasOwn(TESTS, name) ? TESTS[name] : undefined;
+  look(value);
+  lookAt(args);
   return test === undefined ? fail(`No test named '${name}'.`) : test(value, args, name);
 }
 
@@ -66,13 +73,16 @@ const lazily =
   (value, args, name) =>
     new Generator(items(value, args, name));
 
+/** Parts of a path that are followed for each item without more ado. */
+const PATH_MAX = 8;
+
 /** `a.b.0` as the path of an item. */
 function pathOf(attribute: Value): readonly Value[] {
   if (attribute === null) return [];
   if (!isStr(attribute)) return [attribute];
-  return plain(attribute)
-    .split('.')
-    .map((part) => (/^\d+$/.test(part) ? BigInt(part) : part));
+  const parts = plain(attribute).split('.');
+  if (parts.length > PATH_MAX) uncounted();
+  return parts.map((part) => (/^\d+$/.test(part) ? BigInt(part) : part));
 }
 
 function follow(value: Value, path: readonly Value[], otherwise: Value = null): Value {
@@ -411,6 +421,7 @@ function tojson(value: Value, args: Arguments): Value {
   );
   const by =
     width === null ? null : isStr(width) ? plain(width) : ' '.repeat(Math.max(0, sizeOf(width, 0)));
+  if (by !== null && by.length > INDENT_MAX) uncounted();
   const how = {
     ensureAscii: boolean(ascii, false),
     indent: by,
@@ -421,6 +432,9 @@ function tojson(value: Value, args: Arguments): Value {
     return toJson(value, how);
   return written(value, how);
 }
+
+/** Wider ones than this cost more than the items that they stand before. */
+const INDENT_MAX = 16;
 
 interface Written {
   readonly text: Str;
@@ -472,6 +486,14 @@ function list(value: Value, args: Arguments): Value {
   bind('list', args, [], 0);
   return new List([...iterate(value)]);
 }
+
+/** Those that go through what they get once, or count what they do. */
+const COUNTED: ReadonlySet<string> = new Set(
+  (
+    'count d default first items join last length list lower map reject rejectattr replace reverse safe select ' +
+    'selectattr string tojson trim upper'
+  ).split(' '),
+);
 
 const missing = (): Filter => (_, __, name) => unsupported(`the filter ${name}`);
 

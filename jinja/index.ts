@@ -1,4 +1,5 @@
 /** Jinja templates as Python renders them: see README.md. Nothing else of Millrace is needed here. */
+export { NeedsDeadline } from './budget.ts';
 export { convert } from './convert.ts';
 export { TemplateFailure } from './failure.ts';
 export { Float, parseJson } from './jsonNumbers.ts';

@@ -1,5 +1,5 @@
 /** The operators of expressions. */
-import { spend } from './budget.ts';
+import { spend, uncounted } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { percent } from './format.ts';
 import { arithmetic } from './numbers.ts';
@@ -9,6 +9,7 @@ import {
   contains,
   equal,
   List,
+  look,
   Tuple,
   typeName,
   Undefined,
@@ -19,6 +20,9 @@ import {
 /** `a operator b` for `+ - * / // % **`. */
 export function binary(operator: string, a: Value, b: Value): Value {
   for (const side of [a, b]) if (side instanceof Undefined) fail(side.message);
+  look(a);
+  look(b);
+  if (operator === '**' || (operator === '%' && isStr(a))) uncounted();
   const number = arithmetic(operator, a, b);
   if (number !== null) return number;
   if (operator === '+') {

@@ -13,10 +13,14 @@ import { hiddenNames } from './scopes.ts';
 import { type Run, runsOf } from './text.ts';
 import type { Value } from './values.ts';
 
-/** What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. */
+/**
+ * What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. `timed` = a deadline of
+ * the caller's ends it; without one it throws `NeedsDeadline` where it might take longer than a second.
+ */
 export type Renderer = (
   variables: ReadonlyMap<string, Value>,
   now: Date | undefined,
+  timed: boolean,
 ) => readonly Run[];
 
 /** Compile a template. Throws a `TemplateFailure` with the line, even when it renders. */
@@ -25,9 +29,11 @@ export function compile(source: string): Renderer {
     const body = parse(source);
     checkNames(body);
     const hidden = hiddenNames(body);
-    return (variables, now) =>
+    return (variables, now, timed) =>
       shallow(() =>
-        budgeted(() => runsOf(evaluate(body, hidden, new Map([...globals(now), ...variables])))),
+        budgeted(timed, () =>
+          runsOf(evaluate(body, hidden, new Map([...globals(now), ...variables]))),
+        ),
       );
   });
 }

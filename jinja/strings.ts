@@ -8,6 +8,7 @@ import {
   sizeOf,
   string,
 } from './arguments.ts';
+import { uncounted } from './budget.ts';
 import { fail } from './failure.ts';
 import { changed, concat, cut, isStr, plain, type Str } from './text.ts';
 import {
@@ -16,6 +17,7 @@ import {
   isPair,
   iterate,
   List,
+  searched,
   Tuple,
   typeName,
   type Value,
@@ -100,6 +102,7 @@ export function strip(value: Str, chars: string | null, left = true, right = tru
 export function replace(value: Str, old: Str, by: Str, count: number): Str {
   const text = plain(value);
   const search = plain(old);
+  searched(search);
   const parts: Str[] = [];
   let done = 0;
   let left = count < 0 ? Number.POSITIVE_INFINITY : count;
@@ -133,6 +136,7 @@ function split(value: Str, separator: string | null, limit: number): readonly St
     return parts;
   }
   if (separator === '') fail('empty separator');
+  searched(separator);
   let done = 0;
   for (let at = text.indexOf(separator); at >= 0 && parts.length < most; ) {
     parts.push(cut(value, done, at));
@@ -142,8 +146,12 @@ function split(value: Str, separator: string | null, limit: number): readonly St
   return [...parts, cut(value, done)];
 }
 
+/** More pieces than this put in front of each other take longer than the text says. */
+const PIECES_MAX = 100;
+
 function splitFromRight(value: Str, separator: string | null, limit: number): readonly Str[] {
   if (limit < 0) return split(value, separator, -1);
+  if (limit > PIECES_MAX) uncounted();
   const text = plain(value);
   const parts: Str[] = [];
   if (separator === null) {
@@ -156,6 +164,7 @@ function splitFromRight(value: Str, separator: string | null, limit: number): re
       : [strip(cut(value, 0, kept[0]?.index ?? text.length), null, false), ...tail];
   }
   if (separator === '') fail('empty separator');
+  searched(separator);
   let end = text.length;
   while (parts.length < limit) {
     const at = end < separator.length ? -1 : text.lastIndexOf(separator, end - separator.length);
@@ -217,6 +226,7 @@ function stretch(value: Str, start: Value | undefined, stop: Value | undefined):
 function find(value: Str, args: Arguments, name: string, last: boolean): number {
   const [what, start, stop] = bindPositional(name, args, 1, 3);
   const search = string(what, `${name}() argument 1`);
+  searched(search);
   const text = plain(value);
   const length = codePoints(text);
   const [first] = sliceBounds(length, optionalInteger(start), optionalInteger(stop), 1);
@@ -251,6 +261,7 @@ export function center(value: Str, args: Arguments): Str {
 function partition(value: Str, args: Arguments, name: string, last: boolean): Value {
   const separator = string(bindPositional(name, args, 1, 1)[0], 'must be str: the separator');
   if (separator === '') fail('empty separator');
+  searched(separator);
   const text = plain(value);
   const at = last ? text.lastIndexOf(separator) : text.indexOf(separator);
   if (at < 0) return new Tuple(last ? ['', '', value] : [value, '', '']);
@@ -334,6 +345,7 @@ function found(at: number): bigint {
 function count(value: Str, args: Arguments): bigint {
   const [what, start, stop] = bindPositional('count', args, 1, 3);
   const search = string(what, 'count() argument 1');
+  searched(search);
   const inside = plain(stretch(value, start, stop));
   return BigInt(search === '' ? codePoints(inside) + 1 : inside.split(search).length - 1);
 }

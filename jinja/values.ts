@@ -4,7 +4,7 @@
  * int is a bigint, float is a number, None is null, str is a `Str`; the rest are the classes below. What
  * Python decides by type (truth, equality, order, length, iteration) is decided here.
  */
-import { deeper, spend, spendText } from './budget.ts';
+import { deeper, scan, spend, spendText, uncounted, visit } from './budget.ts';
 import { fail, unsupported } from './failure.ts';
 import { cut, isStr, plain, type Str } from './text.ts';
 
@@ -146,6 +146,36 @@ export function orElse(value: Value | undefined, other: () => Value): Value {
   return value === undefined ? other() : value;
 }
 
+const WORD = 2n ** 63n;
+
+/** Counts a value that an operation may go through once; what is within its items is not looked at. */
+export function look(value: Value): void {
+  if (typeof value === 'string') scan(value.length);
+  else if (typeof value === 'bigint') {
+    if (value > WORD || value < -WORD) uncounted();
+  } else if (typeof value === 'object' && value !== null) {
+    if (isStr(value)) scan(value.text.length);
+    else if (value instanceof List || value instanceof Tuple) visit(value.items.length);
+    else if (value instanceof Dict) visit(value.entries.size);
+    else if (value instanceof View) visit(value.dict.entries.size);
+    else if (value instanceof Range) visit(value.length);
+  }
+}
+
+/** Counts the arguments of a call in the same way. */
+export function lookAt({ positional, named }: Arguments): void {
+  for (const value of positional) look(value);
+  for (const value of named.values()) look(value);
+}
+
+/** Longer texts than this are searched for in a time that their length alone does not tell. */
+const NEEDLE_MAX = 256;
+
+/** Counts a search for `what`, wherever. */
+export function searched(what: string): void {
+  if (what.length > NEEDLE_MAX) uncounted();
+}
+
 /** The name of a value's type in Python. */
 export function typeName(value: Value): string {
   if (value === null) return 'NoneType';
@@ -215,7 +245,11 @@ export function isPair(text: string, i: number): boolean {
 
 /** The key under which a dict or a set keeps a value: equal values have equal keys. */
 export function hashOf(value: Value): string | Value {
-  if (isStr(value)) return `s${plain(value)}`;
+  visit(1);
+  if (isStr(value)) {
+    scan(plain(value).length);
+    return `s${plain(value)}`;
+  }
   if (value === null) return 'n';
   const number = numeric(value);
   if (number !== null)
@@ -234,8 +268,13 @@ function hashText(value: Value): string {
 }
 
 export function equal(a: Value, b: Value): boolean {
+  visit(1);
   if (a === b) return !Number.isNaN(a);
-  if (isStr(a)) return isStr(b) && plain(a) === plain(b);
+  if (isStr(a)) {
+    if (!isStr(b) || plain(a).length !== plain(b).length) return false;
+    scan(plain(a).length);
+    return plain(a) === plain(b);
+  }
   const [x, y] = [numeric(a), numeric(b)];
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a float are compared by value, exactly
   if (x !== null) return y !== null && x == y;
@@ -283,6 +322,7 @@ export function compare(a: Value, b: Value, operator: string): number {
 /** By code points. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
+  scan(length);
   for (let i = 0; i < length; i++)
     if (a.charCodeAt(i) !== b.charCodeAt(i)) {
       // the first unit that differs may be the second of a pair; then the first ones are equal
@@ -336,6 +376,8 @@ function* rangeItems(range: Range): Iterable<Value> {
 export function contains(container: Value, item: Value): boolean {
   if (isStr(container)) {
     if (!isStr(item)) fail(`'in <string>' requires string as left operand, not ${typeName(item)}`);
+    scan(plain(container).length);
+    searched(plain(item));
     return plain(container).includes(plain(item));
   }
   if (container instanceof Dict) return container.entries.has(hashOf(item));

@@ -11,6 +11,8 @@ import {
   convert,
   Dict,
   List,
+  NeedsDeadline,
+  type Renderer,
   type Run,
   TemplateFailure,
   type Value,
@@ -108,12 +110,20 @@ export function chatTemplate(
   tokens: Readonly<Record<string, string>>,
 ): ChatTemplate {
   const renderer = compiled(path, source);
+  let needsDeadline = false;
+  const rendered = (variables: Parameters<Renderer>[0], now: Date | undefined): readonly Run[] => {
+    if (!needsDeadline)
+      try {
+        return renderer(variables, now, false);
+      } catch (error) {
+        if (!(error instanceof NeedsDeadline)) throw error;
+        needsDeadline = true;
+      }
+    return withinDeadline(() => renderer(variables, now, true), tooLong);
+  };
   const runs: ChatTemplate['runs'] = (messages, options = {}) => {
     try {
-      return withinDeadline(
-        () => renderer(variablesOf(messages, options, tokens), options.now),
-        tooLong,
-      );
+      return rendered(variablesOf(messages, options, tokens), options.now);
     } catch (cause) {
       const roles = messages.map(({ role }) => role).join(', ');
       throw refuse(

@@ -88,9 +88,9 @@ const variables = new Map<string, Value>(
 );
 
 /** One source with the variables of the file, or null. */
-export function renderSource(source: string): string | null {
+export function renderSource(source: string, timed = true): string | null {
   try {
-    return compile(source)(variables, undefined)
+    return compile(source)(variables, undefined, timed)
       .map(({ text }) => text)
       .join('');
   } catch (error) {

@@ -3,11 +3,19 @@
  * (jinja2), as digests where they are long. `yardstick.long.test.ts` makes them again.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { Float, parseJson } from '../../jinja/index.ts';
+import {
+  compile,
+  convert,
+  Float,
+  NeedsDeadline,
+  parseJson,
+  TemplateFailure,
+} from '../../jinja/index.ts';
 import { chatTemplate } from '../../model/chat/chatTemplate.ts';
-import { fixtures, renderAll, renderSource, sources } from './cases.ts';
+import { conversations, fixtures, renderAll, renderSource, sources } from './cases.ts';
 
 const expected = JSON.parse(readFileSync(fixtures('expected.json'), 'utf8')) as Record<
   string,
@@ -28,6 +36,70 @@ test('the stored templates render as Jinja does', () => {
 
 test.each(sources)('a template renders $source', ({ source, text }) => {
   expect(renderSource(source)).toBe(text);
+});
+
+test('without a deadline a template renders the same, or says that it needs one', () => {
+  let quick = 0;
+  for (const { source, text } of sources) {
+    try {
+      expect([source, renderSource(source, false)]).toEqual([source, text]);
+      quick++;
+    } catch (error) {
+      if (!(error instanceof NeedsDeadline)) throw error;
+    }
+  }
+  expect(quick / sources.length).toBeGreaterThan(0.6);
+});
+
+test('templates of real models need no deadline', () => {
+  for (const file of readdirSync(fixtures('templates'))) {
+    // Three that were written to try everything.
+    if (['listed.jinja', 'printed.jinja', 'typed.jinja'].includes(file)) continue;
+    const render = compile(readFileSync(join(fixtures('templates'), file), 'utf8'));
+    for (const { conversation } of conversations) {
+      const { messages, tools, gen, vars } = conversation;
+      const given = { messages, tools, add_generation_prompt: gen, ...vars };
+      const names = Object.entries(given).map(([name, value]) => [name, convert(value)] as const);
+      try {
+        render(new Map(names), undefined, false);
+      } catch (error) {
+        if (!(error instanceof TemplateFailure)) throw error;
+      }
+    }
+  }
+});
+
+test.each([
+  [
+    'a text searched again and again',
+    `{% set a = 'a' * 1000 * 400 %}{% for i in range(99999) %}{{ 'b' in a }}{% endfor %}`,
+  ],
+  ['a search for a long text', `{{ ('a' * 400000) in ('a' * 800000 + 'b') }}`],
+  [
+    'a list copied again and again',
+    `{% set a = range(90000) | list %}{% for i in range(99999) %}{% set x = a | last %}{% endfor %}`,
+  ],
+  [
+    'a list compared with itself',
+    `{% set a = range(90000) | list %}{% for i in range(99999) %}{{ a == a + [] }}{% endfor %}`,
+  ],
+  ['a list in order', `{{ range(90000) | list | sort }}`],
+  ['many pieces from the right', `{{ ('a ' * 400000).rsplit(' ', 399999) }}`],
+  [
+    'a number that doubles',
+    `{% set n = namespace(x=3) %}{% for i in range(99) %}{% set n.x = n.x * n.x %}{% endfor %}{{ n.x }}`,
+  ],
+  ['a power', `{{ 7 ** 7 ** 7 }}`],
+  ['a wide format', `{{ '%99999s' % 'a' }}{{ '{:>99999}'.format('a') }}`],
+  ['a wide indent', `{{ [[[[1]]]] | tojson(indent=9999) }}`],
+  ['a long name', `{% for i in range(99999) %}{{ {}.${'a'.repeat(100_000)} }}{% endfor %}`],
+  ['a long path', `{{ [{}] | map(attribute='${'a.'.repeat(50_000)}a') | list }}`],
+  [
+    'many parameters',
+    `{% macro m(${Array.from({ length: 9000 }, (_, i) => `a${i}`).join(',')}) %}{% endmacro %}{% for i in range(99999) %}{{ m() }}{% endfor %}`,
+  ],
+])('without a deadline it is not begun or soon ended: %s', (_, source) => {
+  expect(() => renderSource(source, false)).toThrow(NeedsDeadline);
 });
 
 test('a feature of Jinja that is not supported is refused by name and line', () => {
