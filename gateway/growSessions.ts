@@ -24,6 +24,7 @@ import {
 } from '../topics/index.ts';
 import type { Agent } from './agents/agent.ts';
 import { watchExactness } from './exactness.ts';
+import { forkPlaces, hasSplitBudget, rootsOf } from './forkPlaces.ts';
 import type { CallNode } from './sessions/callTree.ts';
 import type { PolicyChat } from './sessions/policyChat.ts';
 import { type AgentEnd, rolloutOf, type SessionOf } from './sessions/rolloutOf.ts';
@@ -80,7 +81,10 @@ export function growSessions(gateway: SessionsOf): Grow {
     };
     const run = (index: number, fork: Fork | null): Promise<Ran> =>
       places.run(() => runOnce(group, index, fork), signal);
-    const roots = await Promise.all(range(0, rootsOf(strategy, n)).map((i) => run(i, null)));
+    // With a budget that the policy decides, the first run of a group shows how sure it is.
+    const first = hasSplitBudget(strategy) ? [await run(0, null)] : [];
+    const others = range(first.length, rootsOf(strategy, n, first[0]?.calls ?? []));
+    const roots = [...first, ...(await Promise.all(others.map((i) => run(i, null))))];
     const forks = strategy === null ? [] : forksOf(group, strategy, roots);
     const more = range(roots.length, n).map((i) => run(i, forks[i - roots.length] ?? null));
     const runs = [...roots, ...(await Promise.all(more))];
@@ -116,36 +120,18 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 }
 
-function rootsOf(branching: Branching | null, n: number): number {
-  if (branching === null) return n;
-  if (typeof branching.initialRollouts === 'number') return Math.min(branching.initialRollouts, n);
-  throw new MillraceError('USAGE', 'agents branch with a fixed budget: set dynamicBudget=false');
-}
-
-/**
- * ARPO's branching, for agents: at each call whose entropy is other than that of the session's first, in
- * order, a fork with the probability that the method says, until the group is full.
- */
 function forksOf(
   { question, groupSize, options }: Group,
-  { beamSize, decide }: Branching,
+  branching: Branching,
   roots: readonly Ran[],
 ): readonly Fork[] {
   const { id, phase, round } = question;
   const coin = draws(options.seed, id, phase, round, 'branch');
-  let drawn = 0;
-  const forks: Fork[] = [];
-  for (const from of roots) {
-    const [first, ...later] = from.calls;
-    if (from.rollout.status !== 'done') continue;
-    for (const call of later) {
-      const change = (call.entropy ?? 0) - (first?.entropy ?? 0);
-      for (let clone = 1; clone < beamSize; clone++) {
-        if (decide(change, coin.uniform(drawn++), 0)) forks.push({ from, call });
-      }
-    }
-  }
-  return forks.slice(0, groupSize - roots.length);
+  const done = roots.filter(({ rollout }) => rollout.status === 'done');
+  const places = forkPlaces(branching, done, (drawn) => coin.uniform(drawn));
+  return places
+    .slice(0, groupSize - roots.length)
+    .map(({ root, call }) => ({ from: done[root]!, call: done[root]!.calls[call]! }));
 }
 
 async function runOnce(group: Group, index: number, fork: Fork | null): Promise<Ran> {

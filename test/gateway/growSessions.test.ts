@@ -12,6 +12,7 @@ import {
 } from '../../gateway/index.ts';
 import { replaySessions } from '../../gateway/replaySessions.ts';
 import type { PolicyChat } from '../../gateway/sessions/policyChat.ts';
+import { aepo } from '../../operators/sampling/aepo.ts';
 import { arpo } from '../../operators/sampling/arpo.ts';
 import {
   type ScriptedPolicy,
@@ -268,6 +269,31 @@ describe('an agent that is a function', () => {
     expect(
       (await again(question(), { ...options(adding), samples: () => 4 }, signal)).rollouts,
     ).toEqual(rollouts);
+  });
+
+  test('runs once before the others where AEPO splits the budget by what it shows', async () => {
+    const given = {
+      ...options(adding),
+      samples: () => 4,
+      branching: () =>
+        aepo({ initialRollouts: 4, beamSize: 2, branchProbability: 0, entropyWeight: 0 }),
+    };
+    const running: number[] = [];
+    let now = 0;
+    const agent = functionAgent(async ({ baseUrl, key, question: asked }) => {
+      running.push(++now);
+      const answer = await work(`${baseUrl}/v1`, key, asked.question);
+      now -= 1;
+      return answer;
+    });
+    const { rollouts, records } = await grown(agent, { given });
+    // As sure of the tool as of the question: floor(4 / 2) + 1 roots, the first of them alone.
+    expect(rollouts.map(({ parent }) => parent?.index ?? null)).toEqual([null, null, null, 0]);
+    expect(running).toEqual([1, 1, 2, 1]);
+    const again = replaySessions(recordedIn(rollouts, records), chat);
+    const { signal } = new AbortController();
+    const replayed = await again(question(), { ...options(adding), samples: () => 4 }, signal);
+    expect(replayed.rollouts).toEqual(rollouts);
   });
 
   test('runs no more often at once than it may', async () => {
