@@ -5,9 +5,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ROOT } from '../support/commandLine.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { freshRun, kafkaUrl, noKafka } from '../support/kafka.ts';
 import { until } from '../support/until.ts';
 
 const KEY = 'sixteen characters or more';
@@ -34,9 +35,9 @@ const settings = {
 };
 
 /** Starts the run, or goes on with it; where it listens. */
-async function started(): Promise<string> {
+async function startedAs(name: string, log: readonly string[]): Promise<string> {
   const set = Object.entries(settings).flatMap(([key, value]) => ['--set', `${key}=${value}`]);
-  const run = spawn(process.execPath, [MAIN, 'run', 'agent', '--run', 'live', ...set], {
+  const run = spawn(process.execPath, [MAIN, 'run', 'agent', '--run', name, ...log, ...set], {
     cwd: folder.path,
     env: { ...process.env, MILLRACE_GATEWAY_KEY: KEY },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -92,38 +93,51 @@ function millrace(...args: readonly string[]): string {
   return `${stdout}${stderr}`;
 }
 
-const steps = (): number => {
-  const file = join(folder.path, 'runs', 'live', 'metrics.jsonl');
+const stepsOf = (name: string): number => {
+  const file = join(folder.path, 'runs', name, 'metrics.jsonl');
   if (!existsSync(file)) return 0;
   return readFileSync(file, 'utf8').split('"time/train_ms"').length - 1;
 };
 
-test('a run that serves is killed between rewards, goes on, and is replayed from its log alone', async () => {
-  let url = await started();
-  const first = await Promise.all([1, 2, 3, 4].map((n) => served(url, `What is ${n} + 1?`)));
-  for (const [i, path] of first.entries()) await post(`${url}${path}/v1/reward`, { value: i % 2 });
-  await until(() => steps() === 1);
+const logs = [
+  { name: 'in a folder', run: 'live', skip: null, log: [] },
+  { name: 'on Kafka', run: freshRun(), skip: noKafka, log: ['--log', kafkaUrl] },
+];
+const suite = describe.each(logs.filter(({ skip }) => skip === null));
+for (const { name, skip } of logs)
+  if (skip !== null) test.skip(`a log ${name} (${skip})`, () => undefined);
 
-  const second = await Promise.all([1, 2, 3, 4].map((n) => served(url, `What is ${n} + 5?`)));
-  await post(`${url}${second[0]}/v1/end`, {});
-  const click = { 'idempotency-key': 'click' };
-  for (const path of second.slice(1, 3)) {
-    await post(`${url}${path}/v1/reward`, { value: 1 }, click);
-  }
-  // One whose answer nobody hears.
-  void post(`${url}${second[3]}/v1/reward`, { value: 0 }, click).catch(() => undefined);
-  await stopped('SIGKILL');
+suite('a log $name', ({ run, log }) => {
+  test('serves a run that is killed between rewards, goes on, and is replayed from the log alone', async () => {
+    const started = (): Promise<string> => startedAs(run, log);
+    const steps = (): number => stepsOf(run);
+    let url = await started();
+    const first = await Promise.all([1, 2, 3, 4].map((n) => served(url, `What is ${n} + 1?`)));
+    for (const [i, path] of first.entries())
+      await post(`${url}${path}/v1/reward`, { value: i % 2 });
+    await until(() => steps() === 1);
 
-  url = await started();
-  for (const path of second) await post(`${url}${path}/v1/reward`, { value: 1 }, click);
-  await until(() => steps() === 2);
-  await stopped('SIGINT');
+    const second = await Promise.all([1, 2, 3, 4].map((n) => served(url, `What is ${n} + 5?`)));
+    await post(`${url}${second[0]}/v1/end`, {});
+    const click = { 'idempotency-key': 'click' };
+    for (const path of second.slice(1, 3)) {
+      await post(`${url}${path}/v1/reward`, { value: 1 }, click);
+    }
+    // One whose answer nobody hears.
+    void post(`${url}${second[3]}/v1/reward`, { value: 0 }, click).catch(() => undefined);
+    await stopped('SIGKILL');
 
-  expect(millrace('doctor', 'live')).toContain('sound: checked');
-  const topics = millrace('topics', 'live');
-  expect(topics).toMatch(/^feedback +24 /m);
-  expect(topics).toMatch(/^calls +8 /m);
-  expect(topics).toMatch(/^rollouts +8 /m);
-  expect(topics).toMatch(/^weights +3 /m);
-  expect(millrace('replay', 'live', '--verify')).toContain('bit for bit');
+    url = await started();
+    for (const path of second) await post(`${url}${path}/v1/reward`, { value: 1 }, click);
+    await until(() => steps() === 2);
+    await stopped('SIGINT');
+
+    expect(millrace('doctor', run)).toContain('sound: checked');
+    const topics = millrace('topics', run);
+    expect(topics).toMatch(/^feedback +24 /m);
+    expect(topics).toMatch(/^calls +8 /m);
+    expect(topics).toMatch(/^rollouts +8 /m);
+    expect(topics).toMatch(/^weights +3 /m);
+    expect(millrace('replay', run, '--verify')).toContain('bit for bit');
+  });
 });
