@@ -20,6 +20,11 @@ const words = readdirSync(docs)
   .join('\n')
   .split(/(?<=\s)/);
 
+/** Tokens that a call asks for: answers of a model differ, so agents do not ask in step. */
+function tokensOf(conversation: number, turn: number): number {
+  return 500 + draws('bench', 'answer', conversation).integer(turn, 1001);
+}
+
 /** Some text, other for every conversation and turn. */
 function text(count: number, conversation: number, turn: number): string {
   const from = draws('bench', conversation).integer(turn, words.length - count);
@@ -82,6 +87,13 @@ const tools = [
   function: { name, description, parameters: parameters(fields as never) },
 }));
 
+function askedFor(conversation: number, calls: number): number {
+  return Array.from({ length: calls }, (_, i) => tokensOf(conversation, i + 1)).reduce(
+    (sum, tokens) => sum + tokens,
+    0,
+  );
+}
+
 async function talk(url: string, key: string, number: number, calls: number): Promise<number> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
   const messages: unknown[] = [
@@ -90,7 +102,9 @@ async function talk(url: string, key: string, number: number, calls: number): Pr
   ];
   let promptTokens = 0;
   for (let call = 1; call <= calls; call++) {
-    const body = JSON.stringify({ model: 'policy', messages, tools });
+    const body = JSON.stringify({
+      ...{ model: 'policy', messages, tools, max_tokens: tokensOf(number, call) },
+    });
     const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
     if (!reply.ok) throw new Error(await reply.text());
     const { choices, usage } = (await reply.json()) as {
@@ -115,6 +129,7 @@ process.on('message', ({ url, keys, calls }: Talk) => {
       ms: performance.now() - start,
       calls: keys.reduce((sum, _, i) => sum + callsOf(i), 0),
       promptTokens: all.reduce((sum, tokens) => sum + tokens, 0),
+      longestTokens: Math.max(...keys.map((_, i) => askedFor(i, callsOf(i)))),
     };
     process.send?.(talked);
   });

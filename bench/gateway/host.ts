@@ -55,7 +55,7 @@ async function opened(count: number): Promise<Opened> {
     const session = new Session({
       ...{ id, questionId: id, chat, engine, draws: [id], clock, signal },
       sampling: { temperature: 1 },
-      limits: { calls: 64, answerTokens: 1024 },
+      limits: { calls: 64, answerTokens: 2048 },
       commit: (record) => log.commit((tx) => tx.append(topics.calls, record)).then(() => undefined),
     });
     open.set(sessions.open(session), session);

@@ -41,9 +41,11 @@ export interface Talked {
   readonly calls: number;
   /** Tokens of all prompts. */
   readonly promptTokens: number;
+  /** Tokens that the conversation with the most of them had asked for. */
+  readonly longestTokens: number;
 }
 
-/** The model's server: how long it takes for an answer from now on. */
+/** The model's server: how long it takes from now on, for each token that is asked for. */
 export interface Pace {
-  readonly ms: number;
+  readonly tokenMs: number;
 }

@@ -1,6 +1,6 @@
 /**
  * The model's server of `bench:gateway`: vLLM's wire, and the same answer to every prompt, a thought and a
- * function call, after a given time. A process of its own, so that what it costs is not counted.
+ * function call, after a time for each token that is asked for. A process of its own, so that what it costs is not counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Generation } from '../../model/engine.ts';
@@ -16,9 +16,9 @@ const ANSWER =
 
 const tokenizer = await loadChatTokenizer(process.argv[2]!);
 const answer = Int32Array.from(tokenizer.encode(ANSWER));
-let ms = 0;
+let tokenMs = 0;
 const generate = async ({ maxTokens }: { readonly maxTokens: number }): Promise<Generation> => {
-  if (ms > 0) await pause(ms);
+  if (tokenMs > 0) await pause(maxTokens * tokenMs);
   const tokens = answer.slice(0, maxTokens);
   const logProbs = Float32Array.from(tokens, (token) => -((token % 97) + 0.5) / 97);
   const finish = tokens.length < answer.length ? 'length' : 'stop';
@@ -31,7 +31,7 @@ const engine = {
 const server = await engineServer({ engine, tokenizer });
 
 process.on('message', (pace: Pace) => {
-  ms = pace.ms;
+  tokenMs = pace.tokenMs;
   process.send?.({});
 });
 process.send?.({ url: server.url });
