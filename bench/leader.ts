@@ -1,10 +1,10 @@
 /**
  * What one leader encodes and sends: `npm run bench:leader`.
  *
- * A step as the trainer sink makes it: the groups of a batch read from a log on disk, made into sequences, and
- * trained on by a service over HTTP, in another process, that computes nothing. Once as our service does it, with
- * packed numbers and in one pass, and once with JSON and two, as all others. Processor time is that of all threads of
- * this process.
+ * A step as the trainer sink makes it: the groups of a batch read from a log on disk, made into sequences,
+ * and trained on by a service over HTTP, in another process, that computes nothing. Once as our service does
+ * it, with packed numbers and in one pass, and once with JSON and two, as all others. Processor time is that
+ * of all threads of this process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -3,9 +3,10 @@
  * one that never ends, or keeps doubling a text, fails soon. Counting is exact: the same template and
  * messages always end in the same place.
  *
- * A step may take long for what it is given (a text of megabytes searched, a list sorted). Under a deadline that
- * is not our care. Without one, what is looked through counts too, and what may take longer than that says so
- * (`uncounted`): both end with `NeedsDeadline`. Starting a deadline costs more than rendering a short chat.
+ * A step may take long for what it is given (a text of megabytes searched, a list sorted). Under a deadline
+ * that is not our care. Without one, what is looked through counts too, and what may take longer than that
+ * says so (`uncounted`): both end with `NeedsDeadline`. Starting a deadline costs more than rendering a short
+ * chat.
  *
  * Rendering is synchronous and renders nothing within itself, so one count is enough.
  */

@@ -14,8 +14,8 @@ import { type Run, runsOf } from './text.ts';
 import type { Value } from './values.ts';
 
 /**
- * What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. `timed` = a deadline of
- * the caller's ends it; without one it throws `NeedsDeadline` where it might take longer than a second.
+ * What a template makes of its variables. `now` is the date for `strftime_now`, in UTC. `timed` = a deadline
+ * of the caller's ends it; without one it throws `NeedsDeadline` where it might take longer than a second.
  */
 export type Renderer = (
   variables: ReadonlyMap<string, Value>,

@@ -1,7 +1,7 @@
 /**
  * The gateway of `bench:gateway`, as it is built, in a process of its own: protocols, chat template,
- * tokenizer, a client of the model's server, and a log on disk that each call is committed to. All that the process
- * uses is what the gateway adds.
+ * tokenizer, a client of the model's server, and a log on disk that each call is committed to. All that the
+ * process uses is what the gateway adds.
  */
 import { sleepClock, systemClock } from '../../base/index.ts';
 import { residentBytes } from '../../base/system/platform.ts';

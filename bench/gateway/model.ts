@@ -1,6 +1,7 @@
 /**
  * The model's server of `bench:gateway`: vLLM's wire, and the same answer to every prompt, a thought and a
- * function call, after a time for each token that is asked for. A process of its own, so that what it costs is not counted.
+ * function call, after a time for each token that is asked for. A process of its own, so that what it costs
+ * is not counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Generation } from '../../model/engine.ts';

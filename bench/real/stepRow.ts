@@ -1,6 +1,6 @@
 /**
- * A whole small step of RL: two questions with eight rollouts each, a step on them, and the new weights in the
- * engine; against transformers and PyTorch, which are not charged for taking weights over.
+ * A whole small step of RL: two questions with eight rollouts each, a step on them, and the new weights in
+ * the engine; against transformers and PyTorch, which are not charged for taking weights over.
  */
 import { join } from 'node:path';
 import type { GenerateRequest } from '../../model/engine.ts';

@@ -1,7 +1,7 @@
 /**
  * A training service that computes nothing and takes its time, in a process of its own: `tsx
- * bench/trainer/service.ts MS TOKENS once|twice [json|packed|losses]`. It takes packed numbers (`packed`) unless
- * it is told otherwise, and has our losses too if it is told `losses`.
+ * bench/trainer/service.ts MS TOKENS once|twice [json|packed|losses]`. It takes packed numbers (`packed`)
+ * unless it is told otherwise, and has our losses too if it is told `losses`.
  *
  * Requests are computed one after the other, as on a machine with one set of accelerators. A step of `TOKENS`
  * tokens takes `MS`: a token costs one part in `forward` and two more in `forward_backward`. Log-probs are

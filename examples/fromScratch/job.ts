@@ -1,8 +1,8 @@
 /**
  * A job of your own, whole: questions, a tool, a reward and a policy. `npx millrace init from-scratch my`
  * copies it into a folder. `npx millrace try my/job.ts` shows one question with its rollouts and rewards,
- * `npx millrace run my/job.ts` trains: about two minutes, from 40 % to 90 % right on questions that it was not
- * trained on. `--show-settings` shows what can be set.
+ * `npx millrace run my/job.ts` trains: about two minutes, from 40 % to 90 % right on questions that it was
+ * not trained on. `--show-settings` shows what can be set.
  */
 import { fileURLToPath } from 'node:url';
 import * as m from 'millrace';

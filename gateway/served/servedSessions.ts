@@ -1,7 +1,7 @@
 /**
- * Sessions that arrive from outside, from production say: whoever has the gateway's key opens one, and has its
- * calls answered by the newest policy. What is said of them (their beginning, their end, rewards) is in the
- * topic `feedback` before whoever said it hears so; a restarted gateway goes on from there.
+ * Sessions that arrive from outside, from production say: whoever has the gateway's key opens one, and has
+ * its calls answered by the newest policy. What is said of them (their beginning, their end, rewards) is in
+ * the topic `feedback` before whoever said it hears so; a restarted gateway goes on from there.
  *
  * Bounded: sessions that are open or wait for a reward, rewards of one session, what waits to be written.
  */
