@@ -76,7 +76,12 @@ LOSSES: dict[str, Callable[[Tensor, Targets, Bounds], Tensor]] = {
     "clipped": clipped,
 }
 WITH_RATIO = frozenset({"importance_sampling", "ppo", "cispo", "clipped"})
-SETTINGS = {"clip_low_threshold": "low", "clip_high_threshold": "high", "clip_dual": "dual", "keep_clipped": "keep"}
+SETTINGS = {
+    "clip_low_threshold": "low",
+    "clip_high_threshold": "high",
+    "clip_dual": "dual",
+    "keep_clipped": "keep",
+}
 """Names of the wire, and of `Bounds`."""
 TAKES = {"ppo": ("low", "high"), "cispo": ("low", "high"), "clipped": ("low", "high", "dual", "keep")}
 AS_MILLRACE = ("clipped", "cispo")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import peft
 import torch
-import torch.distributed.fsdp as fsdp
+from torch.distributed import fsdp
 import transformers
 from torch import Tensor, nn
 

@@ -69,7 +69,11 @@ def unpacked(raw: bytes) -> dict[str, Any]:
         numbers = sum(lengths) * (1 + len(tensors)) + len(lengths)
     except (ValueError, KeyError, TypeError) as error:
         raise Refused(422, f"the packed body cannot be read: {type(error).__name__} {error}") from error
-    if any(length < 1 for length in lengths) or not set(tensors) <= OF_LOSS.keys() or len(raw) != end + 4 * numbers:
+    if (
+        any(length < 1 for length in lengths)
+        or not set(tensors) <= OF_LOSS.keys()
+        or len(raw) != end + 4 * numbers
+    ):
         raise Refused(422, "the packed body does not have the numbers that it names")
     given = {"loss_fn": head.get("loss_fn"), "loss_fn_config": head.get("loss_fn_config")}
     packed = Packed(lengths, tensors, memoryview(raw)[end:])

@@ -35,11 +35,11 @@ class SplitTest(unittest.TestCase):
 
 
 class Losses(unittest.TestCase):
-    def slopes(self, name: str, advantage: float, ratio: float, bounds: Bounds = Bounds()) -> float:
+    def slopes(self, name: str, advantage: float, ratio: float, bounds: Bounds | None = None) -> float:
         now = torch.tensor([-1.0], requires_grad=True)
         old = now.detach() - torch.tensor([ratio]).log()
         given = Targets(torch.tensor([0.5]), torch.tensor([advantage]), old)
-        LOSSES[name](now, given, bounds).sum().backward()
+        LOSSES[name](now, given, bounds or Bounds()).sum().backward()
         assert now.grad is not None
         return now.grad.item()
 
