@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import peft
 import torch
-from torch.distributed import fsdp
 import transformers
 from torch import Tensor, nn
+from torch.distributed import fsdp
 
 from .options import Options
 from .ranks import Ranks
