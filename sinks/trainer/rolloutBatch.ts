@@ -124,7 +124,7 @@ function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
  */
 export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence[] {
   const begins = contextsOf(rollout);
-  const advantages = Float32Array.from(perToken);
+  const advantages = new Float32Array(perToken);
   const learnt = policyMask(rollout);
   return begins.flatMap(({ at, prompt }, i) => {
     const end = begins[i + 1]?.at ?? rollout.tokens.length;
