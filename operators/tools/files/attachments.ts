@@ -2,12 +2,14 @@
  * The files of questions, read by their names from one folder.
  *
  * Guarantees: what is read is a file that the question names, right in the folder and of bounded size; no
- * path leads out of it, no link is followed, and nothing that is not a file is waited for. So the answers
- * that a benchmark has beside its attachments stay unread. What cannot be read is data: a sentence.
+ * path and no link leads out of it, and nothing that is not a file is waited for. So the answers that a
+ * benchmark has beside its attachments stay unread. What cannot be read is data: a sentence.
+ *
+ * In a Hugging Face cache, the files of a dataset are links to its `blobs`, which belong to the folder.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { messageOf, systemMessage } from '../../../base/index.ts';
 
 /** Where attachments are, and how large one may be. */
@@ -25,18 +27,18 @@ export type ReadAttachment = (name: string, files: readonly string[]) => Promise
 
 const MB = 2 ** 20;
 const SHOWN_MAX = 20;
-/** A link is not followed; a pipe is not waited for. Windows has neither flag. */
+/** A resolved path is no link; a pipe is not waited for. Windows has neither flag. */
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
 export function attachmentsIn(options: AttachmentsOptions): ReadAttachment {
   const { folder, bytesMax = 64 * MB } = options;
   return async (name, files) => {
     if (!files.includes(name) || !isName(name)) return { reason: notNamed(name, files) };
-    const path = join(folder, name);
     let file: FileHandle | null = null;
     try {
-      if ((await lstat(path)).isSymbolicLink())
-        return { reason: `${name} is a link, and links are not followed` };
+      const path = await realpath(join(folder, name));
+      if (!belongsTo(await realpath(folder), path))
+        return { reason: `${name} is a link that leads out of the folder` };
       file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       const entry = await file.stat();
       if (!entry.isFile()) return { reason: `${name} is not a file` };
@@ -54,6 +56,14 @@ export function attachmentsIn(options: AttachmentsOptions): ReadAttachment {
       await file?.close();
     }
   };
+}
+
+/** Whether a resolved path is below the folder, or one of the blobs that a snapshot of a cache links to. */
+function belongsTo(folder: string, path: string): boolean {
+  const [, dataset] =
+    /^(.*[/\\]datasets--[^/\\]+)[/\\]snapshots[/\\]/.exec(`${folder}${sep}`) ?? [];
+  const roots = dataset === undefined ? [folder] : [folder, join(dataset, 'blobs')];
+  return roots.some((root) => path.startsWith(`${root}${sep}`));
 }
 
 /** A file that grows meanwhile is read as it was. */

@@ -160,19 +160,51 @@ describe('a name', () => {
     },
   );
 
-  test('of a link, a folder or a pipe is refused without waiting', async () => {
+  test('of a link out of the folder, a folder or a pipe is refused without waiting', async () => {
     symlinkSync('/etc/hostname', join(folder, 'link.txt'));
     symlinkSync('/dev/zero', join(folder, 'zero'));
+    symlinkSync('link.txt', join(folder, 'chain.txt'));
+    mkdirSync(`${folder}-beside`);
+    writeFileSync(join(`${folder}-beside`, 'secret.txt'), '42');
+    symlinkSync('../files-beside/secret.txt', join(folder, 'beside.txt'));
     mkdirSync(join(folder, 'sub'));
     execFileSync('mkfifo', [join(folder, 'pipe')]);
     const reasons = [];
-    for (const name of ['link.txt', 'zero', 'sub', 'pipe']) reasons.push((await said(name)).output);
+    const names = ['link.txt', 'zero', 'chain.txt', 'beside.txt', 'sub', 'pipe'];
+    for (const name of names) reasons.push((await said(name)).output);
     expect(reasons).toEqual([
-      'Error: link.txt is a link, and links are not followed.',
-      'Error: zero is a link, and links are not followed.',
+      ...names.slice(0, 4).map((name) => `Error: ${name} is a link that leads out of the folder.`),
       'Error: sub is not a file.',
       'Error: pipe is not a file.',
     ]);
+  });
+});
+
+describe('a link', () => {
+  test('to a file below the folder is read', async () => {
+    mkdirSync(join(folder, 'stored'));
+    put('stored/one.txt', 'forty-two');
+    symlinkSync('stored/one.txt', join(folder, 'one.txt'));
+    expect((await said('one.txt')).output).toContain('forty-two');
+  });
+
+  test('of a Hugging Face cache to a blob of its own dataset is read, to another one is not', async () => {
+    const hub = join(temporary.path, 'hub');
+    const snapshot = join(hub, 'datasets--org--gaia', 'snapshots', 'a1b2', '2023', 'validation');
+    mkdirSync(snapshot, { recursive: true });
+    for (const name of ['datasets--org--gaia', 'datasets--org--other']) {
+      mkdirSync(join(hub, name, 'blobs'), { recursive: true });
+      writeFileSync(join(hub, name, 'blobs', 'c3d4'), `of ${name}`);
+    }
+    symlinkSync('../../../../blobs/c3d4', join(snapshot, 'mine.txt'));
+    symlinkSync('../../../../../datasets--org--other/blobs/c3d4', join(snapshot, 'foreign.txt'));
+    const inCache = attachmentsIn({ folder: snapshot });
+    const text = async (name: string) => {
+      const file = await inCache(name, [name]);
+      return 'bytes' in file ? Buffer.from(file.bytes).toString() : file.reason;
+    };
+    expect(await text('mine.txt')).toBe('of datasets--org--gaia');
+    expect(await text('foreign.txt')).toBe('foreign.txt is a link that leads out of the folder');
   });
 });
 
