@@ -49,12 +49,16 @@ function setIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${before}(${NAME})=`, 'g'))].map(([, key]) => key!);
 }
 
-/** The names in the first column of the tables that are headed `setting`. */
+/** The names in the first column of the tables that are headed `setting`, and in front of the items of lists of settings. */
 function listedIn(text: string): string[] {
   const tables = [...text.matchAll(/^\| setting +\|.*\n(?:\|.*\n?)+/gm)].map(([table]) => table);
-  return tables
+  const cells = tables
     .flatMap((table) => table.split('\n').slice(2))
-    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)])
+    .map((row) => row.split('|')[1] ?? '');
+  const lists = [...text.matchAll(/(?<!\/)\bsettings?\b.*:\n\n((?:(?:- | {2}).*\n)+)/gi)];
+  const items = lists.flatMap(([, list]) => list!.match(/^- `[^:]*/gm) ?? []);
+  return [...cells, ...items]
+    .flatMap((lead) => [...lead.matchAll(/`([^`]+)`/g)])
     .map(([, code]) => code!.split('=')[0]!)
     .filter((name) => !name.startsWith('.') && !name.endsWith('*'));
 }
