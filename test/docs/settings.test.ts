@@ -1,6 +1,6 @@
 /**
  * Every setting, metric and name of the code that the pages mention exists. A setting is what `name=value`
- * sets, what begins with a group of settings (`engine.urls`), and what a table or list of settings names.
+ * sets, what begins with a group of settings (`engine.urls`), and what a list of settings names.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -49,18 +49,12 @@ function setIn(code: string): string[] {
   return [...code.matchAll(new RegExp(`${before}(${NAME})=`, 'g'))].map(([, key]) => key!);
 }
 
-/** The names in the first column of tables headed `setting`, and before the colons of lists of settings. */
+/** The names before the colons of a list of settings, without the defaults in brackets. */
 function listedIn(text: string): string[] {
-  const tables = [...text.matchAll(/^\| setting +\|.*\n(?:\|.*\n?)+/gm)].map(([table]) => table);
-  const cells = tables
-    .flatMap((table) => table.split('\n').slice(2))
-    .map((row) => row.split('|')[1] ?? '');
   const lists = [...text.matchAll(/(?<!\/)\bsettings?\b.*:\n\n((?:(?:- | {2}).*\n)+)/gi)];
-  const items = lists
+  return lists
     .flatMap(([, list]) => list!.match(/^- `[^:]*/gm) ?? [])
-    .map((item) => item.replace(/ \(.*/, '')); // the default
-  return [...cells, ...items]
-    .flatMap((lead) => [...lead.matchAll(/`([^`]+)`/g)])
+    .flatMap((item) => [...item.replace(/ \(.*/, '').matchAll(/`([^`]+)`/g)])
     .map(([, code]) => code!.split('=')[0]!)
     .filter((name) => !name.startsWith('.') && !name.endsWith('*'));
 }
