@@ -29,6 +29,8 @@ export interface PassBody {
   readonly number: number;
   readonly lossFn: string;
   readonly lossConfig?: Readonly<Record<string, number>>;
+  /** Sums are enough of a reply; only where numbers are packed. */
+  readonly sums?: boolean;
   readonly data: readonly Datum[];
 }
 

@@ -6,8 +6,10 @@
  *     MILLPAK1 · length of the head (uint32) · head (JSON, padded with spaces) · tokens of all datums · each tensor
  *
  * The head names the lengths of the datums; a datum of n places has n + 1 tokens. A reply has the log-probs,
- * and in its head the loss if the service computed it.
+ * or, with `sums` in the head of the request, only a head with sums over the tokens (`PackedSums`).
  */
+import { eachRun } from '../losses/parts/feeds.ts';
+import type { RolloutSums } from '../losses/parts/rollouts.ts';
 import type { Datum, PassBody } from './encode.ts';
 
 /** Media type of such a body. */
@@ -36,12 +38,13 @@ function tensorsOf({ route, data }: PassBody): readonly (typeof TENSORS)[number]
 }
 
 export function packedBody(body: PassBody): Uint8Array {
-  const { route, modelId, number, lossFn, lossConfig, data } = body;
+  const { route, modelId, number, lossFn, lossConfig, sums = false, data } = body;
   const lengths = data.map(({ values }) => values.places.at(-1) ?? 0);
   const tensors = tensorsOf(body);
   const head = {
     ...{ model_id: modelId, seq_id: number, type: route, loss_fn: lossFn },
     ...(lossConfig === undefined ? {} : { loss_fn_config: lossConfig }),
+    ...(sums ? { sums } : {}),
     ...{ lengths, tensors: tensors.map((name) => ON_WIRE[name]) },
   };
   const places = lengths.reduce((sum, length) => sum + length, 0);
@@ -73,9 +76,13 @@ function spread(
     const given = values[name];
     const { places } = values;
     const otherwise = name === 'weights' ? 1 : 0;
-    for (let index = 0; index < places.length; index++) {
-      into[from + places[index]!] = given === null ? otherwise : given[index]!;
-    }
+    const begin = from;
+    eachRun(places, (index, place, length) => {
+      const at = begin + place;
+      if (given === null) into.fill(otherwise, at, at + length);
+      else if (given instanceof Float32Array) into.set(given.subarray(index, index + length), at);
+      else for (let i = 0; i < length; i++) into[at + i] = given[index + i]!;
+    });
     from += lengths[i]!;
   }
 }
@@ -112,14 +119,27 @@ export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | nul
   });
 }
 
-/** The loss that a packed reply names, over all of its datums; NaN if it names none. */
-export function packedLoss(reply: Uint8Array): number {
-  const loss = headIn(reply)?.loss;
-  return typeof loss === 'number' ? loss : Number.NaN;
+/** What a service says of a loss that it computed, over all tokens with a weight. */
+export interface PackedSums extends RolloutSums {
+  readonly loss: number;
+  readonly tokens: number;
+}
+
+/** The sums that a packed reply names; a number that it lacks is NaN. */
+export function packedSums(reply: Uint8Array): PackedSums {
+  const head = headIn(reply) ?? {};
+  const of = (name: string): number => {
+    const value = head[name];
+    return typeof value === 'number' ? value : Number.NaN;
+  };
+  return {
+    ...{ loss: of('loss'), tokens: of('tokens'), clipped: of('clipped'), drift: of('drift') },
+    ...{ apart: of('apart'), apartMax: of('apart_max') },
+  };
 }
 
 /** Null if it is not JSON. */
-function headIn(reply: Uint8Array): { readonly lengths?: unknown; readonly loss?: unknown } | null {
+function headIn(reply: Uint8Array): Readonly<Record<string, unknown>> | null {
   const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
   const head = reply.subarray(HEAD_AT, HEAD_AT + view.getUint32(MAGIC.length, true));
   try {

@@ -20,10 +20,11 @@ import type { Loss, TrainSequence } from '../engine.ts';
 import type { PreparedLoss, ServiceLoss, TargetSequence } from '../losses/loss.ts';
 import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
+import { rolloutNumbers } from '../losses/parts/rollouts.ts';
 import type { Feed, Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';
 import { type PassBody, passBody } from './encode.ts';
-import { isPacked, packedBody, packedLogProbs, packedLoss } from './packed.ts';
+import { isPacked, type PackedSums, packedBody, packedLogProbs, packedSums } from './packed.ts';
 import { pieces, type RequestLimits } from './pieces.ts';
 import { type LossGraph, lossGraph } from './slopes.ts';
 
@@ -86,8 +87,8 @@ export class Passes {
   readonly #tally: StepTally;
   /** What the service computes; null = the loss's graph does. */
   readonly #onService: ServiceLoss | null;
-  /** Of requests that are written and not answered, where the service computes the loss. */
-  readonly #fed = new Map<number, Feeds>();
+  /** What the service summed up of its loss. */
+  #sums: PackedSums = { loss: 0, tokens: 0, clipped: 0, drift: 0, apart: 0, apartMax: 0 };
   readonly #logProbs = new Map<number, Float32Array>();
   readonly #slopes = new Map<number, Float32Array>();
   /** Sequences that are sent. */
@@ -168,8 +169,7 @@ export class Passes {
   /** Takes what the only pass says about the log-probs, for the report. False = the loss is not finite. */
   async finished(piece: number, reply: Uint8Array): Promise<boolean> {
     if (!this.plan.once) return true;
-    const finite =
-      this.#onService === null ? await this.took(piece, reply) : this.#computed(piece, reply);
+    const finite = this.#onService === null ? await this.took(piece, reply) : this.#computed(reply);
     for (const row of this.#rows(piece)) this.#forget(row);
     return finite;
   }
@@ -178,7 +178,6 @@ export class Passes {
   #wholeBody(piece: number, modelId: string, number: number, loss: ServiceLoss): Uint8Array {
     const rows = this.#rows(piece);
     const feeds = inFloat32(this.#feeds(rows));
-    this.#fed.set(piece, feeds);
     let from = 0;
     const data = rows.map((row) => {
       const { tokens, places } = this.#batch[row] as TargetSequence;
@@ -191,27 +190,35 @@ export class Passes {
       from += places.length;
       return { tokens, values };
     });
-    const way = { lossFn: loss.name, lossConfig: loss.config };
+    const way = { lossFn: loss.name, lossConfig: loss.config, sums: true };
     return this.#body({ route: 'forward_backward', modelId, number, ...way, data });
   }
 
-  /** Takes the log-probs and the loss that the service computed. False = the loss is not finite. */
-  #computed(piece: number, reply: Uint8Array): boolean {
-    this.#keepLogProbs(piece, reply);
-    const rows = this.#rows(piece);
-    const logProbs = joined(rows.map((row) => this.#logProbs.get(row) as Float32Array));
-    const loss = packedLoss(reply);
-    this.#tally.add(this.#fed.get(piece) as Feeds, {
-      loss: { shape: [], data: Float64Array.of(loss) },
-      logProbs: { shape: [logProbs.length], data: logProbs },
-    });
-    this.#fed.delete(piece);
-    for (const row of rows) this.#addDrift(row);
-    return Number.isFinite(loss);
+  /** Takes what the service computed. False = it is not finite. */
+  #computed(reply: Uint8Array): boolean {
+    const sums = packedSums(reply);
+    const { loss, tokens, clipped, drift, apart, apartMax } = this.#sums;
+    this.#sums = {
+      loss: loss + sums.loss,
+      tokens: tokens + sums.tokens,
+      clipped: clipped + sums.clipped,
+      drift: drift + sums.drift,
+      apart: apart + sums.apart,
+      apartMax: Math.max(apartMax, sums.apartMax),
+    };
+    this.#drift = this.#sums.apart;
+    this.#targets = this.#sums.tokens;
+    return Object.values(sums).every(Number.isFinite);
   }
 
   report(): PassReport {
-    const { loss, numbers } = this.#tally.report();
+    const { loss, numbers } =
+      this.#onService === null
+        ? this.#tally.report()
+        : {
+            loss: this.#sums.loss,
+            numbers: rolloutNumbers(this.#sums, Math.max(1, this.#targets)),
+          };
     const tokens = this.#batch.reduce((sum, { places }) => sum + (places.at(-1) ?? 0), 0);
     const sampled = this.#prepared.data === 'rollouts';
     const drift = sampled ? this.#drift / Math.max(1, this.#targets) : Number.NaN;

@@ -131,11 +131,13 @@ export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): Trai
     if (end === at) return [];
     const start = prompt.length;
     const length = start + end - at;
+    // Shared: a trainer's thread reads it as it is, where a copy of a large batch takes as long as sending it.
+    const memory = new SharedArrayBuffer(13 * length);
     const sequence = {
-      tokens: new Int32Array(length),
-      mask: new Uint8Array(length),
-      advantages: new Float32Array(length),
-      oldLogProbs: new Float32Array(length),
+      tokens: new Int32Array(memory, 0, length),
+      advantages: new Float32Array(memory, 4 * length, length),
+      oldLogProbs: new Float32Array(memory, 8 * length, length),
+      mask: new Uint8Array(memory, 12 * length, length),
     };
     sequence.tokens.set(prompt);
     sequence.tokens.set(rollout.tokens.subarray(at, end), start);

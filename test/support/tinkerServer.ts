@@ -248,7 +248,9 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     if (done === undefined) return [404, { detail: 'Not Found' }];
     if (route.startsWith('save_') && saved.has(placeOf(route, body)))
       return [409, { detail: `Checkpoint '${body.path}' already exists` }];
-    const id = future(() => (body.packed === true ? packedReply(done(body)) : done(body)));
+    const id = future(() =>
+      body.packed === true ? packedReply(done(body), body.sums === true) : done(body),
+    );
     model?.requests.set(body.seq_id, id);
     return pending(id);
   }
@@ -306,7 +308,7 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
   ): unknown {
     const tokenLoss = tokenLosses[name];
     if (tokenLoss === undefined) throw new Error(`'${name}'`);
-    let sum = 0;
+    const sums = { loss: 0, tokens: 0, clipped: 0, drift: 0, apart: 0, apart_max: 0 };
     const outputs = data.map(
       ({ model_input: input, loss_fn_inputs: given }: TinkerRequest['body']) => {
         const tokens: number[] = input.chunks[0].tokens;
@@ -337,7 +339,13 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
               keeps: config.keep_clipped === 1,
             };
             const { slope: tokenSlope, loss } = tokenLoss(token);
-            sum += weight * loss;
+            const drift = token.old - logProb;
+            sums.loss += weight * loss;
+            sums.tokens += 1;
+            sums.clipped += isHeld(name, token) ? 1 : 0;
+            sums.drift += drift;
+            sums.apart += Math.abs(drift);
+            sums.apart_max = Math.max(sums.apart_max, Math.abs(drift));
             const slope = weight * tokenSlope * share;
             addSlope(gradient, model.weights, { before, next, slope });
           }
@@ -350,7 +358,8 @@ export async function tinkerServer(dialect: TinkerDialect = skyrlJax): Promise<T
     );
     return {
       ...{ loss_fn_output_type: 'scalar', loss_fn_outputs: outputs },
-      metrics: { 'loss:sum': sum },
+      metrics: { 'loss:sum': sums.loss },
+      sums,
     };
   }
 
@@ -490,6 +499,13 @@ const tokenLosses: Record<string, (token: Token) => TokenLoss> = {
   },
 };
 
+/** Whether the clipping of a loss holds a token, as docs/metrics.md counts it. */
+function isHeld(name: string, { logProb, old, advantage, low, high }: Token): boolean {
+  const ratio = Math.exp(logProb - old);
+  if (name === 'cispo') return ratio < low || ratio > high;
+  return advantage > 0 ? ratio > high : advantage < 0 && ratio < low;
+}
+
 function pending(id: string, more: object = {}): [number, unknown] {
   return [200, { future_id: id, request_id: id, status: 'pending', ...more }];
 }
@@ -528,12 +544,17 @@ function unpacked(bytes: Buffer): TinkerRequest['body'] {
   return { ...head, packed: true, [`${head.type}_input`]: { data, loss_fn, loss_fn_config } };
 }
 
-function packedReply(result: unknown): Buffer {
+function packedReply(result: unknown, sums: boolean): Buffer {
+  if (sums) {
+    const said = JSON.stringify((result as TinkerRequest['body']).sums);
+    const start = Buffer.alloc(12);
+    start.write('MILLPAK1');
+    start.writeUInt32LE(said.length, 8);
+    return Buffer.concat([start, Buffer.from(said)]);
+  }
   const { loss_fn_outputs: outputs } = result as TinkerRequest['body'];
   const lists: number[][] = outputs.map((output: TinkerRequest['body']) => output.logprobs.data);
-  const { metrics } = result as TinkerRequest['body'];
-  const lengths = lists.map(({ length }) => length);
-  const text = JSON.stringify({ lengths, loss: metrics['loss:sum'] });
+  const text = JSON.stringify({ lengths: lists.map(({ length }) => length) });
   const head = Buffer.alloc(12);
   head.write('MILLPAK1');
   head.writeUInt32LE(text.length, 8);

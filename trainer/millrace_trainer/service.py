@@ -149,8 +149,10 @@ class Service:
             tokens = sum(len(each) for each in sequences)
             self.metrics.tokens += tokens
             self.metrics.trained_tokens += tokens if backward else 0
-            packed = isinstance(given.get("packed"), wire.Packed)
-            return wire.packed_output(scores) if packed else wire.output(scores, sequences)
+            packed = given.get("packed")
+            if not isinstance(packed, wire.Packed):
+                return wire.output(scores, sequences)
+            return wire.packed_sums(scores, sequences, loss) if packed.sums else wire.packed_output(scores)
 
         return work
 

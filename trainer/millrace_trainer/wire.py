@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .batches import Floats, Sequence
 from .losses import LOSSES, SETTINGS, TAKES, WITH_RATIO, Bounds
@@ -30,6 +31,8 @@ class Packed:
     lengths: list[int]
     tensors: list[str]
     numbers: memoryview
+    sums: bool
+    """Sums are enough of a reply."""
 
 
 OF_LOSS = {"weights": 1.0, "advantages": 0.0, "logprobs": 0.0}
@@ -76,7 +79,7 @@ def unpacked(raw: bytes) -> dict[str, Any]:
     ):
         raise Refused(422, "the packed body does not have the numbers that it names")
     given = {"loss_fn": head.get("loss_fn"), "loss_fn_config": head.get("loss_fn_config")}
-    packed = Packed(lengths, tensors, memoryview(raw)[end:])
+    packed = Packed(lengths, tensors, memoryview(raw)[end:], head.get("sums") is True)
     return {**head, f"{route}_input": {**given, "packed": packed}}
 
 
@@ -114,9 +117,17 @@ def packed_sequences(packed: Packed, needs_ratio: bool, vocabulary: int, positio
 
 
 def packed_output(scores: list[Scores]) -> bytes:
-    """The log-probs and the whole loss: what else JSON says of the passes is not read by who packs."""
-    loss = loss_of(scores)
-    said = {"lengths": [len(each.log_probs) for each in scores], "loss": loss if isfinite(loss) else None}
+    """The log-probs alone: what else JSON says of the passes is not read by who packs."""
+    return packed_reply({"lengths": [len(each.log_probs) for each in scores]}, scores)
+
+
+def packed_sums(scores: list[Scores], sequences: list[Sequence], loss: tuple[str, Bounds]) -> bytes:
+    """Sums over the tokens with a weight; what is not finite is null."""
+    sums = {"loss": loss_of(scores), **sums_of(scores, sequences, *loss)}
+    return packed_reply({key: value if isfinite(value) else None for key, value in sums.items()}, [])
+
+
+def packed_reply(said: dict[str, Any], scores: list[Scores]) -> bytes:
     head = json.dumps(said).encode()
     head += b" " * (-len(head) % 4)
     numbers = [np.asarray(each.log_probs, "<f4").tobytes() for each in scores]
@@ -197,6 +208,29 @@ def output(scores: list[Scores], sequences: list[Sequence]) -> dict[str, Any]:
             "tokens:sum": sum(len(each) for each in sequences),
         },
     }
+
+
+def sums_of(
+    scores: list[Scores], sequences: list[Sequence], name: str, bounds: Bounds
+) -> dict[str, float]:
+    """Clipped tokens, and how far log-probs are from those when tokens were sampled (model/losses/parts/rollouts.ts)."""
+    tokens, clipped, drift, apart, apart_max = 0, 0, 0.0, 0.0, 0.0
+    for score, row in zip(scores, sequences, strict=True):
+        weighed = row.weights != 0
+        change = row.old[weighed].astype(np.float64) - score.log_probs[weighed]
+        tokens += len(change)
+        clipped += int(held(name, bounds, np.exp(-change), row.advantages[weighed]).sum())
+        drift += float(change.sum())
+        apart += float(np.abs(change).sum())
+        apart_max = float(np.abs(change).max(initial=apart_max))
+    return {"tokens": tokens, "clipped": clipped, "drift": drift, "apart": apart, "apart_max": apart_max}
+
+
+def held(name: str, bounds: Bounds, ratio: NDArray[np.float64], advantage: Floats) -> NDArray[np.bool_]:
+    """Tokens that the clipping holds, as Millrace counts them."""
+    if name == "cispo":
+        return (ratio < bounds.low) | (ratio > bounds.high)
+    return -advantage * ratio.clip(bounds.low, bounds.high) > -advantage * ratio
 
 
 def loss_of(scores: list[Scores]) -> float:

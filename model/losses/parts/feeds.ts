@@ -28,9 +28,28 @@ export function atTargets(
   for (const sequence of all) {
     const { places } = sequence;
     const own = values(sequence) ?? [];
-    for (let i = 0; i < places.length; i++) data[index++] = own[places[i]!] ?? Number.NaN;
+    if (own instanceof Float32Array && own.length > (places.at(-1) ?? 0)) {
+      const begin = index;
+      eachRun(places, (from, place, length) => {
+        data.set(own.subarray(place, place + length), begin + from);
+      });
+      index += places.length;
+    } else for (const place of places) data[index++] = own[place] ?? Number.NaN;
   }
   return { shape: [data.length], data };
+}
+
+/** Each run of neighbouring places: the index of its first place, that place, and how many it has. */
+export function eachRun(
+  places: readonly number[],
+  act: (index: number, place: number, length: number) => void,
+): void {
+  for (let from = 0; from < places.length; ) {
+    let end = from + 1;
+    while (end < places.length && places[end]! - places[from]! === end - from) end++;
+    act(from, places[from]!, end - from);
+    from = end;
+  }
 }
 
 /** One number (rank 0) for an input of shape []. */

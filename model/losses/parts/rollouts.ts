@@ -105,6 +105,29 @@ export interface TallyToken {
   readonly advantage: number;
 }
 
+/** What is counted of the target tokens of a step. `drift` = old - new log-prob. */
+export interface RolloutSums {
+  /** Tokens that the clipping holds. */
+  readonly clipped: number;
+  readonly drift: number;
+  /** Sum and maximum of |drift|. */
+  readonly apart: number;
+  readonly apartMax: number;
+}
+
+/** By the names of `rolloutMetrics`; `targets` = tokens, at least 1. */
+export function rolloutNumbers(
+  { clipped, drift, apart, apartMax }: RolloutSums,
+  targets: number,
+): Readonly<Record<keyof typeof rolloutMetrics, number>> {
+  return {
+    'clip/fraction': clipped / targets,
+    'kl/behaviour': drift / targets,
+    'logprob/diff_mean': apart / targets,
+    'logprob/diff_max': apartMax,
+  };
+}
+
 /** `clippedIn` says about one run of the graph which tokens the clipping holds. */
 export function rolloutTally(
   clippedIn: (feeds: Feeds, logProbs: ArrayLike<number>) => (token: TallyToken) => boolean,
@@ -125,12 +148,8 @@ export function rolloutTally(
         driftMax = Math.max(driftMax, Math.abs(drift));
       }
     },
-    numbers: (targets) => ({
-      'clip/fraction': clipped / targets,
-      'kl/behaviour': drifts / targets,
-      'logprob/diff_mean': driftSum / targets,
-      'logprob/diff_max': driftMax,
-    }),
+    numbers: (targets) =>
+      rolloutNumbers({ clipped, drift: drifts, apart: driftSum, apartMax: driftMax }, targets),
   };
 }
 
