@@ -11,7 +11,7 @@ export class RateLimit {
   /** `perMinute` requests a minute; 0 = as fast as they come. */
   constructor(perMinute: number, clock: SleepClock) {
     if (!(perMinute >= 0))
-      throw new RangeError(`requests a minute must be 0 or more, not ${perMinute}`);
+      throw new RangeError(`requests per minute must be 0 or more, not ${perMinute}`);
     this.#intervalMs = perMinute === 0 ? 0 : 60_000 / perMinute;
     this.#clock = clock;
   }

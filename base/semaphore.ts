@@ -18,7 +18,7 @@ export class Semaphore {
   #free: number;
 
   constructor(places: number, options: SemaphoreOptions = {}) {
-    if (!(places >= 1)) throw new RangeError(`a semaphore needs at least 1 place, not ${places}`);
+    if (!(places >= 1)) throw new RangeError(`a semaphore needs at least 1 permit, not ${places}`);
     this.#free = places;
     this.#waitingMax = options.waitingMax ?? Number.POSITIVE_INFINITY;
     this.#refused = options.refused ?? ((waiting) => new Error(`${waiting} are already waiting`));

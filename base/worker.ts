@@ -110,7 +110,7 @@ export function startWorker(
     if (systemCode(error) !== null) end({ message, code, path });
     else endedBy(`worker ${entry.pathname} failed: ${message}`);
   });
-  worker.on('exit', (code) => endedBy(`worker ${entry.pathname} ended with code ${code}`));
+  worker.on('exit', (code) => endedBy(`worker ${entry.pathname} exited with code ${code}`));
   return {
     call<Result>(method: string, argument?: unknown, transfer: readonly Transferable[] = []) {
       return new Promise<Result>((resolve, reject) => {
