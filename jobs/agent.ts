@@ -42,32 +42,32 @@ export const agentSettings = z.object({
     .string()
     .default('')
     .describe(
-      'program that is started for each rollout, by the shell: it gets the question in MILLRACE_QUESTION and on its standard input, and asks the policy at OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
+      'shell command to run for each rollout: it gets the question in MILLRACE_QUESTION and on standard input, and calls the policy at OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
     ),
   url: z
     .union([z.literal(''), z.url({ protocol: /^https?$/ })])
     .default('')
-    .describe('address that is sent the question instead (docs/agents.md)'),
+    .describe('URL to send each question to, instead of running a command (docs/agents.md)'),
   timeoutMs: positiveInt
     .default(600_000)
-    .describe('time for one run of the agent; with serve: how long a session may be idle'),
-  atOnce: positiveInt.default(16).describe('maximum runs of the agent at the same time'),
+    .describe('time limit per run of the agent; with serve: how long a session may be idle'),
+  atOnce: positiveInt.default(16).describe('maximum concurrent runs of the agent'),
   calls: positiveInt.default(50).describe('maximum model calls per run'),
   answerTokens: positiveInt.default(1024).describe('maximum tokens per model call'),
   rewardUrl: z
     .union([z.literal(''), z.url({ protocol: /^https?$/ })])
     .default('')
-    .describe('address of a verifier that says what a session is worth (docs/agents.md)'),
+    .describe('URL of a verifier that gives each session its reward (docs/agents.md)'),
   rewardForm: z
     .enum(verifierForms)
     .default('plain')
-    .describe('how the verifier is asked; nemo-gym: a resources server of NeMo-Gym'),
-  rewardTimeoutMs: positiveInt.default(120_000).describe('time for one answer of the verifier'),
+    .describe('protocol of the verifier; nemo-gym = that of a NeMo-Gym resources server'),
+  rewardTimeoutMs: positiveInt.default(120_000).describe('time limit per request to the verifier'),
   serve: z
     .boolean()
     .default(false)
     .describe(
-      'train on sessions that others open with the key in MILLRACE_GATEWAY_KEY, in place of questions',
+      'train on sessions that clients open with the key in MILLRACE_GATEWAY_KEY, instead of on questions',
     ),
   rewardMs: z
     .number()
@@ -75,7 +75,7 @@ export const agentSettings = z.object({
     .nonnegative()
     .default(86_400_000)
     .describe(
-      'with serve: how long after its end a session may get a reward; without one it is not trained on. 0 = rewards are not waited for',
+      'with serve: how long to wait for a reward after a session ends; a session without one is not trained on; 0 = do not wait',
     ),
   delayMs: z
     .number()
@@ -85,23 +85,25 @@ export const agentSettings = z.object({
     .describe('with serve: how long a reward may take to arrive'),
   sessions: positiveInt
     .default(2048)
-    .describe('with serve: maximum sessions that are open or wait for a reward'),
+    .describe('with serve: maximum sessions that are open or waiting for a reward'),
   fork: z
     .boolean()
     .default(true)
-    .describe('whether its runs may be forked, which runs its own tools again'),
+    .describe('whether runs of the agent may be forked; a fork runs the agent’s own tools again'),
   mcp: agentMcpSettings,
   host: z
     .string()
     .default('127.0.0.1')
-    .describe('address the gateway listens on; agents on other machines need another'),
+    .describe(
+      'address the gateway listens on; agents on other machines need one that they can reach',
+    ),
   port: z
     .number()
     .int()
     .min(0)
     .max(65535)
     .default(0)
-    .describe('port the gateway listens on; 0 = any that is free'),
+    .describe('port the gateway listens on; 0 = any free port'),
 });
 
 /** `agentSettings` with all defaults filled in. */
@@ -156,7 +158,7 @@ export async function agentsOf(
   if (!fork && (context.forked !== undefined || (settings.branching ?? 'none') !== 'none')) {
     throw new MillraceError(
       'USAGE',
-      'this job does not let its agent be forked (agent.fork=false): its tools would run again',
+      'agent.fork=false: this job does not fork runs of its agent, because the agent’s tools would run again',
     );
   }
   const agent = context.own(own ?? agentOf(context));

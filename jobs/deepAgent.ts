@@ -38,18 +38,20 @@ export const episodeSettings = z.object({
   mode: z
     .enum(['repaired', 'reference'])
     .default('repaired')
-    .describe('without or with the defects of the release (docs/deepagent.md)'),
+    .describe('with the defects of the release (reference) or without them (docs/deepagent.md)'),
   form: z
     .enum(promptForms)
     .default('open')
     .describe(
-      'prompt: tools must be searched for (open) or are listed (closed); or a world to act in',
+      'what the prompt offers: a search for tools (open), a list of tools (closed), or an environment to act in (the others)',
     ),
   actions: positiveInt.default(50).describe('maximum actions per episode, of all kinds'),
   folds: limit.default(3).describe('maximum folds per episode; 0 = never fold'),
   context: positiveInt
     .default(24_000)
-    .describe('context length at which the answer is due, in tokens (in the reference, words)'),
+    .describe(
+      'context length at which the policy must answer, in tokens (with mode=reference, in words)',
+    ),
   top: positiveInt.default(10).describe('functions per search result'),
   searchCharacters: positiveInt
     .default(15_000)

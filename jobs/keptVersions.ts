@@ -26,13 +26,15 @@ export const keepSettings = {
     .union([kept, z.literal('auto')], { error: 'expected a whole number, or auto' })
     .default('auto')
     .describe(
-      'newest versions to keep with their optimiser state, besides the first and the ends of rounds; 0 = all; auto = 4, or of versions above 256 MB: 2, the newest end of a round, and only the newest optimiser state',
+      'newest versions to keep with their optimiser state, besides the first and the ends of rounds; 0 = all; auto = 4; for versions above 256 MB, 2 and the newest end of a round, with only the newest optimiser state',
     ),
   keepRounds: kept.default(0).describe('newest ends of rounds to keep; 0 = all'),
   keepEvery: kept.default(0).describe('also keep every n-th version; 0 = none'),
   keepBest: kept
     .default(0)
-    .describe('also keep this many versions that were most accurate on the held-out questions'),
+    .describe(
+      'also keep the n versions that are most accurate on the held-out questions; 0 = none',
+    ),
 };
 
 type KeepSettings = {

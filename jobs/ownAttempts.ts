@@ -27,11 +27,11 @@ export const ownAttemptsSettings = z.object({
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('share of them that begin with an opened call (with dialect tags)'),
+    .describe('share of attempts that begin with an opened call (with dialect tags)'),
   examples: z
     .boolean()
     .default(true)
-    .describe('whether attempts come after an example of each tool, python and search'),
+    .describe('whether the prompt of an attempt has an example of each tool, python and search'),
   ...samplingSettings,
   temperature: samplingSettings.temperature.default(0.7),
   topP: samplingSettings.topP.default(0.95),

@@ -114,7 +114,9 @@ function checkServed({ settings, forked, replay }: ServedContext): void {
   const { advantage, agent } = settings;
   const wrong = (what: string): MillraceError => new MillraceError('USAGE', what);
   if (agent.command !== '' || agent.url !== '') {
-    throw wrong('agent.serve takes sessions from others: leave agent.command and agent.url empty');
+    throw wrong(
+      'with agent.serve, clients open the sessions: leave agent.command and agent.url empty',
+    );
   }
   if (agent.rewardUrl !== '' && agent.rewardMs > 0) {
     throw wrong('agent.rewardUrl judges sessions at their end: set agent.rewardMs=0 with it');
@@ -125,11 +127,11 @@ function checkServed({ settings, forked, replay }: ServedContext): void {
     );
   }
   if (forked !== undefined) {
-    throw wrong('a served session cannot be forked: its agent is not ours to start');
+    throw wrong('a served session cannot be forked: the run cannot start its agent');
   }
   if (!advantage.startsWith('reinforce++')) {
     throw wrong(
-      `advantage=${advantage} compares rollouts of one question, and each served session is one of its own: set advantage=reinforce++, which compares those of a step`,
+      `advantage=${advantage} compares rollouts of one question, but each served session has its own: set advantage=reinforce++, which compares the sessions of a step`,
     );
   }
   const key = process.env[KEY_NAME]?.trim() ?? '';

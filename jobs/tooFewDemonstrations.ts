@@ -79,6 +79,6 @@ function inWords(tally: Tally): string {
     `${tally.malformed} had an invalid format`,
     ...(tally.failedCalls === 0 ? [] : [`${tally.failedCalls} were right after a failed call`]),
   ];
-  const none = failed === 0 ? '' : `; ${counted(failed, 'question')} gave no attempt (${why})`;
+  const none = failed === 0 ? '' : `; ${counted(failed, 'question')} got no attempt (${why})`;
   return `of ${counted(attempts, 'attempt')} at ${counted(questions, 'question')}, ${found.join(', ')}${none}`;
 }

@@ -81,13 +81,13 @@ export const toolLightSettings = policySettings.extend({
     .nonnegative()
     .default(0)
     .describe(
-      'maximum calls of each tool per rollout: with one more the policy writes once more, without a result, and the rollout ends; 0 = only callLimit',
+      'maximum calls of each tool per rollout; a call beyond it gets no result, and the rollout ends after what the policy writes next; 0 = only callLimit',
     ),
   ways: z
     .enum(['both', 'one'])
     .default('both')
     .describe(
-      'how the pre-aligned round samples: each question freely and guided by entropy, or each in one of these ways',
+      'how the pre-aligned round samples each question: both freely and guided by entropy, or in only one of these ways',
     ),
   guidedShare: z
     .number()

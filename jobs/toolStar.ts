@@ -77,7 +77,7 @@ export const toolStarSettings = policySettings.extend({
   reward: z
     .enum(['hierarchical', 'tool-star'])
     .default('hierarchical')
-    .describe('reward of a rollout: that of the paper, or the one that its release trains with'),
+    .describe('reward of a rollout: as in the paper, or as the release trains with'),
   bonus: z
     .number()
     .nonnegative()

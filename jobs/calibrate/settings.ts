@@ -16,7 +16,7 @@ const pointsSetting = z
 /** Why `keep` changes nothing: if a window is a part of a round, `keep` and `explore` say how large. */
 export const keepIdle: Idle = ({ select, window }) =>
   select === 'groups' && window === 'count'
-    ? 'with select=groups it sizes the windows, which are fixed when the run starts; start another run with it'
+    ? 'with select=groups it sizes the windows, which are fixed when the run starts; to change it, start another run'
     : null;
 
 /** Why the strength of the efficiency reward changes nothing. */
@@ -106,11 +106,11 @@ export const calibrateSettings = policySettings.extend({
     .min(0)
     .max(1)
     .default(0.5)
-    .describe('probability of a clone where the entropy has not changed (b); aepo: 1 less this'),
+    .describe('probability of a clone where the entropy has not changed (b); aepo: 1 minus this'),
   entropyWeight: z
     .number()
     .default(0.2)
-    .describe('how much a change of the entropy moves that probability (w)'),
+    .describe('how strongly a change in entropy shifts that probability (w)'),
   entropyAt: z
     .enum(['call', 'result'])
     .default('call')
@@ -135,7 +135,7 @@ export const calibrateSettings = policySettings.extend({
     .enum(['efficiency', 'accuracy', 'deep-research', 'hierarchical', 'tool-star'])
     .default('efficiency')
     .describe(
-      'reward of a rollout: ET-Agent’s, correctness only, ARPO’s, Tool-Star’s of the paper, or the one that its release trains with',
+      'reward of a rollout: ET-Agent’s, correctness only, ARPO’s, or Tool-Star’s, as in the paper or as its release trains with',
     ),
   mode: z
     .enum(['reference', 'paper'])

@@ -98,7 +98,7 @@ export function releasedPrompt(
   const lacking = tools.filter((tool) => !asked.tools.some((own) => own.name === tool));
   if (lacking.length === 0) return text;
   throw usage(
-    `prompt=${name} explains ${lacking.join(' and ')}, which the policy has not: add it (tools=${tools.join(',')}), or choose another prompt`,
+    `prompt=${name} explains ${lacking.join(' and ')}, which the policy does not have: set tools=${tools.join(',')}, or choose another prompt`,
   );
 }
 

@@ -65,13 +65,13 @@ function checkGoesWith({ toolCalls, flywheel, sft }: Settings): void {
   if (toolCalls === 'topics')
     throw new MillraceError(
       'USAGE',
-      'environment.url does not go with toolCalls=topics: a session belongs to the process that rolls out. Leave one of them out',
+      'environment.url cannot be combined with toolCalls=topics: a session belongs to the process that runs the rollout. Leave out one of them',
     );
   // The flywheel rewrites trajectories, which an environment would have to take back.
   if (flywheel !== undefined && flywheel.questions > 0 && sft?.data === '')
     throw new MillraceError(
       'USAGE',
-      'the flywheel makes no demonstrations in an environment: set flywheel.questions=0, or give demonstrations of your own (sft.data=FILE)',
+      'the flywheel cannot make demonstrations in an environment: set flywheel.questions=0, or give your own demonstrations (sft.data=FILE)',
     );
 }
 
@@ -80,7 +80,7 @@ export function checkWithoutHelp(helping: unknown): void {
   if (helping === undefined) return;
   throw new MillraceError(
     'USAGE',
-    'the roles debugger, back-tracer and refiner take back what a policy did, and an environment cannot: leave either them (roles) or environment.url out',
+    'the roles debugger, back-tracer and refiner undo what the policy did, which an environment cannot do: leave out either these roles or environment.url',
   );
 }
 
@@ -89,7 +89,7 @@ export function checkWorld(id: string, task: Task | null | undefined): void {
   if ((task?.world ?? '') === '') return;
   throw new MillraceError(
     'QUESTIONS_FILE',
-    `question ${id} is asked in an environment (ALFWorld, WebShop, or a field task.world), and there is none: give its OpenEnv server (environment.url=http://host:8000, docs/environments.md), or leave it out`,
+    `question ${id} needs an environment (ALFWorld, WebShop, or a field task.world), but none is set: give its OpenEnv server (environment.url=http://host:8000, docs/environments.md), or leave the question out`,
     { context: { id } },
   );
 }
@@ -115,7 +115,7 @@ async function kept({
   if (known === null && replay !== undefined) {
     throw new MillraceError(
       'INPUT_CHANGED',
-      `${path}, which records ${what}, is missing, and a replay asks no server. Restore it`,
+      `${path}, which records ${what}, is missing, and a replay does not contact the server. Restore it`,
     );
   }
   return known;

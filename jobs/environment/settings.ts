@@ -16,7 +16,7 @@ export const environmentSetting = z
       url: addressSetting(ENVIRONMENT_SERVER)
         .default('')
         .describe(
-          'OpenEnv server whose environments the questions with a field task.world are asked in (docs/environments.md); empty = none',
+          'OpenEnv server with the environments for questions that have a field task.world (docs/environments.md); empty = none',
         ),
       keyEnv: z
         .string()
@@ -26,7 +26,7 @@ export const environmentSetting = z
         .enum(actionForms)
         .default('auto')
         .describe(
-          'how the policy acts: by the environment’s own tools or action (auto), or by the functions of ALFWorld or WebShop, written as commands',
+          'how the policy acts: with the environment’s own tools or action (auto), or with functions of ALFWorld or WebShop that are sent as commands',
         ),
       tool: z
         .string()
@@ -42,10 +42,10 @@ export const environmentSetting = z
       characters: positiveInt.default(4000).describe('maximum characters of an observation'),
       sessions: positiveInt
         .default(32)
-        .describe('maximum sessions at once; a server that allows fewer is asked for no more'),
+        .describe('maximum concurrent sessions; fewer if the server allows fewer'),
       waitMs: positiveInt
         .default(600_000)
-        .describe('time to wait for a session while others have all of the server’s'),
+        .describe('how long to wait for a session while all of the server’s are in use'),
       timeoutMs: positiveInt.default(60_000).describe('time limit per action'),
     }),
   )

@@ -172,7 +172,8 @@ function toolLines(was: PromptRecord['tools'], now: PromptRecord['tools']): read
   if (was === null || now === null || sameTools(was, now)) return [];
   const names = (tools: readonly Declared[]): string =>
     tools.map(({ name }) => visible(name)).join(', ') || 'none';
-  const changed = names(was) === names(now) ? `${names(now)}, with other descriptions` : names(now);
+  const changed =
+    names(was) === names(now) ? `${names(now)}, with different descriptions` : names(now);
   return [`  tools: ${names(was)} there; ${changed} here`];
 }
 

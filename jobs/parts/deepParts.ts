@@ -52,7 +52,7 @@ export const librarySettings = {
     .string()
     .default('')
     .describe(
-      'functions that can be called: JSON Lines, one OpenAI function per line, ToolBench’s corpus.tsv, RestBench’s specification, or the folder of API-Bank’s classes (docs/deepagent.md); empty = those that the questions bring',
+      'functions that can be called: JSON Lines, one OpenAI function per line, ToolBench’s corpus.tsv, RestBench’s specification, or the folder of API-Bank’s classes (docs/deepagent.md); empty = the questions’ own functions',
     ),
   retriever: z
     .string()
@@ -62,7 +62,7 @@ export const librarySettings = {
     ),
   python: pythonSettings
     .prefault({ characters: 20_000 })
-    .describe('where functions run that questions bring as Python (ToolHop)'),
+    .describe('where to run functions that questions define in Python (ToolHop)'),
 };
 
 /** The settings that these parts are made of. */
@@ -245,7 +245,7 @@ function actingForm({
 function noFunctions(): MillraceError {
   return new MillraceError(
     'TOOL_LIBRARY',
-    'there is no function to call: set library=FILE (JSON Lines, one OpenAI function per line), or give questions with functions of their own (docs/deepagent.md)',
+    'there is no function to call: set library=FILE (JSON Lines, one OpenAI function per line), or give questions that have their own functions (docs/deepagent.md)',
   );
 }
 
@@ -275,6 +275,6 @@ function ask(
   draws: Parameters<AskAuxiliary>[0]['draws'],
   signal: AbortSignal,
 ): Promise<string | null> {
-  if (model === undefined) throw new Error(`${name} was asked before there was a policy`);
+  if (model === undefined) throw new Error(`${name} was asked before the policy was loaded`);
   return model({ role: 'analyst', name, prompt, draws, continuation: '', stop: [] }, signal);
 }

@@ -13,17 +13,20 @@ import type { PolicyParts } from '../policyLoop.ts';
 const helper = textModelSettings.extend({
   maxTokens: textModelSettings.shape.maxTokens.default(4096),
   temperature: textModelSettings.shape.temperature.default(0),
-  own: z.boolean().default(false).describe('the policy itself has this role, if no url is set'),
+  own: z
+    .boolean()
+    .default(false)
+    .describe('let the policy itself play this role, if no url is set'),
 });
 
 /** The settings `roles`. */
 export const helperSettings = z.object({
-  debugger: helper.prefault({}).describe('model that mends a failed program, once per rollout'),
+  debugger: helper.prefault({}).describe('model that corrects a failed program, once per rollout'),
   backTracer: z
     .enum(['off', 'sentence', 'line'])
     .default('off')
     .describe(
-      'whether a failed program is taken back, once per rollout, and how far: to the end of the sentence or of the line before it',
+      'whether a failed program is undone, once per rollout, and how far back: to the end of the sentence or of the line before it',
     ),
   refiner: helper
     .extend({
@@ -32,10 +35,10 @@ export const helperSettings = z.object({
         .int()
         .positive()
         .default(8192)
-        .describe('context length from which a response is made shorter, in tokens'),
+        .describe('context length above which a response is shortened, in tokens'),
     })
     .prefault({})
-    .describe('model that makes a long response shorter, once per rollout'),
+    .describe('model that shortens a long response, once per rollout'),
 });
 
 /** `helperSettings` with all defaults filled in. */
@@ -72,14 +75,14 @@ export function helpersOf(
     (role: keyof typeof models): AskHelper =>
     async ({ name, prompt, draws }, signal) => {
       const model = models[role];
-      if (model === undefined) throw new Error(`${name} was asked before there was a policy`);
+      if (model === undefined) throw new Error(`${name} was asked before the policy was loaded`);
       return model({ role: 'analyst', name, prompt, draws, continuation: '', stop: [] }, signal);
     };
   const mends = isThere('debugger', mender);
   const refines = isThere('refiner', refiner);
   if (backTracer !== 'off' && dialect !== 'tags') {
     throw usage(
-      `roles.backTracer looks for the papers’ tag of a program, so it needs dialect=tags, not ${dialect}`,
+      `roles.backTracer looks for the papers’ tags around a program, so it needs dialect=tags, not ${dialect}`,
     );
   }
   const helping: Helping = {
@@ -105,7 +108,7 @@ export function helpersOf(
 
 function isThere(name: string, { own, url }: HelperSettings['debugger']): boolean {
   if (own && url !== '') {
-    throw usage(`roles.${name} has both own and url: keep the one that is meant`);
+    throw usage(`roles.${name} has both own and url: keep only one`);
   }
   return own || url !== '';
 }

@@ -29,7 +29,7 @@ export async function questionTasks(
       const { id, task } = item.value;
       const known = tasks.get(id);
       if (known !== undefined && JSON.stringify(known) !== JSON.stringify(task)) {
-        throw wrong(path, id, 'is in another file with another task: give it another id');
+        throw wrong(path, id, 'is in another file with a different task: give it another id');
       }
       tasks.set(id, task);
     }

@@ -114,7 +114,7 @@ export const readySettings = {
   provider: z
     .enum(providers)
     .default('cpu')
-    .describe('device they compute on; tested at the start (docs/gpu.md)'),
+    .describe('device that engine and trainer compute on; tested at the start (docs/gpu.md)'),
 };
 
 /** A role's model: the policy itself unless a server is named. */

@@ -35,7 +35,7 @@ const settings = {
       .number()
       .nonnegative()
       .default(600)
-      .describe('tinker: how long to wait for the service if it is away'),
+      .describe('tinker: how long to wait for the service if it does not answer'),
   ),
   reduction: z
     .enum(['try', 'sum', 'sequence-mean'])
@@ -50,7 +50,7 @@ const settings = {
     .enum(['adapter', 'state'])
     .default('adapter')
     .describe(
-      'tinker: what engines load: what is trained, in a file of the run (the adapter, or at rank 0 all weights), or the state in the service (engine.server=tinker)',
+      'tinker: what engines load: a file of the run with the adapter (with rank=0, all weights), or the state in the service (engine.server=tinker)',
     ),
   weightDecay: embeddedTrainer.settings.weightDecay,
 };

@@ -28,7 +28,7 @@ const { shape } = everyQuestionSettings;
 
 export const agentJob = defineJob({
   name: 'agent',
-  about: 'RL of the policy behind an agent of yours, in any framework.',
+  about: 'RL of the policy behind your own agent, in any framework.',
   settings: z
     .object(readySettings)
     .omit(notRead)

@@ -140,6 +140,6 @@ function notRolledOut(question: Question, { version }: Weights): Rollout {
     startedMs: 0,
     endedMs: 0,
     episode: null,
-    reason: 'not in the record, and a replay rolls nothing out',
+    reason: 'not in the record, and a replay makes no new rollouts',
   };
 }

@@ -102,7 +102,7 @@ async function read(log: Log): Promise<Recorded> {
   if (log.standing === undefined) {
     throw new MillraceError(
       'NO_HISTORY',
-      'this log does not record what a run had finished; only runs with the embedded log can be replayed',
+      'this log does not record how far the run had come; only runs with the embedded log can be replayed',
     );
   }
   const standing = await log.standing();

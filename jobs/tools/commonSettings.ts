@@ -37,7 +37,7 @@ export const commonSettings = {
     .number()
     .nonnegative()
     .default(0)
-    .describe('days that cached results are valid; 0 = forever'),
+    .describe('days for which cached results are valid; 0 = forever'),
   cachePython: z.boolean().default(false).describe('also cache outputs of Python programs'),
 };
 

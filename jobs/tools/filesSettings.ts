@@ -17,7 +17,7 @@ export const filesSettings = z.object({
     .describe('maximum characters of a file that a call shows'),
   bytesMax: positiveInt.default(64 * 1024 * 1024).describe('maximum bytes of a file'),
   timeoutMs: positiveInt.default(15_000).describe('time limit for reading a file'),
-  memoryMaxMiB: positiveInt.default(256).describe('heap of a thread that reads files'),
+  memoryMaxMiB: positiveInt.default(256).describe('heap size of a thread that reads files'),
 });
 
 /** `tools.vision`. */

@@ -38,7 +38,7 @@ export const pythonSettings = z.object({
     .min(0)
     .max(64)
     .default(1)
-    .describe('spare processes, ready for when a program crashes its own'),
+    .describe('spare processes, ready to replace one that a program crashes'),
   url: addressSetting(PYTHON_SERVER)
     .default('')
     .describe(

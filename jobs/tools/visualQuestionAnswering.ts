@@ -36,15 +36,15 @@ function checkVision({ settings, replay }: ToolContext): void {
   if (url === '') {
     throw new MillraceError(
       'USAGE',
-      'visual_question_answering needs a model that sees: set tools.vision.url and tools.vision.model, or leave it out of tools.use',
+      'visual_question_answering needs a vision model: set tools.vision.url and tools.vision.model, or leave it out of tools.use',
     );
   }
   if (api !== 'chat') {
-    throw new MillraceError('USAGE', `tools.vision.api=${api} takes no images: use chat`);
+    throw new MillraceError('USAGE', `tools.vision.api=${api} does not accept images: use chat`);
   }
 }
 
 /** A replay answers from its record, and everything else has a url. */
 function neverAsked(): never {
-  throw new Error('there is no model that sees');
+  throw new Error('there is no vision model');
 }

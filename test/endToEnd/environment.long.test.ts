@@ -140,12 +140,12 @@ describe('a run in an environment', () => {
     );
     expect([topics.code, topics.err]).toEqual([
       2,
-      expect.stringMatching(/does not go with toolCalls=topics/),
+      expect.stringMatching(/cannot be combined with toolCalls=topics/),
     ]);
     const none = await millrace('run', 'arpo', ...sets(settings), '--run', 'none');
     expect([none.code, none.err]).toEqual([
       1,
-      expect.stringMatching(/walk-0 is asked in an environment.*and there is none/),
+      expect.stringMatching(/walk-0 needs an environment.*but none is set/),
     ]);
     const flywheel = await millrace(
       'run',

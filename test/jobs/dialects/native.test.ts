@@ -355,7 +355,7 @@ describe('Llama 3', () => {
   });
 
   test('report that the template drops text next to a call', async () => {
-    expect((await made()).notes).toEqual([expect.stringContaining('besides its call')]);
+    expect((await made()).notes).toEqual([expect.stringContaining('beside a tool call')]);
   });
 });
 

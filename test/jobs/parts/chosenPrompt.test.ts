@@ -88,7 +88,7 @@ describe('the notice of a prompt', () => {
     ]);
     expect(await lines(python, search)).toContain('  tools: python there; python, search here');
     expect(await lines({ ...python, about: 'Calculates.' })).toContain(
-      '  tools: python there; python, with other descriptions here',
+      '  tools: python there; python, with different descriptions here',
     );
   });
 

@@ -84,12 +84,12 @@ describe('the tools of a job', () => {
     [/need the folder .* set tools\.files\.folder/, 'tools=process_file'],
     [/nowhere is not a folder/, 'tools=process_file', 'tools.files.folder=nowhere'],
     [
-      /needs a model that sees: set tools\.vision\.url/,
+      /needs a vision model: set tools\.vision\.url/,
       'tools=visual_question_answering',
       'tools.files.folder=.',
     ],
     [
-      /tools\.vision\.api=completions takes no images/,
+      /tools\.vision\.api=completions does not accept images/,
       ...['tools=visual_question_answering', 'tools.files.folder=.'],
       ...['tools.vision.url=http://127.0.0.1:1', 'tools.vision.api=completions'],
     ],
