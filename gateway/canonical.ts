@@ -1,7 +1,7 @@
 /**
  * Whether a message that an agent sends back is the one that we gave it.
  *
- * Agents write turns anew: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty
+ * Agents rewrite turns: keys of arguments in another order, `1.0` as `1`, no reasoning, null for an empty
  * text. None of that counts. Content, and each call's id, name and the meaning of its arguments do. Arguments
  * of ours that are no JSON object cannot come back as they were (agents repair them, or send `{}`): id and
  * name decide there.

@@ -3,8 +3,8 @@
  * from.
  *
  * Nothing here is about tokens. The same conversation gives the same messages whichever protocol carried it,
- * except for what an SDK changes on the way (arguments written anew, reasoning left out): `sameTurn` says
- * what counts.
+ * except for what an SDK changes on the way (arguments rewritten, reasoning left out): `sameTurn` says what
+ * counts.
  */
 
 import type { McpServer } from '../operators/tools/mcp/index.ts';
@@ -96,7 +96,7 @@ export interface ModelSession {
   call(call: ModelCall, digest: string, signal: AbortSignal): Promise<ModelReply>;
   /** Tokens of the prompt. Throws a `GatewayRefusal`. */
   count(call: ModelCall): number;
-  /** What the agent says its work is worth. Rejects with a `GatewayRefusal`. */
+  /** The agent posts its reward. Rejects with a `GatewayRefusal`. */
   reward(value: number, reason: string, sent: RewardSent): Promise<void>;
   /** The MCP servers that it reaches through the gateway; left out = none. */
   readonly mcp?: McpTools;
@@ -112,9 +112,9 @@ export type ToolOutcome =
 /** MCP servers as a session reaches them. Methods are called with the name of one of them. */
 export interface McpTools {
   readonly servers: readonly string[];
-  /** Rejects if the server cannot be had. */
+  /** Rejects if the server cannot be reached. */
   list(server: string): ReturnType<McpServer['tools']>;
-  /** Once it is committed. Rejects if the server cannot be had, and at the session's end. */
+  /** Resolves once it is committed. Rejects if the server cannot be reached, and at the session's end. */
   call(
     server: string,
     tool: string,
@@ -144,7 +144,7 @@ export interface ModelSessions {
   /** The session whose key this is. Throws a `GatewayRefusal`. */
   session(key: string): ModelSession;
   /**
-   * Opens a session for whoever has the gateway's key; left out = nobody may. The same `name` is the same
+   * Opens a session for whoever has the gateway's key; left out = no one can. The same `name` is the same
    * session; empty = a new one. Rejects with a `GatewayRefusal`.
    */
   openNamed?(asked: {
@@ -156,7 +156,7 @@ export interface ModelSessions {
 
 /** Why a call is not answered, which each protocol says in its own form. */
 export type RefusalKind =
-  /** The request is not one of the protocol, or asks for what cannot be had. */
+  /** The request does not follow the protocol, or asks for something unsupported. */
   | 'invalid'
   /** No key, or one of no session. */
   | 'key'

@@ -1,6 +1,6 @@
 /**
- * Says once what makes sessions worse than they could be: agents that change their past, so that their calls
- * are trained on by themselves, and agents that ask the same twice and get the same answer.
+ * Says once what makes sessions worse than they could be: agents that rewrite earlier messages, so that their
+ * calls are trained on separately, and agents that ask the same twice and get the same answer.
  */
 import type { Session } from './sessions/session.ts';
 
@@ -32,13 +32,13 @@ export function watchExactness(report: (line: string) => void): (session: Sessio
     if (separate > SEPARATE_MAX * calls) {
       say(
         'separate',
-        `the agent changes its past, so ${percent(separate, calls)} of its model calls are trained on by themselves, not as one conversation: ${difference} (docs/agents.md)`,
+        `the agent rewrites earlier messages, so ${percent(separate, calls)} of its model calls are trained on separately, not as one conversation: ${difference} (docs/agents.md)`,
       );
     }
     if (repeated > REPEATED_MAX * calls) {
       say(
         'repeated',
-        `${repeated} model calls of agents repeated an earlier request and got its answer again; an agent that wants several samples has to make its requests differ, by the field user, say`,
+        `${repeated} model calls of agents repeated an earlier request and got its answer again; an agent that wants several samples must make its requests differ, for example in the field user`,
       );
     }
   };

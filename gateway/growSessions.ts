@@ -50,7 +50,7 @@ export interface SessionsOf {
   readonly mcp?: AgentMcp;
   readonly clock: Clock;
   readonly report: (line: string) => void;
-  /** Says what sessions are worth; left out = the agent does, or the answer. */
+  /** Gives sessions their rewards; left out = the agent does, or the answer decides. */
   readonly verifier?: Verifier;
 }
 
@@ -68,7 +68,11 @@ export function growSessions(gateway: SessionsOf): Grow {
   const places = new Semaphore(gateway.atOnce);
   return async (question, options, signal) => {
     const strategy = options.branching(question);
-    if (isGuided(strategy)) throw new MillraceError('USAGE', 'agents do not branch in this way');
+    if (isGuided(strategy))
+      throw new MillraceError(
+        'USAGE',
+        'agents cannot branch in this way: set branching=none, arpo or aepo',
+      );
     const n = options.samples(question);
     const group: Group = {
       gateway,
@@ -228,7 +232,7 @@ async function begun(
   return orNone(verifier.begin(question, signal), signal);
 }
 
-/** Null where nobody is asked: what failed is not judged. */
+/** Null where the verifier is not asked: a failed run is not judged. */
 async function verdictOn(
   trial: Case | NoVerdict | null,
   {
@@ -255,7 +259,7 @@ function asReward({ reward: value, reason, parts }: Verdict): SessionOf['reward'
   return { value, reason, parts };
 }
 
-/** What a fork shares with the rollout that it left: none if it did not repeat it. */
+/** What a fork shares with the rollout that it left: nothing if it did not repeat it. */
 function parentOf({ tokens }: Rollout, { from, call }: Fork): Rollout['parent'] {
   const { index, session, tokens: theirs } = from.rollout;
   const offset = session?.calls.find((one) => one.call === call.number)?.start ?? 0;
@@ -268,8 +272,8 @@ export function drawsOf(seed: number, { id, phase, round }: Question, index: num
 }
 
 /**
- * A run that the policy ended by going on too long counts, whatever the agent made of the refusal; one
- * without a call or with a policy that could not be asked does not.
+ * A run that reached a limit counts, however the agent handled the refusal; one that made no call, or whose
+ * policy did not answer, does not.
  */
 function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
   if (failure !== '') return { ...end, failure: `the policy could not be asked: ${failure}` };
@@ -281,7 +285,7 @@ function judged(end: AgentEnd, { stop, calls, failure }: Session): AgentEnd {
   };
 }
 
-/** What nobody judged is worth nothing that could be learnt, not 0. */
+/** A run that nothing judged has no reward to learn from, which is not a reward of 0. */
 function judgeable(end: AgentEnd, { answers }: Question, reward: SessionOf['reward']): AgentEnd {
   if (end.failure !== '' || reward !== null || answers.length > 0) return end;
   return { ...end, failure: 'the question has no answers, and the agent posted no reward' };

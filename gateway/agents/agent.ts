@@ -19,15 +19,15 @@ export interface AgentTask {
   readonly mcp?: readonly string[];
   /** Resolves when a reward is there. */
   readonly rewarded: Promise<void>;
-  /** Says what the run is worth. */
+  /** Posts the run's reward. */
   reward(value: number, reason: string): Promise<void>;
 }
 
 /** See above. */
 export interface Agent {
   /**
-   * Runs the agent to its end. What goes wrong with it is in the answer; rejects only when the signal aborts,
-   * after nothing of it is left.
+   * Runs the agent to its end. Its failures are in the answer; rejects only when the signal aborts, once
+   * every process of it is gone.
    */
   run(task: AgentTask, signal: AbortSignal): Promise<AgentEnd>;
   close(): Promise<void>;

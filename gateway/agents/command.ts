@@ -15,7 +15,7 @@ export interface CommandOptions {
   readonly command: string;
   readonly timeoutMs: number;
   readonly clock: SleepClock;
-  /** More variables, or other values of those that are passed on. */
+  /** More variables, or other values for those that are passed on. */
   readonly env?: Readonly<Record<string, string>>;
 }
 

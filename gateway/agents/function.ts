@@ -1,11 +1,11 @@
-/** An agent that is a function of a job file: it gets where the policy is asked, and may give an answer. */
+/** An agent that is a function of a job file: it gets the policy's address, and may return an answer. */
 import { messageOf, raceAbort } from '../../base/index.ts';
 import type { Agent, AgentTask } from './agent.ts';
 
 /** Resolves with the answer, or with nothing: then the policy's last message is the answer. */
 export type AgentFunction = (task: AgentTask, signal: AbortSignal) => Promise<string | undefined>;
 
-/** What it throws is a failed run. */
+/** If it throws, the run has failed. */
 export function functionAgent(run: AgentFunction): Agent {
   return {
     async run(task, signal) {

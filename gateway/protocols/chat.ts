@@ -1,8 +1,8 @@
 /**
  * OpenAI's Chat Completions.
  *
- * Sampling (`temperature`, `seed`, …) is the run's: what an agent says of it is not used. What would change
- * an answer's form and cannot be had is refused by name.
+ * Sampling (`temperature`, `seed`, …) is the run's: what an agent sends is ignored. Fields that would change
+ * an answer's form and are not supported are refused by name.
  */
 import type {
   AssistantMessage,
@@ -82,13 +82,13 @@ function read(body: unknown): Asked {
 function refuseForms(fields: Fields): void {
   const { n, functions, function_call, logprobs, modalities, audio, response_format } = fields;
   if (n != null && n !== 1) throw unsupported('n', 'several answers', 'ask several times');
-  if (functions != null) throw unsupported('functions', 'functions of the old form', 'send tools');
+  if (functions != null) throw unsupported('functions', 'legacy functions', 'send tools');
   if (function_call != null && function_call !== 'none' && function_call !== 'auto') {
-    throw unsupported('function_call', 'functions of the old form', 'send tool_choice');
+    throw unsupported('function_call', 'legacy functions', 'send tool_choice');
   }
   if (logprobs === true) throw unsupported('logprobs', 'log-probabilities');
   if (audio != null || (Array.isArray(modalities) && modalities.some((one) => one !== 'text'))) {
-    throw unsupported('modalities', 'another answer than text');
+    throw unsupported('modalities', 'an answer other than text');
   }
   if (response_format != null) refuseFormat(response_format, 'response_format');
 }
@@ -98,7 +98,7 @@ export function refuseFormat(value: unknown, at: string): void {
   const { type } = fieldsAt(value, at);
   if (type === 'text' || type == null) return;
   const advice = 'say in the prompt how to answer, or offer a function for the answer';
-  throw unsupported(at, `answers in the form ${quoted(type)}`, advice);
+  throw unsupported(at, `answers of type ${quoted(type)}`, advice);
 }
 
 function nameOfChoice(choice: Fields): unknown {

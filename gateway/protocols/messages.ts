@@ -52,7 +52,7 @@ function read(body: unknown): Asked {
   const fields = fieldsAt(body, '');
   const model = nameAt(fields.model, 'model');
   if (fields.thread != null) {
-    throw unsupported(THREAD, 'a conversation kept on the server', 'send all messages');
+    throw unsupported(THREAD, 'a conversation stored on the server', 'send all messages');
   }
   const tools = distinct(toolsAt(fields.tools));
   const call: ModelCall = {
@@ -124,7 +124,7 @@ function messagesAt(value: unknown): Message[] {
     const at = `messages[${list.length - 1}]`;
     throw invalid(
       at,
-      'begins the answer itself, which this gateway does not have: end with a user',
+      'begins the answer itself, which this gateway does not support: end with a user',
     );
   }
   return read.flat();

@@ -47,5 +47,5 @@ export function event(data: unknown, name = ''): string {
   return `${name === '' ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A line that no reader of a stream hears. */
+/** A line that readers of a stream ignore. */
 export const SILENT_LINE = ': keep-alive\n\n';

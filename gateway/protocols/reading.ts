@@ -10,10 +10,10 @@ export function invalid(at: string, says: string): GatewayRefusal {
   return new GatewayRefusal('invalid', at === '' ? says : `${at} ${says}`, at);
 }
 
-/** What was asked for and cannot be had. */
+/** The refusal of something that the gateway does not support. */
 export function unsupported(at: string, what: string, instead = ''): GatewayRefusal {
   const advice = instead === '' ? '' : `: ${instead}`;
-  return invalid(at, `asks for ${what}, which this gateway does not have${advice}`);
+  return invalid(at, `asks for ${what}, which this gateway does not support${advice}`);
 }
 
 function wrong(at: string, must: string, value: unknown): GatewayRefusal {
@@ -64,7 +64,7 @@ export function countAt(value: unknown, at: string): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1) {
     const said = typeof value === 'number' ? `is ${value}` : `is ${kindOf(value)}`;
-    throw invalid(at, `${said}; it must be a whole number from 1`);
+    throw invalid(at, `${said}; it must be a whole number, 1 or more`);
   }
   return value;
 }
@@ -108,7 +108,7 @@ export function contentAt(value: unknown, at: string, between: string): string {
 export function partText(part: Fields, at: string): string {
   const type = nameAt(part.type, `${at}.type`);
   if (!Object.hasOwn(TEXTS, type))
-    throw invalid(at, `is ${quoted(type)}: the policy reads text alone`);
+    throw invalid(at, `is ${quoted(type)}: the policy reads only text`);
   const field = TEXTS[type]!;
   return textAt(part[field], `${at}.${field}`);
 }

@@ -93,7 +93,7 @@ function earlierItems(id: unknown, remembered: ResponsesMemory) {
   if (found !== undefined) return found;
   throw invalid(
     'previous_response_id',
-    `is ${quoted(id)}, which this session does not remember: send all items`,
+    `is ${quoted(id)}, which this session does not have: send all items`,
   );
 }
 

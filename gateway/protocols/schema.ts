@@ -56,7 +56,7 @@ function checkType(value: unknown, at: string): void {
   if (value === undefined) return;
   for (const one of Array.isArray(value) ? value : [value]) {
     if (!TYPES.includes(one)) {
-      throw invalid(at, `is ${quoted(one)}, which is no type of JSON schema`);
+      throw invalid(at, `is ${quoted(one)}, which is not a JSON Schema type`);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What agents say of functions, and the texts of calls. */
+/** Reads the functions that agents offer, and the texts of calls. */
 import type { FunctionCall, FunctionTool, ModelCall } from '../conversation.ts';
 import { type Fields, flagAt, invalid, nameAt, quoted, textAt, unsupported } from './reading.ts';
 import { parametersAt } from './schema.ts';
@@ -18,7 +18,7 @@ export function distinct(tools: readonly FunctionTool[]): readonly FunctionTool[
   const names = new Set<string>();
   for (const [i, { name }] of tools.entries()) {
     if (names.has(name))
-      throw invalid(`tools[${i}].name`, `is ${quoted(name)}, like another tool's`);
+      throw invalid(`tools[${i}].name`, `is ${quoted(name)}, which another tool has too`);
     names.add(name);
   }
   return tools;
@@ -26,7 +26,7 @@ export function distinct(tools: readonly FunctionTool[]): readonly FunctionTool[
 
 type ToolChoice = ModelCall['toolChoice'];
 
-/** Refuses a choice among functions that there are not. */
+/** Refuses a choice of functions that were not offered. */
 export function chosen(choice: ToolChoice, tools: readonly FunctionTool[]): ToolChoice {
   if (choice === 'required' && tools.length === 0) {
     throw invalid('tool_choice', 'asks for a call, but there are no tools');

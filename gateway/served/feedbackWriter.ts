@@ -1,14 +1,13 @@
 /**
- * Puts what is said of served sessions into the topic `feedback`, in the order in which it comes, each once:
- * what is sent again, or was in the log before the process was killed, is not written again. Resolves when it
- * is in the log.
+ * Writes what happens to served sessions into the topic `feedback`, in order of arrival, each event once:
+ * what is sent again, or was in the log before a crash, is not written again. Resolves when it is in the log.
  */
 import type { Clock } from '../../base/index.ts';
 import { RecentKeys, type ResumableItem } from '../../streams/index.ts';
 import { type FeedbackRecord, topics } from '../../topics/index.ts';
 import { GatewayRefusal } from '../conversation.ts';
 
-/** What has come lately is known again. */
+/** How many recent records are recognised when they are sent again. */
 export const REMEMBERED = 2 ** 20;
 /** Most that wait to be written. */
 const WAITING_MAX = 1024;
@@ -63,7 +62,7 @@ export class FeedbackWriter {
     const put = this.#put;
     if (put === null || this.#waiting.size >= WAITING_MAX) {
       return Promise.reject(
-        new GatewayRefusal('unavailable', 'the log cannot take more now; ask again'),
+        new GatewayRefusal('unavailable', 'the log cannot take it now; send it again later'),
       );
     }
     this.#lastMs = receivedMs;

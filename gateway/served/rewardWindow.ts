@@ -1,8 +1,8 @@
-/** How long rewards of a served session are waited for. */
+/** How long to wait for the rewards of a served session. */
 export interface RewardWindow {
-  /** From its end, in the time of rewards; 0 = none are waited for. */
+  /** From its end, by the rewards' own times; 0 = do not wait. */
   readonly rewardMs: number;
-  /** How long a reward may be on its way: the watermark is so far behind what has come. */
+  /** How long a reward may take to arrive: the watermark is this far behind the newest one. */
   readonly delayMs: number;
 }
 

@@ -37,7 +37,7 @@ export function servedFeedback(options: ServedFeedbackOptions): Resumable<Feedba
         signal.addEventListener('abort', stop, { once: true });
         return () => {
           signal.removeEventListener('abort', stop);
-          ended.abort(new GatewayRefusal('unavailable', 'the run is stopping; ask again later'));
+          ended.abort(new GatewayRefusal('unavailable', 'the run is stopping; try again later'));
           sessions.writer.into(null);
           void server.then((one) => one.close()).catch(() => undefined);
         };

@@ -35,7 +35,7 @@ export interface ServedRolloutsOptions {
   /** The rollout of a recorded session, written again; left out = it is made of the record. */
   readonly again?: (id: string, signal: AbortSignal) => Promise<Rollout>;
   readonly report: Report;
-  /** Says what sessions are worth that nobody else does. */
+  /** Judges the sessions that got no reward. */
   readonly verifier?: Verifier;
 }
 
@@ -74,7 +74,7 @@ export function servedRollouts(
         if (first!.kind === 'reward') {
           late += 1;
           if (late === 1)
-            report(`${tooLate(first!)}; it goes to the dead letters, like any that follow`);
+            report(`${tooLate(first!)}; it becomes a dead letter, as will any later ones`);
           letter(first!, scope);
         }
         return [];
@@ -101,7 +101,7 @@ async function made(
   if (records.length !== end.calls) {
     throw new MillraceError(
       'DAMAGED',
-      `session ${opened.sessionId} ended after ${counted(end.calls, 'model call')}, and the log has ${records.length}: check the run with \`millrace doctor\``,
+      `session ${opened.sessionId} ended after ${counted(end.calls, 'model call')}, but the log has ${records.length}: check the run with \`millrace doctor\``,
     );
   }
   const calls = recordedNodes(records, chat);
@@ -125,7 +125,7 @@ async function made(
   const reason =
     given === undefined
       ? `no reward came within ${seconds(window.rewardMs)} of its end (agent.rewardMs)`
-      : `its reward is of later than ${seconds(window.rewardMs)} after its end (agent.rewardMs)`;
+      : `its reward is dated more than ${seconds(window.rewardMs)} after its end (agent.rewardMs)`;
   return { ...rollout, status: 'cancelled', finish: 'cancelled', reason };
 }
 

@@ -76,7 +76,10 @@ export class ServedSession implements ModelSession {
       throw new GatewayRefusal('invalid', 'at is in the future', 'at');
     }
     if (this.#rewards >= REWARDS_MAX) {
-      throw new GatewayRefusal('limit', `this session has had ${REWARDS_MAX} rewards`);
+      throw new GatewayRefusal(
+        'limit',
+        `this session already has ${REWARDS_MAX} rewards, the maximum`,
+      );
     }
     await this.end('reward');
     this.#rewards += 1;
@@ -123,7 +126,7 @@ function endOf({
   stop,
   failure,
 }: Session): Pick<FeedbackRecord, 'calls' | 'stop' | 'failure'> {
-  const asked = failure === '' ? '' : `the policy could not be asked: ${failure}`;
+  const asked = failure === '' ? '' : `the policy did not answer: ${failure}`;
   return {
     calls: calls.length,
     stop: stop ?? 'none',

@@ -109,7 +109,10 @@ export class ServedSessions implements ModelSessions {
   }: Parameters<NonNullable<ModelSessions['openNamed']>>[0]): Promise<OpenedSession> {
     const { keys, sessionsMax } = this.#options;
     if (!keys.isGateway(key)) {
-      throw new GatewayRefusal('key', 'only the gateway’s key opens sessions, and this is another');
+      throw new GatewayRefusal(
+        'key',
+        'only the gateway’s key opens sessions, and this is a different key',
+      );
     }
     const id = keys.idNamed(name);
     const opened = { id, key: keys.keyOf(id) };
@@ -117,7 +120,7 @@ export class ServedSessions implements ModelSessions {
       // Its calls are refused: it was opened before, and is over.
       if (this.writer.wasOpened(id)) return opened;
       if (this.#known.size >= sessionsMax) {
-        const words = `${sessionsMax} sessions are open or wait for their reward; ask again later`;
+        const words = `${sessionsMax} sessions are open or waiting for a reward; try again later`;
         throw new GatewayRefusal('unavailable', words);
       }
       this.#known.set(id, this.#made(id));

@@ -1,6 +1,6 @@
 /**
  * Keys of served sessions, which are never stored: a key is the session's name, and a code of it that only
- * whoever has the gateway's key can make. So a key is good for its own session alone, also after a restart,
+ * whoever has the gateway's key can make. So a key is good only for its own session, also after a restart,
  * and however late a reward comes.
  */
 import { createHmac } from 'node:crypto';
@@ -35,7 +35,7 @@ export class SessionKeys {
     return `mr-${name}-${this.#code(`session ${name}`).slice(0, 40)}`;
   }
 
-  /** The id of the session whose key this is; null = it is none of ours. */
+  /** The id of the session whose key this is; null = it is not one of ours. */
   idOf(key: string): string | null {
     const [, name] = FORM.exec(key) ?? [];
     if (name === undefined) return null;

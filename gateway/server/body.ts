@@ -59,7 +59,7 @@ export class Bodies {
 }
 
 function busy(): GatewayRefusal {
-  return new GatewayRefusal('unavailable', 'too many requests at once; ask again');
+  return new GatewayRefusal('unavailable', 'too many requests at once; try again later');
 }
 
 /** Reads to the end, or to a bound. */

@@ -1,6 +1,6 @@
 /**
- * What an agent says its work is worth: `{"value": 1, "reason": "all tests pass"}`, and when it was so if
- * that is not now: `"at": "2026-11-26T09:00:00Z"`.
+ * The reward that an agent posts: `{"value": 1, "reason": "all tests pass"}`, and its time if that is not
+ * now: `"at": "2026-11-26T09:00:00Z"`.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';

@@ -111,13 +111,13 @@ class GatewayServer {
     const { method = 'GET' } = from;
     if (!route.methods.includes(method)) {
       const allow = route.methods.join(', ');
-      throw new Refusal(405, `${method} is not answered here: use ${allow}`, { allow });
+      throw new Refusal(405, `${method} is not allowed here: use ${allow}`, { allow });
     }
     if (route.kind === 'health') return send(to, 200, { status: 'ok' });
     if (route.kind === 'models') return send(to, 200, modelsAnswer(sessions.models, route.rest));
     if (route.kind === 'base') return send(to, 200, {});
     if (this.#open > openMax) {
-      throw new GatewayRefusal('unavailable', 'too many requests are open; ask again');
+      throw new GatewayRefusal('unavailable', 'too many requests are open; try again later');
     }
     if (route.kind === 'open') {
       return this.#bodies.with(from, (text) => this.#begin(from, text, to));
@@ -138,7 +138,7 @@ class GatewayServer {
     if (sessions.openNamed === undefined) {
       throw new Refusal(
         404,
-        'this run opens its sessions itself; agent.serve lets others open them',
+        'this run opens its sessions itself; with agent.serve, clients open them',
       );
     }
     const { question = '' } = text.trim() === '' ? {} : fieldsAt(jsonOf(text), '');
@@ -167,8 +167,9 @@ class GatewayServer {
   ): Promise<void> {
     if (mcp?.servers.includes(name) !== true) {
       const known = mcp?.servers.join(', ') ?? '';
-      const there = known === '' ? 'this run has none (agent.mcp)' : `available: ${known}`;
-      throw new Refusal(404, `no MCP server has this name; ${there}`);
+      const there =
+        known === '' ? 'this run has no MCP servers (agent.mcp)' : `available: ${known}`;
+      throw new Refusal(404, `there is no MCP server of this name; ${there}`);
     }
     const url = `http://${from.headers.host ?? this.#host}${from.url ?? '/'}`;
     const answer = await mcpAnswer(mcp, name, { url, headers: headersOf(from), text });
@@ -178,7 +179,10 @@ class GatewayServer {
 
   async #end(session: ModelSession, to: ServerResponse): Promise<void> {
     if (session.end === undefined) {
-      throw new GatewayRefusal('invalid', 'this session ends with the run of its agent');
+      throw new GatewayRefusal(
+        'invalid',
+        'this session ends when its agent does; a client cannot end it',
+      );
     }
     await session.end();
     send(to, 200, { ended: true });
@@ -230,7 +234,7 @@ class GatewayServer {
     return { ...failed, status, headers: { ...failed.headers, ...allow } };
   }
 
-  /** What the client is told; what it is not told is reported. */
+  /** What the client is told; anything else is reported. */
   #refusal(error: unknown, signal?: AbortSignal): GatewayRefusal {
     if (error instanceof GatewayRefusal) return error;
     if (signal?.aborted !== true) this.#options.failed(error);

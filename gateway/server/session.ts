@@ -21,7 +21,7 @@ export function sessionOf(
   return session;
 }
 
-/** The API key of a request that is about no session. */
+/** The API key of a request that concerns no session. */
 export function gatewayKey(headers: IncomingHttpHeaders): string {
   return onlyKey(keysIn(headers), 'gateway');
 }
@@ -32,7 +32,7 @@ function onlyKey(given: readonly string[], whose: 'session' | 'gateway'): string
     throw new GatewayRefusal(
       'key',
       whose === 'session'
-        ? 'no key: the session’s key is the API key, or stands in the base URL'
+        ? 'no key: send the session’s key as the API key, or put it into the base URL'
         : 'no key: send the gateway’s key as Authorization: Bearer …',
     );
   }

@@ -1,9 +1,9 @@
 /**
  * The calls of a session as a tree: a call goes on from another where its context begins with that one's
- * context and answer, token by token. Pure: what is committed is added, what comes is placed.
+ * context and answer, token by token. Pure: committed calls are added, new calls are placed.
  *
- * The policy's own tokens are kept wherever a conversation goes on. An agent that writes its past anew gets
- * what the template makes of it, and the difference is said.
+ * The policy's own tokens are kept wherever a conversation goes on. If an agent rewrites earlier messages, it
+ * gets the template's rendering of them, and the difference is reported.
  */
 
 import type { CallJoin, CallSpan } from '../../topics/index.ts';
@@ -38,7 +38,7 @@ export interface CallNode {
   readonly endedMs: number;
 }
 
-/** Where a call that comes belongs. */
+/** Where a new call belongs. */
 export type Placed = Pick<
   CallNode,
   'parent' | 'join' | 'difference' | 'messages' | 'kept' | 'tools' | 'toolsKey' | 'prompt'
@@ -57,7 +57,7 @@ export function contextOf(node: CallNode | null): Int32Array {
   return joined(node, []);
 }
 
-/** The context of a call that comes. */
+/** The context of a new call. */
 export function contextWith({ parent, prompt }: Placed): Int32Array {
   return joined(parent, [prompt]);
 }
@@ -159,7 +159,7 @@ export class CallTree {
     return own?.reply.message ?? message;
   }
 
-  /** What an agent changed of its past; empty if it has none with us. */
+  /** What an agent changed in earlier messages; empty if we know none of them. */
   #difference(messages: readonly Message[], key: string): string {
     const turns = messages.filter(({ role }) => role === 'assistant');
     if (turns.length === 0) return '';
@@ -178,8 +178,8 @@ export class CallTree {
       found =
         shared < 0
           ? node.toolsKey === key
-            ? 'the template writes the past in another way'
-            : 'tools are others than before'
+            ? 'the chat template renders earlier messages differently'
+            : 'the tools have changed'
           : (firstDifferenceOf(past, messages.slice(0, past.length)) ?? 'messages are missing');
     }
     return found;

@@ -133,7 +133,7 @@ function functionsOf(tokenizer: ChatTokenizer, folder: string): Functions {
     } as const;
     return { ...common, form, argumentsForm: checkChatTools(tokenizer, [schema]), fault: '' };
   } catch (error) {
-    const fault = `this policy takes no functions: ${messageOf(error)}`;
+    const fault = `this policy cannot call functions: ${messageOf(error)}`;
     return { ...common, form: plain.form, argumentsForm: 'object', fault };
   }
 }

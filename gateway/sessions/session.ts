@@ -2,13 +2,13 @@
  * A session: the model calls of one run of an agent, answered by the policy.
  *
  * Guarantees:
- * - an answer is committed to the topic `calls` before the agent hears it;
+ * - an answer is committed to the topic `calls` before the agent gets it;
  * - the same request gets the same answer, never a second sample: an SDK that asks again does not make a
  *   sibling;
  * - what was committed before a crash is answered from the record, as long as the requests are the same;
  * - after the end nothing is answered.
  *
- * A client that goes away does not stop a call: it asks again, and the answer is there.
+ * A client that disconnects does not stop a call: when it asks again, the answer is there.
  */
 import { type Clock, type DrawKey, eitherSignal, messageOf, raceAbort } from '../../base/index.ts';
 import type { Generation, PolicyEngine, Sampling } from '../../model/index.ts';
@@ -49,7 +49,7 @@ export interface SessionOptions {
   readonly commit: (record: ModelCallRecord) => Promise<void>;
   /** Calls that were committed before, by this session or by the one that it is a fork of. */
   readonly past?: readonly ModelCallRecord[];
-  /** Calls of this session, whose agent goes on after them and does not begin anew. */
+  /** Calls of this session, whose agent continues after them instead of starting over. */
   readonly resumed?: readonly ModelCallRecord[];
   /** How the entropy of a call's first tokens is measured; left out = it is not. */
   readonly measured?: Pick<Branching, 'entropyTokens' | 'logProbsPerToken' | 'stepEntropy'>;
@@ -59,7 +59,7 @@ export interface SessionOptions {
   readonly signal: AbortSignal;
 }
 
-/** Why no call is answered any more. */
+/** Why calls are no longer answered. */
 export type SessionStop = 'calls' | 'context' | null;
 
 /** See above. */
@@ -81,7 +81,7 @@ export class Session implements ModelSession {
   #failure = '';
   #reward: { readonly value: number; readonly reason: string } | null = null;
   #tell: () => void = () => undefined;
-  /** Resolves when the agent has said what its work is worth. */
+  /** Resolves when the agent has posted its reward. */
   readonly hasReward = new Promise<void>((resolve) => {
     this.#tell = resolve;
   });
@@ -128,7 +128,7 @@ export class Session implements ModelSession {
     return this.#repeated;
   }
 
-  /** What the agent said its work is worth. */
+  /** The reward that the agent posted. */
   get rewarded(): { readonly value: number; readonly reason: string } | null {
     return this.#reward;
   }
@@ -172,7 +172,10 @@ export class Session implements ModelSession {
     const { limits, chat, clock } = this.#options;
     if (this.#asked >= limits.calls) {
       this.#stop = 'calls';
-      throw new GatewayRefusal('limit', `this session may make ${limits.calls} model calls`);
+      throw new GatewayRefusal(
+        'limit',
+        `this session may make at most ${limits.calls} model calls (agent.calls)`,
+      );
     }
     const startedMs = clock.now();
     const placed = this.#tree.place(call);
@@ -249,7 +252,7 @@ export class Session implements ModelSession {
       this.#stop = 'context';
       throw new GatewayRefusal(
         'context',
-        `the conversation has ${tokens.length} tokens, of ${engine.contextMax} that the model takes with its answer`,
+        `the conversation has ${tokens.length} tokens, but the model’s context of ${engine.contextMax} must also hold the answer`,
       );
     }
     const either = eitherSignal([signal, this.#ending.signal]);
@@ -274,7 +277,7 @@ export class Session implements ModelSession {
       if (either.signal.aborted) throw either.signal.reason;
       if (error instanceof GatewayRefusal) throw error;
       this.#failure = messageOf(error);
-      throw new GatewayRefusal('unavailable', `the model cannot be asked: ${this.#failure}`);
+      throw new GatewayRefusal('unavailable', `the model does not answer: ${this.#failure}`);
     } finally {
       either.release();
     }

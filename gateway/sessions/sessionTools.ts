@@ -2,7 +2,7 @@
  * The MCP tools of a session: calls go to their servers and are recorded.
  *
  * Guarantees:
- * - a result is committed to the topic `mcp-calls`, without secrets, before the agent hears it;
+ * - a result is committed to the topic `mcp-calls`, without secrets, before the agent gets it;
  * - what was committed before a crash, or before the point at which a fork leaves its session, is answered
  *   from the record and does not run again, as long as the agent makes the same calls with the same
  *   arguments; the first that is another is reported, and from there on all of them run.
@@ -152,7 +152,7 @@ function isSame(one: McpCallRecord, { server, tool, input }: Asked): boolean {
 
 function difference(due: McpCallRecord | undefined, asked: Asked): string {
   const name = `${asked.server}.${asked.tool}`;
-  if (due === undefined) return `the call of ${name} is not on record`;
+  if (due === undefined) return `the call of ${name} is not recorded`;
   const was = `${due.server}.${due.tool}`;
   if (was !== name)
     return `the agent called ${name}, and the record has ${was} (call ${due.number})`;
@@ -164,7 +164,7 @@ function difference(due: McpCallRecord | undefined, asked: Asked): string {
   return `the call of ${name} differs from the record (call ${due.number}): ${where}`;
 }
 
-/** What the server says to be wrong is an answer, too; that it cannot be had is none. */
+/** An error that the server reports is an answer too; that it cannot be reached is not. */
 async function outcomeOf(asked: ReturnType<McpServer['call']>): Promise<ToolOutcome> {
   try {
     return { result: await asked };

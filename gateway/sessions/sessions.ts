@@ -2,7 +2,7 @@
  * The sessions of a gateway: open ones by their keys, and those that have ended, whose late calls are refused
  * in a way that no SDK repeats.
  *
- * A key is unguessable and belongs to one session: who has it speaks for that session and no other.
+ * A key is unguessable and belongs to one session: whoever has it speaks for that session and no other.
  */
 import { LruCache, newSecret } from '../../base/index.ts';
 import { GatewayRefusal, type ModelSession, type ModelSessions } from '../conversation.ts';

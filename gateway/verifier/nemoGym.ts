@@ -1,6 +1,6 @@
 /**
- * NeMo-Gym's form: a resources server is told the row before the agent works (`/seed_session`, whose cookies
- * it gets back) and judges the row with the agent's response, an object of OpenAI's Responses (`/verify`).
+ * NeMo-Gym's form: a resources server gets the row before the agent works (`/seed_session`, whose cookies it
+ * gets back) and judges the row with the agent's response, an object of OpenAI's Responses (`/verify`).
  *
  * The row is the question's `task.world`; without one it is made of the question.
  */

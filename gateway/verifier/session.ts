@@ -1,4 +1,4 @@
-/** A session as verifiers are told of it, and how one is told. */
+/** A session as verifiers get it, and how it is sent to one. */
 import type { Question } from '../../topics/index.ts';
 import type { AssistantMessage, FunctionTool, Message } from '../conversation.ts';
 import type { CallNode } from '../sessions/callTree.ts';
@@ -18,7 +18,7 @@ export interface JudgedSession {
 
 /** How a verifier is asked. */
 export interface VerifierForm {
-  /** What it is told before the agent works; null = nothing. */
+  /** What it gets before the agent works; null = nothing. */
   seed(question: Question): unknown;
   readonly seedPath: string;
   /** Where it is asked, below its address. */

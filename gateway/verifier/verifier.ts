@@ -1,9 +1,9 @@
 /**
- * A verifier behind HTTP: it says what a session is worth once the session has ended, and may be told of it
- * before. Each question is a request with bounds, which is tried again while the verifier is away.
+ * A verifier behind HTTP: it rewards a session once that has ended, and may hear of it before. Each question
+ * is a request with bounds, which is tried again while the verifier is away.
  *
- * A verifier that cannot be asked, or whose answer is none, is nobody's reward: the rollout has failed, and
- * says why. What it said is in the rollout, so a replay asks nobody.
+ * If a verifier does not answer, or not with a reward, the rollout fails and records why. Its answer is in
+ * the rollout, so a replay asks no verifier.
  */
 import { z } from 'zod';
 import { Exchange, type HttpReply, NoReply } from '../../base/http/index.ts';
@@ -21,18 +21,18 @@ export interface VerifierOptions {
   /** For one request. */
   readonly timeoutMs: number;
   readonly clock: SleepClock;
-  /** Tries of a request to a verifier that is away. */
+  /** Attempts per request to a verifier that does not answer. */
   readonly attempts?: number;
 }
 
-/** What a session is worth. */
+/** The reward of a session. */
 export interface Verdict {
   readonly reward: number;
   readonly reason: string;
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** A session that is to be judged: what the verifier keeps of it is in its cookies. */
+/** A session to be judged: what the verifier remembers about it is in its cookies. */
 export interface Case {
   /** Rejects with a `VerifierFault`, or with the signal's reason. */
   judge(session: JudgedSession, signal: AbortSignal): Promise<Verdict>;

@@ -240,7 +240,7 @@ describe('an agent that is a function', () => {
     );
     expect(rollouts[0]!.session!.contexts).toHaveLength(11);
     expect(notes).toEqual([
-      'the agent changes its past, so 92 % of its model calls are trained on by themselves, not as one conversation: messages[1].content is "Yes.!", was "Yes." (docs/agents.md)',
+      'the agent rewrites earlier messages, so 92 % of its model calls are trained on separately, not as one conversation: messages[1].content is "Yes.!", was "Yes." (docs/agents.md)',
     ]);
   });
 

@@ -60,10 +60,13 @@ function itemAt(item: Fields, at: string, known: Known): Item {
       const id = nameAt(item.id, `${at}.id`);
       const found = known.item(id);
       if (found !== undefined) return found;
-      throw invalid(`${at}.id`, `refers to ${quoted(id)}, which is no item of this session`);
+      throw invalid(`${at}.id`, `refers to ${quoted(id)}, which is not an item of this session`);
     }
     default:
-      throw invalid(`${at}.type`, `is ${quoted(type)}: the policy reads text, thoughts and calls`);
+      throw invalid(
+        `${at}.type`,
+        `is ${quoted(type)}: the policy reads only text, thoughts and calls`,
+      );
   }
 }
 

@@ -31,7 +31,7 @@ export class ResponsesMemory implements Known {
     return this.#conversations.get(responseId);
   }
 
-  /** Takes note of an answer to `input`. */
+  /** Remembers an answer to `input`. */
   remember(responseId: string, input: readonly Item[], output: readonly OutputItem[]): void {
     for (const { id, item } of output) {
       this.#items.set(id, item);

@@ -128,7 +128,7 @@ describe('a chat completion is refused, with the place,', () => {
     [
       { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] },
       'messages[0].content[0]',
-      'is image_url: the policy reads text alone',
+      'is image_url: the policy reads only text',
     ],
     [
       { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
@@ -151,20 +151,20 @@ describe('a chat completion is refused, with the place,', () => {
       'send tool_calls',
     ],
     [{ n: 2 }, 'n', 'asks for several answers'],
-    [{ max_tokens: 0 }, 'max_tokens', 'is 0; it must be a whole number from 1'],
+    [{ max_tokens: 0 }, 'max_tokens', 'is 0; it must be a whole number, 1 or more'],
     [{ max_tokens: 'a' }, 'max_tokens', 'is text'],
     [{ stop: [1] }, 'stop[0]', 'is a number; it must be text'],
     [{ stream: 'yes' }, 'stream', 'is text; it must be true or false'],
     [{ functions: [] }, 'functions', 'send tools'],
     [{ logprobs: true }, 'logprobs', 'log-probabilities'],
-    [{ modalities: ['text', 'audio'] }, 'modalities', 'another answer than text'],
+    [{ modalities: ['text', 'audio'] }, 'modalities', 'an answer other than text'],
     [
       { response_format: { type: 'json_schema' } },
       'response_format',
-      'answers in the form json_schema',
+      'answers of type json_schema',
     ],
     [{ tools: [{ type: 'custom', custom: {} }] }, 'tools[0]', 'a tool of type custom'],
-    [{ tools: [TOOL, TOOL] }, 'tools[1].name', "like another tool's"],
+    [{ tools: [TOOL, TOOL] }, 'tools[1].name', 'which another tool has too'],
     [{ tool_choice: 'required' }, 'tool_choice', 'there are no tools'],
     [
       { tools: [TOOL], tool_choice: { type: 'function', function: { name: 'g' } } },

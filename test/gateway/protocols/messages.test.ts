@@ -123,7 +123,7 @@ describe('a message is refused, with the place,', () => {
     [
       user({ type: 'image', source: {} }),
       'messages[0].content[0]',
-      'is image: the policy reads text',
+      'is image: the policy reads only text',
     ],
     [user({ type: 'document' }), 'messages[0].content[0]', 'is document'],
     [

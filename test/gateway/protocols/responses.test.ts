@@ -168,9 +168,7 @@ describe('what was answered', () => {
     }
     const again = (id: string) => read({ previous_response_id: id }, memory);
     expect(again('resp_r-1').call.messages).toHaveLength(3);
-    expect(refusedBy(() => again('resp_r-0')).message).toContain(
-      'does not remember: send all items',
-    );
+    expect(refusedBy(() => again('resp_r-0')).message).toContain('does not have: send all items');
     // Its items are there.
     expect(messages([{ id: 'msg_r-0' }], memory)).toHaveLength(1);
   });
@@ -193,19 +191,19 @@ describe('a response is refused, with the place,', () => {
     [
       { input: [{ role: 'user', content: [{ type: 'input_image' }] }] },
       'input[0].content[0]',
-      'is input_image: the policy reads text',
+      'is input_image: the policy reads only text',
     ],
     [{ input: [{ type: 'web_search_call' }] }, 'input[0].type', 'is web_search_call'],
     [
       { input: [{ type: 'item_reference', id: 'rs_x' }] },
       'input[0].id',
-      'refers to rs_x, which is no item',
+      'refers to rs_x, which is not an item',
     ],
     [{ input: [{}] }, 'input[0].id', 'is missing'],
     [
       { previous_response_id: 'resp_x' },
       'previous_response_id',
-      'is resp_x, which this session does not remember',
+      'is resp_x, which this session does not have',
     ],
     [{ background: true }, 'background', 'in the background'],
     [{ conversation: 'c' }, 'conversation', 'stored conversations'],

@@ -239,7 +239,7 @@ describe('a session', () => {
     await ask(session, asking([user]));
     await expect(ask(session, asking([{ role: 'user', content: 'More' }]))).rejects.toMatchObject({
       kind: 'limit',
-      message: 'this session may make 1 model calls',
+      message: 'this session may make at most 1 model calls (agent.calls)',
     });
     expect(session.stop).toBe('calls');
   });
