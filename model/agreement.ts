@@ -2,8 +2,8 @@
  * How close an engine's log-probs must be to the trainer's if both have the same weights.
  *
  * With the same weights only rounding sets them apart: two float32 computations by about 1e-5 nats a token
- * (mean; SmolLM2-135M and small checkpoints, measured), half precision by some hundredths. What is measured
- * first bounds what comes later: rounding does not change, other weights show.
+ * (mean; SmolLM2-135M and small checkpoints, measured), half precision by some hundredths. The first
+ * measurement bounds later ones: rounding stays the same, other weights stand out.
  */
 
 /** The arithmetic of an engine, as far as it is known. The trainer computes in float32. */

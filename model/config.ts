@@ -2,8 +2,8 @@
  * The shape of a decoder policy: its configuration, its parameters by name, and keyed-random first weights.
  *
  * Names and [out, in] layout are those of Hugging Face Llama, Qwen2 and Qwen3 checkpoints. The fields, not
- * the name of the architecture, say what is computed; a field that is left out is a feature that is not
- * there, so a configuration saved before the field existed means the same network as ever.
+ * the name of the architecture, say what is computed; a field that is left out is a feature that is absent,
+ * so a configuration saved before the field existed still means the same network.
  */
 import { draws } from '../base/index.ts';
 

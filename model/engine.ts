@@ -36,7 +36,7 @@ export interface GenerateRequest extends Sampling {
   readonly entropies?: boolean;
   /**
    * Requests that wait for a free row get one in the order of this number, lowest first, then of arrival; 0
-   * by default. What is generated does not depend on it. A server that knows no such thing goes by arrival.
+   * by default. What is generated does not depend on it. A server without priorities goes by arrival.
    */
   readonly priority?: number;
 }
@@ -105,8 +105,8 @@ export interface PolicyEngine {
   stats(): EngineStats;
   close(): Promise<void>;
   /**
-   * For engines that may be given weights and answer with others: the trainer to use in place of this
-   * one. What it holds is remembered, and compared with what the engine says about it.
+   * For engines that may be given weights and answer with others: the trainer to use in place of this one. It
+   * remembers the weights that it holds, and the engine's log-probs are compared with its own.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
   /** How near its log-probs have to be to the trainer's; left out = they are not compared. */
@@ -161,7 +161,7 @@ export interface StepReport {
   readonly gradNorm: number;
   /** False when the gradient was not finite: weights and optimiser are unchanged. */
   readonly applied: boolean;
-  /** Mean exact entropy of the policy over target tokens (nats); null = not to be had. */
+  /** Mean exact entropy of the policy over target tokens (nats); null = not available. */
   readonly entropy: number | null;
   /** What the loss itself reports, by the names of docs/metrics.md: `clip/fraction`, say. */
   readonly numbers: Readonly<Record<string, number>>;
@@ -212,7 +212,7 @@ export interface SaveTarget {
   readonly expected?: { readonly weights: string | null; readonly state: string | null };
 }
 
-/** What a scorer says of a sequence. */
+/** A scorer's numbers for a sequence. */
 export interface SequenceScores {
   /** Log-probs (nats). */
   readonly logProbs: Float32Array;
@@ -236,10 +236,7 @@ export interface VersionSizes {
 export interface TrainerEngine extends Scorer {
   /** What a version takes on the disk here; left out = not known, or nothing. */
   readonly sizes?: VersionSizes;
-  /**
-   * Fails when steps with this loss cannot be made, before there is a batch; left out = whatever is known is
-   * made.
-   */
+  /** Fails, before there is a batch, if this loss cannot be trained with; left out = every known loss can. */
   check?(loss: Loss): Promise<void>;
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;

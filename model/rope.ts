@@ -45,7 +45,7 @@ export function checkPositions({ ropeScaling, maxPositions }: DecoderConfig, pos
   if (maxPositions === undefined || positions > maxPositions)
     throw new Error(
       `a context of ${positions} tokens is beyond the ${maxPositions ?? 'unknown number of'} positions ` +
-        'that dynamic rope scaling leaves unscaled: keep contexts shorter, or use yarn or linear scaling',
+        'that dynamic rope scaling leaves unscaled: use shorter contexts, or yarn or linear scaling',
     );
 }
 

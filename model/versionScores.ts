@@ -80,7 +80,7 @@ export class VersionScores implements TrainerEngine {
     return this.#trainer.close();
   }
 
-  /** Asks for the numbers of the version that the trainer holds, if they are wanted and not there. */
+  /** Requests the numbers of the version that the trainer holds, if they are wanted and missing. */
   #note(): void {
     const version = this.#version;
     if (version === null || this.#sequences === null || this.#known.has(version)) return;

@@ -8,11 +8,11 @@
  */
 import type { Checkpoint, SavedCheckpoint, SaveTarget } from '../engine.ts';
 
-/** What became of a checkpoint since it was recorded. */
+/** What has happened to a checkpoint since it was recorded. */
 export type Condition =
   | { readonly kind: 'whole' }
   | { readonly kind: 'missing' }
-  /** It cannot be read, or its digest is another now. */
+  /** It cannot be read, or its digest has changed. */
   | { readonly kind: 'changed'; readonly why: string }
   /** Unknown here: a service keeps it. */
   | { readonly kind: 'unseen' };
@@ -36,7 +36,8 @@ export interface CheckpointStore {
   /** Deletes it if the run owns it; nothing happens if it is gone already. */
   remove(checkpoint: Checkpoint): Promise<void>;
   /**
-   * Gives a copy to the run in another folder, whose record is the same; what is elsewhere serves both.
+   * Copies it for the run in another folder, whose record is the same; what lies outside the run's folder
+   * serves both.
    */
   share(checkpoint: Checkpoint, run: string): Promise<void>;
 }

@@ -6,15 +6,13 @@ import type { CheckpointStore } from './checkpointStore.ts';
 export interface Of {
   /** The run's name. */
   readonly run: string;
-  /** What else is known of the version, after its number: `, made by step 3`. */
+  /** What else is known about the version, after its number: `, made by step 3`. */
   readonly about?: string;
   /** What can be done besides a backup, as the end of a sentence. */
   readonly advice: string;
 }
 
-/**
- * Reads it through. Fails with code `DIGEST` when it was changed; one that is not there is another's matter.
- */
+/** Reads it through. Fails with code `DIGEST` when it was changed; a missing one is left to others. */
 export async function mustBeWhole(
   store: CheckpointStore,
   checkpoint: Checkpoint,

@@ -40,7 +40,9 @@ export function actionMask(
   const mask = new Uint8Array(length);
   for (const { kind, start, end } of actions) {
     if (!(start >= 0 && start <= end && end <= length))
-      throw new Error(`an action of tokens ${start} to ${end} is outside the ${length} tokens`);
+      throw new Error(
+        `an action of tokens ${start} to ${end} is outside the ${length} tokens of its rollout`,
+      );
     if (kind !== 'search' || search) mask.fill(1, start, end);
   }
   return mask;

@@ -43,7 +43,7 @@ const KNOWN: readonly {
 ];
 
 /**
- * What is given, else what the folder says, else what is known of its name. `tokensMax` = what the network
+ * What is given, else what the folder says, else what is known about its name. `tokensMax` = what the network
  * can take.
  */
 export async function encoderSettings(

@@ -123,9 +123,9 @@ async function describe(path: string, from: Reader): Promise<Described> {
   if (type === undefined)
     throw refuse(
       path,
-      `: tensor '${said}' is ${typeName(id)}; read are ${Object.values(blockTypes)
+      `: tensor '${said}' is ${typeName(id)}; supported are ${Object.values(blockTypes)
         .map((each) => each.name)
-        .join(', ')}: take the model in one of them`,
+        .join(', ')}: use a file in one of them`,
     );
   const numbers = sizes.reduce((product, size) => product * size, 1);
   if (sizes.includes(0) || !Number.isSafeInteger(numbers) || sizes[0]! % type.numbers !== 0)
@@ -182,7 +182,7 @@ function alignmentOf(path: string, metadata: Metadata): number {
   const given = metadata.get('general.alignment') ?? 32;
   const power = typeof given === 'number' && given >= 1 && Number.isInteger(Math.log2(given));
   if (power && given <= ALIGNMENT_MAX) return given;
-  throw refuse(path, `has the alignment ${outsideText(String(given))}`);
+  throw refuse(path, `has an invalid alignment (general.alignment ${outsideText(String(given))})`);
 }
 
 const alignedTo = (at: number, alignment: number): number => Math.ceil(at / alignment) * alignment;

@@ -37,7 +37,7 @@ export function networkOf({ path, metadata, tensors }: GgufFile): DecoderConfig 
   if (rotated !== headDim)
     throw refuse(
       path,
-      `it rotates ${rotated} of the ${headDim} numbers of a head; only whole heads are supported`,
+      `it rotates ${rotated} of the ${headDim} dimensions of a head; only rotating all of them is supported`,
     );
   if (fields.get('attention.sliding_window'))
     throw refuse(path, 'it uses a sliding window; only full attention is implemented');

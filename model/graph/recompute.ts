@@ -28,7 +28,7 @@ export function recomputed(x: Value, leaves: readonly Value[], body: (x: Value) 
   });
 }
 
-/** x, but not before `others` are there. */
+/** x, but not before `others` have been computed. */
 export function after(x: Value, ...others: readonly Value[]): Value {
   const { graph } = x;
   const nothings = others.map((other) => {

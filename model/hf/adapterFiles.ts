@@ -118,7 +118,7 @@ async function readModules(
     const [, module, half] = NAME.exec(name) ?? [];
     if (module === undefined)
       throw checkpointError(
-        `${file.path}: tensor '${name}' is not one of a LoRA adapter of linear layers: merge it with PEFT first`,
+        `${file.path}: tensor '${name}' does not belong to a LoRA adapter of linear layers: merge it with PEFT first`,
         { file: file.path, tensor: name },
       );
     halves.set(module, { ...halves.get(module), [half as 'A' | 'B']: await file.read(name) });

@@ -92,12 +92,12 @@ export function readDecoderConfig(path: string, json: unknown): DecoderConfig {
   return decoder(path, parsed.data, family as Family);
 }
 
-/** What of this file would be computed otherwise than we compute; null when nothing. */
+/** What this file asks for that we would compute differently; null = nothing. */
 function unsupported(config: File): string | null {
   if (config.hidden_act != null && config.hidden_act !== 'silu')
     return `hidden_act is '${config.hidden_act}'; only silu is implemented`;
   if (config.quantization_config != null)
-    return 'the weights are quantised (quantization_config): take the unquantised checkpoint';
+    return 'the weights are quantised (quantization_config): use the unquantised checkpoint';
   const windowed = config.layer_types?.some((type) => type !== 'full_attention');
   if (windowed ?? config.use_sliding_window === true)
     return 'it uses a sliding window; only full attention is implemented';

@@ -99,7 +99,8 @@ function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
   const refuse = (what: string): never => {
     throw new MillraceError('USAGE', `the adapter would train nothing: ${what}`);
   };
-  if (!(Number.isInteger(rank) && rank > 0)) refuse(`rank is ${rank}; give a whole number from 1`);
+  if (!(Number.isInteger(rank) && rank > 0))
+    refuse(`rank is ${rank}; give a whole number, 1 or more`);
   if (!(Number.isFinite(alpha) && alpha > 0)) refuse(`alpha is ${alpha}; give a number above 0`);
   const known: readonly string[] = LORA_TARGETS;
   const names = known.join(', ');

@@ -61,7 +61,7 @@ export async function writeTensorFile(
 type Read = (name: string) => Promise<Tensor> | Tensor;
 type Metadata = Readonly<Record<string, string>>;
 
-/** A file that is not there yet. */
+/** A file that does not exist yet. */
 export interface TensorsToWrite {
   readonly path: string;
   readonly entries: readonly WriteEntry[];

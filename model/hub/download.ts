@@ -66,7 +66,7 @@ async function wrong({ path, digest }: HubFile, part: string): Promise<MillraceE
   await rm(part, { force: true });
   return new MillraceError(
     'HUB',
-    `${path} came with another digest than the Hub gives (${digest}); it was removed: repeat the command`,
+    `${path} does not have the digest that the Hub lists (${digest}); the download was removed: repeat the command`,
   );
 }
 

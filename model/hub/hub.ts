@@ -52,7 +52,10 @@ export class Hub {
       }),
     );
     if (/^[0-9a-f]{40}$/.test(sha)) return sha;
-    throw new MillraceError('HUB', `${this.url} gives no commit of ${name}: is it a Hub?`);
+    throw new MillraceError(
+      'HUB',
+      `${this.url} did not name a commit for ${name}: is it a Hugging Face Hub?`,
+    );
   }
 
   async files(commit: string): Promise<readonly HubFile[]> {
@@ -125,7 +128,7 @@ export class Hub {
           if (headers.has('range') && reply.status !== 206)
             throw new MillraceError(
               'HUB',
-              `${this.url} sends no parts of files, so nothing can be resumed: remove the files that end in .incomplete, and repeat the command`,
+              `${this.url} does not support range requests, so the download cannot resume: remove the files that end in .incomplete, and repeat the command`,
             );
           return reply;
         } catch (error) {
@@ -175,13 +178,13 @@ export class Hub {
         'HUB',
         this.#token === ''
           ? `there is no public model ${model} at ${this.url}: check the name; for a private one put your token into HF_TOKEN`
-          : `${this.url} refuses the token in HF_TOKEN for ${model} (${status}: ${said}): check the name, and what the token may read`,
+          : `${this.url} refuses the token in HF_TOKEN for ${model} (${status}: ${said}): check the name and what the token may read`,
       );
     }
     if (status === 404)
       return new MillraceError('HUB', `there is no model ${model} at ${this.url}: check the name`);
     const passes = status === 429 || status >= 500;
-    const text = `${this.url} answered ${status} (${said}): ${passes ? 'repeat the command later; what was downloaded stays' : 'is it a Hub?'}`;
+    const text = `${this.url} answered ${status} (${said}): ${passes ? 'repeat the command later; it resumes the download' : 'is it a Hugging Face Hub?'}`;
     return passes ? new Passing('HUB', text) : new MillraceError('HUB', text);
   }
 }

@@ -33,7 +33,10 @@ export function neededFiles(model: string, all: readonly HubFile[]): readonly Hu
   const needed = [...all.filter(({ path }) => BESIDE_WEIGHTS.test(path)), ...found];
   for (const { path, bytes, digest } of needed) {
     if (DIGEST.test(digest) && Number.isSafeInteger(bytes) && bytes >= 0) continue;
-    throw new MillraceError('HUB', `the Hub gives no usable size or digest of ${model}/${path}`);
+    throw new MillraceError(
+      'HUB',
+      `the Hub lists ${model}/${path} without a usable size or digest`,
+    );
   }
   return needed;
 }

@@ -17,7 +17,7 @@ export interface PullPlan {
   readonly commit: string;
   readonly files: number;
   readonly bytes: number;
-  /** Of these, what is here already. */
+  /** Of these, the bytes that are here already. */
   readonly bytesHere: number;
   /** On the disk of `place`. */
   readonly bytesFree: number;
@@ -41,7 +41,9 @@ export interface PullOptions {
 /** Files at the same time. */
 const AT_ONCE = 3;
 
-/** Resolves with the folder of the model. Fails with code `HUB`, or with what the system says of the disk. */
+/**
+ * Resolves with the folder of the model. Fails with code `HUB`, or with the system's error about the disk.
+ */
 export async function pullModel(options: PullOptions): Promise<string> {
   const { name, folder, env, signal, say } = options;
   const hub = new Hub(name, env, signal);
@@ -52,7 +54,7 @@ export async function pullModel(options: PullOptions): Promise<string> {
   } catch (error) {
     const cached = folder === null ? await cachedModel(name, cache) : null;
     if (cached === null || !(error instanceof Passing)) throw error;
-    say(`warning: ${error.message}. This is what the cache has; it may be older than the Hub's`);
+    say(`warning: ${error.message}. Using the copy in the cache; it may be older than the Hub's`);
     return cached;
   }
   const listed = neededFiles(name.model, await hub.files(commit));
@@ -86,7 +88,7 @@ async function mustBeTheSame(
     if (size === file.bytes && (await hubDigest(path, file, signal)) === file.digest) continue;
     throw new MillraceError(
       'HUB',
-      `${path} is not the file of the Hub: remove it, or give another folder`,
+      `${path} differs from the file on the Hub: remove it, or give another folder`,
     );
   }
 }

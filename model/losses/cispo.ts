@@ -26,8 +26,16 @@ import { aggregation } from './parts/tokenWeights.ts';
 
 export const cispo = defineLoss({
   settings: z.object({
-    clipLow: z.number().positive().default(1).describe('how far below 1 a weight may be'),
-    clipHigh: z.number().positive().default(4).describe('how far above 1 a weight may be'),
+    clipLow: z
+      .number()
+      .positive()
+      .default(1)
+      .describe('how far below 1 a weight may be before it is clipped'),
+    clipHigh: z
+      .number()
+      .positive()
+      .default(4)
+      .describe('how far above 1 a weight may be before it is clipped'),
     aggregation: aggregation.default('token-mean').describe('how token losses are aggregated'),
     ...termSettings,
   }),

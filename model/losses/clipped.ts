@@ -28,13 +28,21 @@ import { aggregation } from './parts/tokenWeights.ts';
 
 export const clipped = defineLoss({
   settings: z.object({
-    clipLow: z.number().positive().default(0.2).describe('how far below 1 a ratio still counts'),
-    clipHigh: z.number().positive().default(0.2).describe('how far above 1 a ratio still counts'),
+    clipLow: z
+      .number()
+      .positive()
+      .default(0.2)
+      .describe('how far below 1 a ratio may be before it is clipped'),
+    clipHigh: z
+      .number()
+      .positive()
+      .default(0.2)
+      .describe('how far above 1 a ratio may be before it is clipped'),
     clipC: z
       .number()
       .gt(1)
       .default(3)
-      .describe('dual clip: the most that a negative advantage may cost'),
+      .describe('dual clip: maximum ratio for a negative advantage (c)'),
     aggregation: aggregation.default('token-mean').describe('how token losses are aggregated'),
     ...termSettings,
     aepo: z
@@ -42,7 +50,7 @@ export const clipped = defineLoss({
         clipping: z
           .boolean()
           .default(false)
-          .describe('tokens clipped from above keep the gradient of the bound'),
+          .describe('let tokens clipped from above keep the gradient of the bound'),
         advantageWeight: z
           .number()
           .nonnegative()

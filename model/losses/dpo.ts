@@ -71,7 +71,7 @@ function surprise(x: Value): Value {
 function checkPairs(sequences: readonly TargetSequence[]): void {
   if (sequences.length % 2 === 1)
     throw new Error(
-      `${counted(sequences.length, 'sequence')} cannot be paired: give a rejected one to each chosen`,
+      `${counted(sequences.length, 'sequence')} cannot be paired: give each chosen one a rejected one`,
     );
   const row = sequences.findIndex(({ places }) => places.length === 0);
   if (row >= 0) throw new Error(`sequence ${row} has no target tokens: leave its pair out`);

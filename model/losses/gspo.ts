@@ -27,8 +27,16 @@ import { termSettings, withTerms } from './parts/terms.ts';
 
 export const gspo = defineLoss({
   settings: z.object({
-    clipLow: z.number().positive().default(3e-4).describe('how far below 1 a ratio still counts'),
-    clipHigh: z.number().positive().default(4e-4).describe('how far above 1 a ratio still counts'),
+    clipLow: z
+      .number()
+      .positive()
+      .default(3e-4)
+      .describe('how far below 1 a ratio may be before it is clipped'),
+    clipHigh: z
+      .number()
+      .positive()
+      .default(4e-4)
+      .describe('how far above 1 a ratio may be before it is clipped'),
     ...termSettings,
   }),
   ...overRollouts,

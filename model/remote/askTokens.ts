@@ -22,7 +22,7 @@ export interface Answered extends Generated {
 }
 
 /**
- * Fails with `MODEL_REFUSED`, `MODEL_DOWN` (no server answers, or none with what can be used), `MODEL_ACCESS`
+ * Fails with `MODEL_REFUSED`, `MODEL_DOWN` (no server answers, or none with a usable answer), `MODEL_ACCESS`
  * (an adapter that a server does not know), `WEIGHTS_LOST` and `WEIGHTS_UNKNOWN` (checkReply.ts).
  */
 export async function askTokens(

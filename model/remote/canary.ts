@@ -44,7 +44,7 @@ const REPEAT_NOISE = 0.02;
 const MOVED = 1e-3;
 
 interface Known {
-  /** By server; of those that were there. */
+  /** By server, for those that answered. */
   readonly scores: ReadonlyMap<number, Scores>;
 }
 
@@ -163,7 +163,7 @@ export class Canary {
           const result = await pool.askServer(server, path, body, { read });
           if (result.kind === 'down' && result.away) return;
           if (result.kind !== 'answer')
-            throw wrong(url, `does not score the tokens of the check: ${result.reason}`);
+            throw wrong(url, `does not score the tokens of this check: ${result.reason}`);
           rows.push(result.value as readonly number[]);
         }
         found.set(server, flat(rows));
@@ -200,7 +200,7 @@ function maxGap(one: Scores, other: Scores): number {
 function wrong(url: string, what: string): MillraceError {
   return new MillraceError(
     'WEIGHTS_WRONG',
-    `${url} ${what}. Nothing is generated with it: check that it has the same base model, reads the same disk and loads adapters of this rank`,
+    `${url} ${what}. Nothing is generated on it: check that it has the same base model, reads the same disk and loads adapters of this rank`,
     { context: { url } },
   );
 }

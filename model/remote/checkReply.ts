@@ -84,7 +84,7 @@ function checkLabel({ label: said }: Generated, { label, reported }: Serving): v
   if (isLabel(said)) {
     throw new MillraceError(
       'WEIGHTS_LOST',
-      `a server answered with weights '${said}' instead of '${label}': it was away when those were loaded, or another run loads weights into it`,
+      `a server answered with weights '${said}' instead of '${label}': it did not answer when those were loaded, or another run loads weights into it`,
     );
   }
   throw new MillraceError(

@@ -174,7 +174,7 @@ export class HeldWeights {
     if (this.#target !== null) return this.#target;
     throw new MillraceError(
       'WEIGHTS_UNKNOWN',
-      'it is not known which weights the servers serve: load a version, or say which one they have (version)',
+      'which weights the servers have is unknown: load a version, or name the one that they have (version)',
     );
   }
 
@@ -261,7 +261,7 @@ export class HeldWeights {
         else throw error;
         if (wrong > WRONG_MAX || lost > LOST_MAX) throw error;
         const why = isForgotten(error)
-          ? `a server has lost version ${weights.version} since it loaded it`
+          ? `a server lost version ${weights.version} after loading it`
           : messageOf(error);
         this.#options.report?.(`${why}; publishing again`);
       }

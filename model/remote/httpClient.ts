@@ -62,7 +62,7 @@ const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 /** Wrong for every request: the key, the model's name, the path. */
 const ACCESS = [401, 403, 404, 405];
 const TRANSIENT = [408, 409, 425, 429];
-/** Too busy, or a proxy before a server that is not there. */
+/** Too busy, or a proxy before a server that is down. */
 const AWAY = [429, 502, 503, 504];
 
 export class HttpClient {
@@ -108,7 +108,9 @@ export class HttpClient {
   #failed(url: string, reply: HttpReply): Outcome {
     const { status } = reply;
     if (isRedirect(reply)) {
-      return transient(`HTTP ${status}: redirects are not followed; give the address it leads to`);
+      return transient(
+        `HTTP ${status}: redirects are not followed; give the address it redirects to`,
+      );
     }
     const reason = `HTTP ${status}: ${saidIn(reply.text())}`;
     if (ACCESS.includes(status)) {
@@ -138,7 +140,7 @@ function nan(url: string, said: string): MillraceError {
   return new MillraceError('MODEL_REPLY', answersNaN(origin, pathname, said), { context: { url } });
 }
 
-/** A server may put what it was sent into what it answers, too. */
+/** A server may repeat in its answer what it was sent. */
 function replied(url: string, reply: string, plain: boolean): Outcome {
   const text = withoutSecrets(reply);
   try {

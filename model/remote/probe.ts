@@ -17,7 +17,7 @@ import type { ServerFacts, Serving } from './serverWire.ts';
 const PROBE_TOLERANCE = 0.05;
 /** Highest log-probs that differ by less than this show no temperature. */
 const FLAT = 0.3;
-/** Tokens that have to come out alike if a seed decides them. */
+/** Tokens that must be the same every time if a seed decides them. */
 const SEEDED_TOKENS = 16;
 
 /**
@@ -117,7 +117,7 @@ export function checkReplaceable(
 
 /**
  * Fails with code `MODEL_OTHER` if the weights that a server was started with were replaced by a run (its
- * label says so): what goes on a base model, adapters or nothing, would go on another one. A server that has
+ * label says so): adapters, or the base model alone, would then rest on the wrong weights. A server that has
  * no labels, or hides them, passes.
  */
 export async function checkUnreplaced(servers: TokenServers): Promise<void> {
@@ -139,7 +139,7 @@ export async function checkUnreplaced(servers: TokenServers): Promise<void> {
 }
 
 /**
- * What is known of the temperature in reported log-probs. `unknown`: the distributions that were tried are
+ * What is known about the temperature in reported log-probs. `unknown`: the distributions that were tried are
  * flat.
  */
 export type Tempered = 'yes' | 'no' | 'unknown';

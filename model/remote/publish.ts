@@ -5,8 +5,8 @@
  * layout (servedFolders.ts writes them). A server is asked to load only once the folder is there and whole: a
  * bad one ends some servers.
  *
- * A server that is away while others take the weights does without them: it shows that it lacks them when it
- * is back, and is given them then. If it would not show, publishing is all or nothing. A server that
+ * A server that does not answer while others take the weights goes without them: it shows that it lacks them
+ * when it is back, and is given them then. If it would not show, publishing is all or nothing. A server that
  * answers and does not take them fails the whole with code `WEIGHTS_REFUSED`.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
@@ -132,7 +132,7 @@ export function publishFromDisk(folder: FolderOf, { carry }: CarryOptions = {}):
     if (replacement === undefined) {
       throw new MillraceError(
         'USAGE',
-        `${name} has no route of its own that reads weights from a folder: publish adapters (publishAdapter), or give it a route (publishByRoute)`,
+        `${name} has no route that loads weights from a folder: publish adapters (publishAdapter), or give it a route (publishByRoute)`,
       );
     }
     const { load, reported, label, needs } = replacement;
@@ -184,7 +184,7 @@ export function publishByRoute(path: string, body: (weights: Checkpoint) => unkn
 }
 
 interface Replacing {
-  /** What is asked of a server, one after the other. */
+  /** The requests to a server, one after the other. */
   requests(weights: Checkpoint, servers: Servers): Promise<RequestsOf>;
   /** Where the weights are, for messages. */
   shown(weights: Checkpoint): string;
@@ -208,8 +208,8 @@ interface Seen {
 }
 
 /**
- * The folder's path on a server's machine. A server whose receiver is away has to be waited for: it answers, and
- * would lack the weights.
+ * The folder's path on a server's machine. If its receiver does not answer, the server has to be waited for:
+ * it answers itself, and would lack the weights.
  */
 async function seenPath(
   { path, carry, wire, servers }: Seen,
@@ -264,7 +264,7 @@ function replacing({ requests, shown, bring, reported, label, needs }: Replacing
 
 type Work = (server: number, options?: AskOptions) => Promise<PoolResult<unknown>>;
 
-/** Does the work at the servers that are there; if none is, waits for them. */
+/** Does the work at the servers that answer; if none does, waits for them. */
 async function byThoseThere(
   weights: Checkpoint,
   { urls }: Servers,

@@ -3,7 +3,8 @@
  * (`millrace weights receive`), which names the folder that the server loads.
  *
  * Guarantees: only files that the receiver lacks are sent, from the byte where an earlier try ended; a few
- * receivers at the same time, a piece of a file at a time each; a receiver that is away is waited for as a server is.
+ * receivers at the same time, a piece of a file at a time each; a receiver that does not answer is waited for
+ * as a server is.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -35,7 +36,7 @@ export interface ReceiversOptions extends Omit<PoolOptions, 'urls'> {
 const AT_ONCE = 4;
 /** Of a file, in one request. */
 const PIECE_BYTES = 16 * 1024 * 1024;
-/** Replies in a row after which a receiver has no more than before. */
+/** Replies in a row after which a receiver has stored nothing new. */
 const STUCK_MAX = 3;
 
 const WORDS = {
@@ -170,7 +171,7 @@ export class Receivers {
   }
 
   #stuck(receiver: number, files: readonly string[]): PoolResult<string> {
-    const reason = `it does not keep what is sent (${files.slice(0, 3).join(', ')}); see its terminal`;
+    const reason = `it does not store what it is sent (${files.slice(0, 3).join(', ')}); see its terminal`;
     return this.#failed({ kind: 'refused', reason }, receiver);
   }
 
@@ -210,7 +211,7 @@ function receiverOf(servers: readonly string[], receivers: readonly string[]): r
     if (found >= 0) return found;
     throw new MillraceError(
       'USAGE',
-      `engine.receivers has none on ${hostname}, where ${url} is: give one receiver per server, in the order of engine.urls, or one per machine`,
+      `engine.receivers names none on ${hostname}, the host of ${url}: give one receiver per server, in the order of engine.urls, or one per machine`,
     );
   });
 }

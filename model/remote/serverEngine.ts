@@ -43,7 +43,7 @@ export const serverSettings = {
     .enum(['full', 'adapter', 'none'])
     .default('full')
     .describe(
-      `${OF}: publish new weights as all weights, as LoRA adapters, or not at all (to evaluate)`,
+      `${OF}: how to publish a new version: all weights, a LoRA adapter, or not at all (to evaluate)`,
     ),
   share: z
     .string()
@@ -83,7 +83,7 @@ export const serverSettings = {
     .int()
     .positive()
     .default(600_000)
-    .describe(`${OF}: for one response; slower requests are sent again`),
+    .describe(`${OF}: time limit for a response; slower requests are sent again`),
   awayMaxMs: z
     .number()
     .int()

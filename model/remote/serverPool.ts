@@ -88,7 +88,7 @@ export type PoolResult<T> =
 
 /** How a request to one server is tried. */
 export interface AskOptions {
-  /** A server that is away is waited for (`awayMaxMs`). */
+  /** Waits for servers that do not answer (`awayMaxMs`). */
   readonly patient?: boolean;
   /** Tries, if it is not waited for (default `triesMax`). */
   readonly triesMax?: number;

@@ -8,8 +8,8 @@ import type { Checkpoint } from '../engine.ts';
 import { digestError } from '../hf/digestError.ts';
 
 /**
- * Fails with code `DIGEST` when a local checkpoint has another digest than the one it was given, with
- * `WEIGHTS_REFUSED` when it cannot be read. One without a digest, or in a service, is not looked at.
+ * Fails with code `DIGEST` when a local checkpoint does not have the given digest, with `WEIGHTS_REFUSED`
+ * when it cannot be read. One without a digest, or in a service, is not checked.
  */
 export async function checkDigest(checkpoint: Checkpoint): Promise<void> {
   const { uri, digest } = checkpoint;

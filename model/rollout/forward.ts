@@ -45,7 +45,7 @@ export interface DecodeOutput extends NewRows {
 export interface Forward {
   readonly shape: CacheShape;
   readonly vocabSize: number;
-  /** Fewer rows than this are to be filled up with empty ones (of token and position 0). */
+  /** If there are fewer rows than this, add empty ones (token and position 0). */
   readonly rowsMin: number;
   /** Cache rows for several given tokens of each row; no probabilities. */
   prefill(input: ForwardInput): Promise<NewRows>;

@@ -25,7 +25,7 @@ export interface Trial {
 export const DIFFERENCE_MAX = 1e-4;
 
 /**
- * Fails with code `PROVIDER` when a trial cannot be done on the device, or comes out otherwise than on the
+ * Fails with code `PROVIDER` when a trial cannot be done on the device, or gives another result than on the
  * CPU.
  */
 export async function tryOut(

@@ -3,7 +3,8 @@
  * run gets the same text at no cost.
  *
  * A reply is found again only for the very same request to the very same model: draws, texts, stops and
- * sampling. The session is left out, since it says where to ask, not what. That a model gave up is not kept.
+ * sampling. The session is left out, since it says where to ask, not what. A request that the model gave up
+ * is not kept.
  */
 import { createHash } from 'node:crypto';
 import { MillraceError } from '../../base/index.ts';
@@ -17,7 +18,8 @@ export interface CachedOptions {
   /** Stays its owner's: closing the model leaves it open. */
   readonly replies: ReplyStore;
   /**
-   * What a request does that is not there (default `ask`); `fail` = code `MODEL_UNRECORDED`, for a replay.
+   * What to do with a request whose reply is not kept (default `ask`); `fail` = code `MODEL_UNRECORDED`, for
+   * a replay.
    */
   readonly missing?: 'ask' | 'fail';
 }

@@ -39,8 +39,8 @@ export const textModelSettings = z.object({
     ),
   keyEnv: z.string().default('').describe('environment variable that holds the API key'),
   concurrency: count.default(32).describe('concurrent requests'),
-  requestsPerMinute: atLeastZero.default(0).describe('0 = no limit'),
-  timeoutMs: count.default(120_000).describe('for one attempt of a request'),
+  requestsPerMinute: atLeastZero.default(0).describe('maximum requests per minute; 0 = no limit'),
+  timeoutMs: count.default(120_000).describe('time limit per attempt of a request'),
   maxTokens: count.default(1024).describe('maximum tokens of a reply'),
   ...samplingSettings,
 });

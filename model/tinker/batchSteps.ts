@@ -30,7 +30,7 @@ export interface BatchStepsOptions {
 }
 
 export interface StepLooks {
-  /** What the model said of the probe's tokens after its last step; null = it is not known. */
+  /** The model's log-probs of the probe's tokens after its last step; null = it is not known. */
   readonly said: Float32Array | null;
   /**
    * Called before anything is trained with how far the log-probs of the rollouts are from the service's (nats

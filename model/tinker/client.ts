@@ -30,7 +30,7 @@ export type Repeat =
   | 'harmless'
   /** It would train again, unless the service knows a repetition by its number. */
   | 'numbered'
-  /** Nothing, without waiting: a service that is away is not waited for. */
+  /** Nothing, without waiting for a service that does not answer. */
   | 'once';
 
 /** The service does not do this, however often it is asked. */
@@ -82,7 +82,7 @@ const LAST_PAUSE_MS = 5_000;
  */
 const BROKEN_MAX = 5;
 const CANNOT_WRITE =
-  'it answers but cannot write this result, as happens when its numbers have become NaN: see its log';
+  'it answers but cannot serialise this result, which happens when its numbers have become NaN: see its log';
 const ENDS = 'the run ends and can be started again';
 const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unloaded/i;
 const GIVEN_BEFORE = /already (been )?retrieved/i;
@@ -222,7 +222,8 @@ export class Client {
 
   #failed(status: number, detail: string): Error {
     if (GIVEN_BEFORE.test(detail)) return new StateLost(`a result was lost (${detail})`);
-    if (status === 404 || status === 410) return new StateLost(`a result is gone (${detail})`);
+    if (status === 404 || status === 410)
+      return new StateLost(`a result no longer exists (${detail})`);
     if (MODEL_GONE.test(detail)) return new StateLost(detail);
     return this.#refused(status, detail);
   }

@@ -17,7 +17,7 @@ export interface DatumValues {
   readonly weights: ArrayLike<number> | null;
 }
 
-/** A sequence with what is known of its targets. */
+/** A sequence with what is known about its targets. */
 export interface Datum {
   readonly tokens: Int32Array;
   readonly values: DatumValues;

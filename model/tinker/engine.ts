@@ -39,7 +39,7 @@ export interface TinkerEngineOptions {
   readonly tokenBytes?: TokenBytes;
 }
 
-/** What the trainer said of the probe's tokens when it saved a state; null = it is not known here. */
+/** The trainer's log-probs of the probe's tokens when it saved a state; null = not known here. */
 export type ExpectedOf = (uri: string) => Float32Array | null;
 
 interface Sampled {
@@ -227,8 +227,8 @@ export class TinkerEngine implements PolicyEngine {
   }
 
   /**
-   * The trainer that saved the version, the model that holds it now and the service's sampler say the same of
-   * the probe's tokens.
+   * Checks that the trainer that saved the version, the model that holds it now and the service's sampler
+   * give the probe's tokens the same log-probs.
    */
   async #compare(
     model: RemoteModel,
@@ -243,7 +243,7 @@ export class TinkerEngine implements PolicyEngine {
       if (!(apart <= TOLERANCE)) {
         throw new MillraceError(
           'WEIGHTS_WRONG',
-          `the training service ${url} loads other weights from ${uri} than were saved there as version ${version}: log-probs differ by ${apart} nats`,
+          `the training service ${url} loads weights from ${uri} that differ from those it saved there as version ${version}: log-probs differ by ${apart} nats`,
           { context: { version, uri, apart } },
         );
       }
@@ -262,7 +262,7 @@ export class TinkerEngine implements PolicyEngine {
     if (apart <= TOLERANCE) return;
     throw new MillraceError(
       'WEIGHTS_REFUSED',
-      `the training service ${url} samples version ${version} with other weights than it trains: log-probs differ by ${apart} nats`,
+      `the training service ${url} samples version ${version} with weights that differ from those it trains: log-probs differ by ${apart} nats`,
       { context: { version, apart } },
     );
   }
@@ -346,7 +346,7 @@ function isSame(one: Checkpoint | null, other: Checkpoint): boolean {
   return one?.uri === other.uri && one.version === other.version;
 }
 
-/** The largest difference; NaN if one says less than the other. */
+/** The largest difference; NaN if one has fewer numbers than the other. */
 function distance(one: Float32Array, other: ArrayLike<number>): number {
   return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? Number.NaN))));
 }

@@ -103,7 +103,7 @@ function opened(
   return { bytes, at };
 }
 
-/** What a packed reply says of each datum; null if it is not one that can be read. */
+/** What a packed reply has for each datum; null if it cannot be read as one. */
 export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | null {
   const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
   const at = HEAD_AT + view.getUint32(MAGIC.length, true);

@@ -355,10 +355,7 @@ export async function checkLoss({ prepared, graph }: LossAtHand): Promise<void> 
   await graph.checkEntropies(feeds, logProbs);
 }
 
-/**
- * Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` if there is nothing to learn from
- * in a reply.
- */
+/** Log-probs of every place of these datums. Fails with code `TRAINER_REPLY` if a reply cannot be used. */
 export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): readonly Float32Array[] {
   const outputs = isPacked(reply) ? packedIn(reply) : listsIn(reply);
   if (outputs.length !== lengths.length) {
@@ -383,7 +380,7 @@ export function logProbsIn(reply: Uint8Array, lengths: readonly number[]): reado
   });
 }
 
-/** The first place of what is no log-prob; -1 if there is none. */
+/** The first place with something that is not a log-prob; -1 if there is none. */
 function unusableIn(data: ArrayLike<unknown>): number {
   for (let i = 0; i < data.length; i++) {
     const value = data[i];
@@ -456,7 +453,7 @@ function checkedTargets(sequence: TrainSequence, row: number): TargetSequence {
     if (value > 1) throw new Error(`sequence ${row} has ${value} in its mask: give 0 or 1`);
     if (value === 1 && place > 0) places.push(place);
     if ((tokens[place] as number) < 0) {
-      throw new Error(`sequence ${row} has token ${tokens[place]}: ids begin with 0`);
+      throw new Error(`sequence ${row} has token ${tokens[place]}: ids begin at 0`);
     }
   }
   return { ...sequence, places };

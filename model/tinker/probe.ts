@@ -2,9 +2,9 @@
  * What a training service does, found on a model of its own that is given back, before anything is trained in
  * earnest.
  *
- * Services differ where their documents do not say so: how losses add up, whether a repeated request is known
- * by its number, and which of the optimiser's settings they take. A rate of 0 changes no weights, so the
- * first three steps leave the model as it was.
+ * Services differ where their documents do not say so: how losses add up, whether a repeated request is
+ * recognised by its number, and which of the optimiser's settings they take. A rate of 0 changes no weights,
+ * so the first three steps leave the model as it was.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Future } from './client.ts';
@@ -87,9 +87,9 @@ function reductionOf(one: number, twice: number, half: number): Reduction {
   throw new MillraceError(
     'TRAINER_REDUCTION',
     Number.isFinite(one) && one > 0
-      ? `the training service adds losses up in an unknown way (gradient norms: ${one} for a sequence, ${twice} for it twice, ${half} at half its weight): ` +
+      ? `the training service sums losses in an unknown way (gradient norms: ${one} for a sequence, ${twice} for the sequence twice, ${half} at half its weight): ` +
           'set trainer.reduction to sum or sequence-mean'
-      : 'the training service does not report gradient norms, so how it adds losses up cannot be measured: set trainer.reduction to sum or sequence-mean',
+      : 'the training service does not report gradient norms, so how it sums losses cannot be measured: set trainer.reduction to sum or sequence-mean',
     { context: { one, twice, half } },
   );
 }

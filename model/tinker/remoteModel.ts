@@ -117,8 +117,8 @@ export class RemoteModel {
   }
 
   /**
-   * Gives its place in the service back. A service that is away is not waited for: it takes the place back
-   * itself.
+   * Gives its place in the service back. Does not wait for a service that does not answer: it takes the place
+   * back itself.
    */
   async unload(): Promise<void> {
     const body = { model_id: this.id, type: 'unload_model' };

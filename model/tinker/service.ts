@@ -28,7 +28,7 @@ export interface ServiceOptions {
    * For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s.
    */
   readonly timeoutMs?: number;
-  /** Notified while the service is away, and what it was found not to do. */
+  /** Gets lines while the service does not answer, and about what it was found not to do. */
   readonly print?: Report;
 }
 
@@ -107,10 +107,7 @@ export class TinkerService {
     return this.#baseModel;
   }
 
-  /**
-   * A new model, its adapter as the seed makes it. Waits, for as long as a service may be away, for a free
-   * slot.
-   */
+  /** A new model, its adapter drawn from the seed. Waits for a free slot for at most `awayMs`. */
   async create(spec: ModelSpec): Promise<RemoteModel> {
     const untilMs = this.clock.now() + this.#awayMs;
     let waits = false;
@@ -199,7 +196,7 @@ export class TinkerService {
     if (known !== undefined) return known;
     throw new MillraceError(
       'TRAINER_BASE',
-      `the training service ${this.url} trains ${found.length === 0 ? 'no model it reports' : found.join(', ')}, not ${baseModels.map((name) => `'${name}'`).join(' or ')}: start it ` +
+      `the training service ${this.url} ${found.length === 0 ? 'does not list' : `trains ${found.join(', ')}, not`} ${baseModels.map((name) => `'${name}'`).join(' or ')}: start it ` +
         'with that model, or set trainer.baseModel to its name for the same weights',
       { context: { url: this.url, baseModels, found } },
     );

@@ -2,9 +2,8 @@
  * A loss and its gradient in the log-probs of the targets, by the loss's own graph.
  *
  * The graph of a training step goes from parameters to log-probs and from there to the loss. A service
- * computes the first part; this is the second one alone: log-probs are fed, and their gradient comes out.
- * A service gives no entropies, so a loss that depends on them is refused before anything is
- * trained.
+ * computes the first part; this is the second one alone: log-probs go in, and their gradient comes out. A
+ * service gives no entropies, so a loss that depends on them is refused before anything is trained.
  */
 import { MillraceError } from '../../base/index.ts';
 import { pullBack } from '../graph/gradients.ts';

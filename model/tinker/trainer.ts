@@ -109,7 +109,7 @@ export class TinkerTrainer implements TrainerEngine {
   #model: RemoteModel | null = null;
   /** What the model says about the probe's tokens, as it is now. */
   #said: Float32Array | null = null;
-  /** What it said of them in states that were saved or loaded; the newest ones. */
+  /** Its log-probs of them in states that were saved or loaded; the newest ones. */
   readonly #saidOf = new Map<string, Float32Array>();
   #origin: Origin = { version: 0, state: null };
   /** Steps since the origin. */
@@ -310,7 +310,7 @@ export class TinkerTrainer implements TrainerEngine {
     return new MillraceError(
       'TRAINER_BASE',
       `the training service's '${baseModel}' gives log-probs that differ by ${drift.toPrecision(3)} nats a token from those of the rollouts: ` +
-        `it has other weights than ${policy}, which made the rollouts`,
+        `its weights differ from ${policy}, which made the rollouts`,
       { context: { baseModel, policy, drift } },
     );
   }

@@ -49,7 +49,7 @@ function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean)
   }
   if (!adam) {
     service.print(
-      `training service ${service.url} takes only the learning rate: betas, epsilon, weight decay and clipping stay as it was started`,
+      `training service ${service.url} accepts only the learning rate: betas, epsilon, weight decay and clipping stay as they were when it started`,
     );
   }
 }

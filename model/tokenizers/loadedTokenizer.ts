@@ -29,8 +29,8 @@ export interface LoadedTokenizer extends Tokenizer {
    */
   encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
   /**
-   * `applyChatTemplate` in stretches, those from outside without tags: for who encodes parts of a
-   * conversation by themselves. Throws `CHAT_TEMPLATE`.
+   * `applyChatTemplate` in stretches, those from outside without tags: for callers that encode parts of a
+   * conversation separately. Throws `CHAT_TEMPLATE`.
    */
   chatParts(messages: readonly ChatMessage[], options?: ChatOptions): readonly TextPart[];
 }

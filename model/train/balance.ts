@@ -30,7 +30,7 @@ export function balance(
   if (lengths.length < k || (equalSize && lengths.length % k !== 0)) {
     throw new Error(
       `${lengths.length} sequences do not fill ${k} ${equalSize ? 'equal ' : ''}parts: ` +
-        'take fewer parts or a batch that divides',
+        'use fewer parts or a batch that divides evenly',
     );
   }
   const order = (a: Part, b: Part) => descending(a, b, lengths);

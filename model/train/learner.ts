@@ -191,7 +191,9 @@ export class Learner {
     for (const [row, { tokens }] of targets.entries())
       for (const token of tokens)
         if (!(token >= 0 && token < vocabSize))
-          throw new Error(`sequence ${row} has token ${token}: the vocabulary has ${vocabSize}`);
+          throw new Error(
+            `sequence ${row} has token ${token}: the vocabulary has only ${vocabSize}`,
+          );
   }
 
   #cut(targets: readonly Targets[], paired = false): readonly MicroBatch[] {

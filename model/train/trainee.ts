@@ -63,7 +63,7 @@ export class TraineeFiles {
     const inFile = typeof source === 'string';
     if (options?.publish === 'adapter' && !inFile)
       throw new Error(
-        'an adapter is published with the path of its policy: give `policy` as a path',
+        'an adapter that is published names the path of its policy: give `policy` as a path',
       );
     if (!inFile) return new TraineeFiles(options, source, ['', '']);
     const digest = options?.publish === 'adapter' ? await digestAt(source) : '';
@@ -170,7 +170,7 @@ export class TraineeFiles {
     }
     const { config, tensors } = await loadPolicy(path, digest);
     if (JSON.stringify(config) !== JSON.stringify(this.config))
-      throw new Error(`${path} has a different network than the trainer's: start a trainer on it`);
+      throw new Error(`${path} has a different network from the trainer's: start a trainer on it`);
     return [this.#over(tensors), false];
   }
 

@@ -94,7 +94,9 @@ export const sglang: ServerWire = {
     }
     const versions = new Set(info.weight_versions?.map(({ version }) => version));
     if (versions.size > 1)
-      throw new Error(`one reply came from several weights: ${[...versions].join(', ')}`);
+      throw new Error(
+        `one reply was generated with several versions of the weights: ${[...versions].join(', ')}`,
+      );
     const entries = info.output_token_logprobs;
     if (!Array.isArray(entries)) throw new Error('the reply has no output_token_logprobs');
     return {

@@ -427,7 +427,7 @@ describe('model servers without a shared disk', () => {
       new Receivers({ receivers, servers, clock });
     expect(made(['http://gpu2:8600', 'http://gpu1:8600'])).not.toThrow();
     expect(made(['http://gpu1:8600', 'http://gpu3:8600'])).toThrow(
-      /engine\.receivers has none on gpu2, where http:\/\/gpu2:8000 is: give one receiver per server/,
+      /engine\.receivers names none on gpu2, the host of http:\/\/gpu2:8000: give one receiver per server/,
     );
   });
 });

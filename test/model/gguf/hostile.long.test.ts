@@ -77,7 +77,7 @@ describe('a GGUF file', () => {
     [
       'a type that is not decoded',
       ggufBytes({}, [{ ...f32('a'), type: 6 }]),
-      /'a' is Q5_0; read are F32, F16, Q4_0, Q4_1, Q8_0, Q4_K, Q6_K, BF16/,
+      /'a' is Q5_0; supported are F32, F16, Q4_0, Q4_1, Q8_0, Q4_K, Q6_K, BF16/,
     ],
     [
       'a row of half a block',

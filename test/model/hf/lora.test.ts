@@ -187,6 +187,6 @@ test('adapter factors that do not belong together are refused by name', async ()
   );
   await write(['base_model.model.lm_head.weight', random([2, 8], 'a')]);
   await expect(readAdapter(path)).rejects.toThrow(
-    "tensor 'base_model.model.lm_head.weight' is not one of a LoRA adapter",
+    "tensor 'base_model.model.lm_head.weight' does not belong to a LoRA adapter",
   );
 });

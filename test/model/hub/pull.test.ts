@@ -128,7 +128,7 @@ describe('a model that is pulled', () => {
     writeFileSync(join(folder, 'config.json'), '{"changed":1}');
     await expect(again({ folder })).rejects.toMatchObject({
       code: 'HUB',
-      message: expect.stringMatching(/config\.json is not the file of the Hub: remove it/),
+      message: expect.stringMatching(/config\.json differs from the file on the Hub: remove it/),
     });
   });
 
@@ -207,7 +207,7 @@ describe('a download that is interrupted', () => {
     writeFileSync(part, 'something else');
     await expect(again()).rejects.toMatchObject({
       message: expect.stringMatching(
-        /^model\.safetensors came with another digest .* removed: repeat/,
+        /^model\.safetensors does not have the digest .* removed: repeat/,
       ),
     });
     expect(existsSync(part)).toBe(false);
@@ -269,7 +269,7 @@ describe('what cannot be pulled is refused with what to do', () => {
     );
     const at = await again();
     expect(await again({ env })).toBe(at);
-    expect(said.at(-1)).toMatch(/^warning: .*This is what the cache has/);
+    expect(said.at(-1)).toMatch(/^warning: .*Using the copy in the cache/);
   });
 
   test('a model that is larger than the disk', async () => {
@@ -292,7 +292,7 @@ describe('what cannot be pulled is refused with what to do', () => {
   test('a file with other bytes than its digest says, or more of them', async () => {
     const { again } = await withHub({ lies: { 'model.safetensors': { oid: 'f'.repeat(64) } } });
     expect(await refused({}, again)).toMatch(
-      /came with another digest than the Hub gives \(f{64}\)/,
+      /does not have the digest that the Hub lists \(f{64}\)/,
     );
     await hub.close();
     const other = await withHub({ lies: { 'model.safetensors': { size: 100_000 } } });
@@ -301,7 +301,9 @@ describe('what cannot be pulled is refused with what to do', () => {
 
   test('digests and paths that would leave the cache', async () => {
     const { again } = await withHub({ lies: { 'config.json': { oid: '../../evil' } } });
-    expect(await refused({}, again)).toMatch(/no usable size or digest of .*config\.json/);
+    expect(await refused({}, again)).toMatch(
+      /lists .*config\.json without a usable size or digest/,
+    );
     expect([
       modelName('a/../b'),
       modelName('a/b@../../x'),

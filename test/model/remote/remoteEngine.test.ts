@@ -610,7 +610,7 @@ describe('a publisher that the servers’ wire has no routes for', () => {
       'all weights from a folder',
       bare(vllm),
       publishFromDisk(asItIs),
-      'vLLM has no route of its own',
+      'vLLM has no route that loads weights from a folder',
     ],
     ['adapters', bare(sglang), publishAdapter(asItIs), 'SGLang loads no adapters'],
   ])('is refused before anything is asked: %s', async (_, wire, publisher, said) => {

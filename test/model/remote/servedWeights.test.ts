@@ -286,7 +286,7 @@ describe('after each publish', () => {
     };
     await engine.load(weights(1));
     expect(loads).toBe(3);
-    expect(lines).toContain('a server has lost version 1 since it loaded it; publishing again');
+    expect(lines).toContain('a server lost version 1 after loading it; publishing again');
     expect(await versionOf(engine)).toBe(1);
   });
 

@@ -251,8 +251,8 @@ test('gradient clipping is done by a service that can, and is an error otherwise
   await expect(opened(skyrlJax, wish)).rejects.toMatchObject({ code: 'TRAINER_SETTING' });
 });
 
-test('a service that takes only the learning rate is reported', async () => {
-  expect((await opened(giveOnce)).said.join()).toContain('takes only the learning rate');
+test('a service that accepts only the learning rate is reported', async () => {
+  expect((await opened(giveOnce)).said.join()).toContain('accepts only the learning rate');
   expect((await opened(skyrlJax)).said).toEqual([]);
 });
 
