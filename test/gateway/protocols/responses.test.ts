@@ -208,7 +208,7 @@ describe('a response is refused, with the place,', () => {
     [{ background: true }, 'background', 'in the background'],
     [{ conversation: 'c' }, 'conversation', 'stored conversations'],
     [{ prompt: { id: 'p' } }, 'prompt', 'stored prompts'],
-    [{ text: { format: { type: 'json_schema' } } }, 'text.format', 'in the form json_schema'],
+    [{ text: { format: { type: 'json_schema' } } }, 'text.format', 'answers of type json_schema'],
     [{ top_logprobs: 2 }, 'top_logprobs', 'log-probabilities'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0]', 'a tool of type web_search'],
     [{ tools: [TOOL], tool_choice: { type: 'function', name: 'g' } }, 'tool_choice', 'names g'],
