@@ -4,7 +4,7 @@ import zlib from 'node:zlib';
 /** Of the bytes, going on from the checksum of those before. Node has one since 20.15 and 22.2. */
 export const crc32: (bytes: Buffer, before: number) => number = zlib.crc32 ?? tabled(0xedb8_8320);
 
-/** CRC-32C, by another polynomial; the same way otherwise. */
+/** CRC-32C: the same with another polynomial. */
 export const crc32c: (bytes: Buffer, before: number) => number = tabled(0x82f6_3b78);
 
 function tabled(polynomial: number): (bytes: Buffer, before: number) => number {

@@ -32,7 +32,7 @@ export function withinDeadline<Result>(act: () => Result, late: () => Error): Re
   throw late();
 }
 
-/** Null: it was ended. Work within work shares the one room, so what is around is put back. */
+/** Null: it was ended. Nested work shares one room, so the outer deadline is put back. */
 function tried<Result>(act: () => Result, timeout: number): { readonly result: Result } | null {
   const around = room.act;
   let outcome: { readonly result: Result } | null = null;

@@ -9,7 +9,7 @@
 export type DrawKey = string | number;
 
 /**
- * A stream of random numbers. A draw depends on the stream's key and its index alone, so draws may be made in
+ * A stream of random numbers. A draw depends only on the stream's key and its index, so draws may be made in
  * any order, or twice.
  */
 export interface Draws {

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 const own = `${hostname()}-${process.pid}-${Math.round(performance.timeOrigin)}`;
 let count = 0;
 
-/** Another at every call. */
+/** A new name at every call. */
 export function freshName(): string {
   count += 1;
   return `${own}-${count}`;

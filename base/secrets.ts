@@ -52,7 +52,7 @@ export function withoutSecrets(text: string): string {
 /**
  * Characters that are invisible, or are left out later on: as they are, and as JSON, HTML and URLs spell the
  * usual ones. None spells a character that a secret may have, and there are at most sixteen, so the time
- * grows with the text alone.
+ * grows only with the text.
  */
 const UNSEEN = [
   '(?:[\\p{Cc}\\p{Cf}\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180d\\u2028\\u2029\\u2800\\u3164\\ufe00-\\ufe0f\\uffa0\\u{e0100}-\\u{e01ef}]',

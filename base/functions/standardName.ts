@@ -16,7 +16,7 @@ export function standardName(name: string): string {
   return /^[0-9]/.test(plain) ? `get_${plain}` : plain;
 }
 
-/** The name, or another in place of a word that programs keep for themselves. */
+/** The name, or another one if it is a reserved word. */
 export function unreserved(name: string): string {
   return RESERVED.includes(name) ? `is_${name}` : name;
 }

@@ -17,7 +17,7 @@ export interface AbsenceOptions {
   readonly one: string;
   /** What a log line says when none answers: `no model server has answered`. */
   readonly silent: string;
-  /** What becomes of that which waits when it has lasted too long: `the requests that wait fail`. */
+  /** What happens once it has lasted too long: `waiting requests fail`. */
   readonly after: string;
   /** Address of the server; null if there are several. */
   readonly server: string | null;

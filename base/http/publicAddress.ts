@@ -3,10 +3,10 @@
  * for, or a redirect.
  *
  * Guarantees: with `publicLookup` on its connections, and `isPublicHost` asked of each URL, a request reaches
- * global unicast addresses alone. The address that is checked is the one that is connected to, so a name that
- * resolves to another address a moment later (DNS rebinding) gains nothing. Every other form
- * is refused: loopback, private, shared and link-local ranges, multicast, and IPv6 forms that carry an IPv4
- * address (mapped, translated, 6to4, Teredo).
+ * only global unicast addresses. The address that is checked is the one that is connected to, so a name that
+ * resolves to another address a moment later (DNS rebinding) gains nothing. Every other form is refused:
+ * loopback, private, shared and link-local ranges, multicast, and IPv6 forms that carry an IPv4 address
+ * (mapped, translated, 6to4, Teredo).
  */
 import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';

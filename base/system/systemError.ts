@@ -73,7 +73,7 @@ export function nativeMessage(words: string): string | null {
 }
 
 /**
- * System errors while `path` is written to are about it: those of a handle name no path, and lmdb's are bare
+ * Adds `path` to system errors while it is written to: those of a handle name no path, and lmdb's are bare
  * numbers.
  */
 export async function writingTo<T>(path: string, write: () => Promise<T>): Promise<T> {
@@ -125,7 +125,7 @@ function room(path: string | null): string {
   return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
 }
 
-/** Fails as a write would if the disk has no room for so many bytes; unless given, next to none. */
+/** Fails as a write would if the disk has no room for this many bytes (default: a few). */
 export function mustHaveRoom(path: string, bytes = NO_ROOM_BYTES): void {
   if (hasRoom(path, bytes)) return;
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });

@@ -30,7 +30,7 @@ export function table(
   return lines.join('\n');
 }
 
-/** `columns` = characters of a line; columns of the table that can be missed go if it would be wider. */
+/** `columns` = characters per line; optional columns of the table are left out if it would be wider. */
 export function textTable(whole: Table, columns = Number.POSITIVE_INFINITY): string {
   const { columns: heads, rows } = fitting(whole, columns);
   return table(
