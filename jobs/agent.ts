@@ -1,7 +1,7 @@
 /**
  * `agents`: rollouts that a foreign agent makes. It is run once for each rollout, asks the policy through the
- * gateway in the protocol that it speaks, and its model calls become the rollout: everything else of the loop
- * is as ever.
+ * gateway in the protocol that it speaks, and its model calls become the rollout: the rest of the loop is
+ * unchanged.
  *
  *     questions ─► an agent's run (a session of model calls) ─► score ─► batch ─► trainer ─► weights
  */

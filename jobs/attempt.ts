@@ -1,6 +1,6 @@
 /**
  * One question rolled out and scored by the stages of a job, without a run: nothing is scheduled or trained.
- * `millrace try` shows what comes of it.
+ * `millrace try` shows the result.
  */
 import type { OperatorFunction } from 'rxjs';
 import type { Clock } from '../base/index.ts';

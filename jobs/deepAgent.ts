@@ -5,9 +5,8 @@
  *         ▲ gate                                                                                       │
  *         └──────────────────────────────────────────── weights ◄──────────────────────────────────────┘
  *
- * The wiring is that of `calibrate` with groups that are trained on as they are; what is its own is how a
- * group is grown and what it is worth. `select=questions` and `sampler=pareto` add the curriculum of
- * ET-Agent.
+ * The wiring is that of `calibrate` with groups that are trained on as they are; its own are how a group is
+ * grown and how it is rewarded. `select=questions` and `sampler=pareto` add the curriculum of ET-Agent.
  */
 import { z } from 'zod';
 import type { ToolDoc } from '../base/functions/index.ts';
@@ -33,7 +32,7 @@ import { positiveInt } from './policySettings.ts';
 
 const limit = z.number().int().nonnegative();
 
-/** How an episode goes. */
+/** The settings of an episode. */
 export const episodeSettings = z.object({
   mode: z
     .enum(['repaired', 'reference'])
@@ -70,7 +69,7 @@ export type EpisodeSettings = z.infer<typeof episodeSettings>;
 
 const { shape } = calibrateSettings;
 
-/** Those of `calibrate`, with ToolPO's numbers as defaults. */
+/** The settings of `calibrate`, with ToolPO's numbers as defaults. */
 export const deepAgentSettings = calibrateSettings.extend({
   rollouts: shape.rollouts.default(8),
   advantage: shape.advantage.default('toolpo'),

@@ -75,7 +75,7 @@ export interface OpenedLoop {
   readonly question: string;
   /** The planned question of this id, or the first; null if there is none, or they are still to come. */
   planned(id: string | null): Question | null;
-  /** Rolls a question out so many times and scores the group, as in a run; the log gets the records. */
+  /** Rolls a question out this many times and scores the group, as in a run; the log gets the records. */
   attempt(question: Question, samples: number): Promise<Attempt>;
 }
 
@@ -95,7 +95,7 @@ export interface Replay {
   readonly sessions?: (rolloutId: string) => Promise<RecordedSession | null>;
   /** Requests of the flywheel that got no answer then, and are not made again; left out = all are made. */
   readonly unanswered?: (question: Question) => readonly Unanswered[];
-  /** Keep the weights of all versions: an old one may be needed when newer ones are there. */
+  /** Keep the weights of all versions: an old one may be needed after newer ones exist. */
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */
   readonly controls?: (version: number) => number;

@@ -57,7 +57,7 @@ export interface EndlessPlan {
   readonly print: (line: string) => void;
 }
 
-/** A question that comes again is known by its id among this many of the newest questions. */
+/** A repeated question is recognised by its id among this many of the newest ones. */
 export const REMEMBERED = 2 ** 20;
 
 /** A wait this long is reported, but never more often than this. */
@@ -75,8 +75,8 @@ export function endlessItems(plan: EndlessPlan): Resumable<Question> {
 }
 
 /**
- * Questions that the plan takes of those that come, at most where rounds are cut by time; null = all, it has
- * no end.
+ * How many arriving questions the plan takes (at most, where rounds are cut by time); null = all, without an
+ * end.
  */
 export function neededBy({
   heldOut,

@@ -30,7 +30,7 @@ import { positiveInt } from './policySettings.ts';
 export interface FlywheelParts {
   /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
   readonly models: (parts: PolicyParts) => Complete | Models;
-  /** What is tried on a parent; left out = the six of the method. */
+  /** Actions that are tried on a parent; left out = the method's six. */
   readonly actions?: readonly EvolveAction[];
   readonly hints?: Hints;
 }

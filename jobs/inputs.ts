@@ -12,7 +12,7 @@ import { MillraceError, replaceFile, systemCode } from '../base/index.ts';
 import { digestAt } from '../model/checkpoints/index.ts';
 
 const FILE = 'inputs.json';
-/** By path, relative to the run's folder if the file is in it. A file that was not there has ''. */
+/** By path, relative to the run's folder if the file is in it. A missing file has ''. */
 const digests = z.record(z.string(), z.string());
 
 /** What a checkpoint's folder may have besides its weights, which have digests of their own. */
@@ -68,7 +68,7 @@ async function within(path: string): Promise<readonly string[]> {
   return (await readdir(path)).sort().map((name) => join(path, name));
 }
 
-/** Null for what is not there; what is there and cannot be read is an error of its own. */
+/** Null for a missing file; one that cannot be read is an error of its own. */
 function ifThere(error: unknown): null {
   if (systemCode(error) === 'ENOENT') return null;
   throw error;

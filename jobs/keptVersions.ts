@@ -48,7 +48,7 @@ export type Kept = Required<
   Pick<TrainerOptions, 'keepVersions' | 'keepRule' | 'keepStates' | 'saveEvery'>
 >;
 
-/** For versions of so many bytes. */
+/** For versions of this many bytes. */
 export function keeping(
   { saveEvery = 1, keepVersions, keepEvery: every = 0, keepBest: best = 0, ...settings }: Keeping,
   bytes: number,

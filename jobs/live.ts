@@ -31,14 +31,14 @@ import {
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;
 
 /**
- * Marks a setting that may change during a run: `millrace set` takes no other, and none that would do
- * nothing as `idle` says.
+ * Marks a setting that may change during a run: `millrace set` accepts no other, and none that `idle` says
+ * would do nothing.
  */
 export function mayChange<Schema extends z.ZodType>(schema: Schema, idle?: Idle): Schema {
   return schema.meta({ live: true, ...(idle && { idle }) }) as Schema;
 }
 
-/** What of the settings is other than the run began with. */
+/** The settings that differ from those the run began with. */
 export interface LiveSettings {
   /** For what is due this version. */
   at(version: number): Changes;

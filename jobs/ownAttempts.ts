@@ -48,7 +48,7 @@ export const ownAttemptsSettings = z.object({
 /** The settings of `ownAttempts`, with all defaults filled in. */
 export type OwnAttemptsSettings = z.infer<typeof ownAttemptsSettings>;
 
-/** A call is what is to be learnt. */
+/** The point is to learn to call. */
 const onlyWithCall = () => ({
   difficulty: '',
   against: ({ toolCalls }: Evolved) => (toolCalls === 0 ? 'no call' : null),

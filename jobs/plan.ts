@@ -64,7 +64,7 @@ export interface QuestionPlan {
   readonly train: number;
 }
 
-/** The plan of questions that are all there. */
+/** The plan of questions that are all known. */
 export interface ListedPlan extends QuestionPlan {
   /** The same whenever they are iterated. */
   readonly items: Iterable<SourceItem<Question>>;
@@ -90,7 +90,7 @@ export interface JobQuestions {
   readonly heldOut?: QuestionItems;
 }
 
-/** The questions of a training job that are all there. */
+/** The questions of a training job that are all known. */
 export interface ListedQuestions extends JobQuestions {
   readonly train: QuestionItems;
 }
@@ -127,7 +127,7 @@ function firstFault([first]: readonly SourceItem<never>[]): string {
   return `\nfirst bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
 }
 
-/** That nothing can be held out. */
+/** The error when nothing can be held out. */
 export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceError {
   return new MillraceError(
     'QUESTIONS_FILE',

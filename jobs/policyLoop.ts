@@ -83,7 +83,7 @@ export interface PolicyParts {
    * where it is.
    */
   readonly base: string;
-  /** Who helps rollouts on; no one when left out. */
+  /** The helpers of rollouts; none when left out. */
   readonly helping?: RolloutOptions['helping'];
 }
 
@@ -106,8 +106,8 @@ type LoopOwned =
   | 'watch';
 
 /**
- * What methods decide of the loop: how often and how a question is rolled out, what that is worth, what is
- * learnt.
+ * What a method decides: how often and how a question is rolled out, how that is rewarded, what is trained
+ * on.
  */
 export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
@@ -143,7 +143,9 @@ export interface LoopOptions extends StepSizes {
   readonly phases?: readonly Phase[];
   /** Settings that change during the run; a handle of its own if it is left out. */
   readonly live?: LiveHandle;
-  /** Whatever is asked is answered by the newest version, however many steps it is behind when it is learnt. */
+  /**
+   * Every request is answered by the newest version, however many steps behind that is when it is trained on.
+   */
   readonly newest?: boolean;
 }
 
@@ -364,7 +366,7 @@ export function inPhase(
   return keepIf<Question>(({ phase }) => phases.includes(phase));
 }
 
-/** Tells of the questions of an evaluation that are asked. */
+/** Reports the questions of an evaluation as they are asked. */
 export function askedIn(measuring: Measuring): (delivery: Delivery<Question>) => void {
   return ({ value: { phase, round } }) => {
     if (phase === 'evaluate') measuring.asked(round);

@@ -356,7 +356,7 @@ export const toolLightPresets: Readonly<Record<string, Preset>> = {
 
 /**
  * DeepAgent: the release's defaults of an episode (DeepAgent §1.1, §2.1; S), and ToolPO's numbers (§3.6; P).
- * What the paper does not say of its training (learning rate, clipping, mini-batches) is ours.
+ * What the paper does not say about its training (learning rate, clipping, mini-batches) is ours.
  */
 const deepAgent32b = {
   policy: 'Qwen/QwQ-32B', // §1.1 (P, S)

@@ -47,7 +47,7 @@ const KEY_MIN = 16;
 /** Model calls at once: as many as the gateway has requests open. */
 const CALLS_MAX = 4096;
 
-/** No questions are asked: sessions come by themselves, without an end. */
+/** The job asks no questions: sessions arrive by themselves, without an end. */
 const PLAN: QuestionPlan = {
   rounds: ['the base policy', 'served sessions'],
   endless: true,
@@ -182,7 +182,7 @@ function served(
   return source('feedback', topics.feedback, items);
 }
 
-/** Whatever is asked waits for the gate, which loads the newest weights, and while the run is paused. */
+/** Every request waits for the gate, which loads the newest weights, and for as long as the run is paused. */
 function byNewest(engine: PolicyEngine, gate: PolicyGate): PolicyEngine {
   const admission = gate.admission(CALLS_MAX);
   return {
@@ -210,7 +210,7 @@ const ASKED: Question = {
   ...{ phase: 'explore', round: 1, schedule: null },
 };
 
-/** Whether the session of a group can be learnt from. */
+/** Whether the session of a group can be trained on. */
 async function isDone(log: Log, { rollouts: [at] }: Scored): Promise<boolean> {
   const [stored] = await log.fetch(topics.rollouts, [at!]);
   return stored!.value.status === 'done';

@@ -26,7 +26,7 @@ export function tooFewDemonstrations(
   };
 }
 
-/** What became of the attempts of a round; one may be counted under several heads. */
+/** The outcomes of the attempts of a round; one attempt may count under several. */
 interface Tally {
   readonly questions: number;
   readonly attempts: number;

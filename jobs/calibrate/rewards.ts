@@ -1,5 +1,5 @@
 /**
- * What a rollout of `calibrate` is worth. The strength of the efficiency reward (sigma) falls from round to
+ * The reward of a rollout of `calibrate`. The strength of the efficiency reward (sigma) falls from round to
  * round, or by optimiser step, and may fall within a round too.
  */
 import { byStep } from '../../operators/batching/index.ts';

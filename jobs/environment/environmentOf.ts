@@ -27,7 +27,7 @@ import { ENVIRONMENT_SERVER, type EnvironmentSettings } from './settings.ts';
 /** In a run's folder: the actions of its environment. */
 export const ENVIRONMENT_FILE = 'environment.json';
 
-/** What the settings of a job say of it. */
+/** The settings of a job that decide about it. */
 interface Settings {
   readonly environment?: EnvironmentSettings;
   readonly toolCalls?: 'direct' | 'topics';
@@ -75,7 +75,7 @@ function checkGoesWith({ toolCalls, flywheel, sft }: Settings): void {
     );
 }
 
-/** Fails with `USAGE` for roles that help a rollout: what they take back, an environment does not. */
+/** Fails with `USAGE` for roles that help a rollout: they undo actions, which an environment cannot. */
 export function checkWithoutHelp(helping: unknown): void {
   if (helping === undefined) return;
   throw new MillraceError(

@@ -8,7 +8,7 @@ import { listed } from '../tools/listed.ts';
 /** How messages call the server. */
 export const ENVIRONMENT_SERVER: AddressWords = { what: 'an OpenEnv server', suffix: '/ws' };
 
-/** `environment`; its URL alone will do. */
+/** `environment`; only its URL is required. */
 export const environmentSetting = z
   .preprocess(
     (given) => (typeof given === 'string' ? { url: given } : given),

@@ -85,7 +85,7 @@ export interface ChosenPrompt {
 }
 
 /**
- * `unset` = the system prompt of a policy of which nothing is known, if none is set. Fails with code
+ * `unset` = the system prompt of a policy about which nothing is known, if none is set. Fails with code
  * `POLICY`.
  */
 export async function chosenPrompt(
@@ -130,8 +130,8 @@ function gone(run: string, file: string): MillraceError {
 }
 
 /**
- * Says how the policy is asked, if that is known of before; where only the prompt is wanted, gives it and
- * goes no further.
+ * Prints how the prompt differs from the earlier one, if that is known. Before that, `prompted` gets the
+ * prompt: it ends a start that only wants to know it.
  */
 export function sayPrompt(
   { print, prompted, replay }: Pick<JobContext<unknown>, 'print' | 'prompted' | 'replay'>,

@@ -88,7 +88,7 @@ export interface DeepParts {
   /** For `readyParts`. */
   readonly tools: readonly Tool[];
   readonly dialectIn: (folder: string) => Promise<DeepDialect>;
-  /** The roles' models; nothing is asked of them before. */
+  /** Binds the roles' models; they are not asked before. */
   bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 

@@ -53,7 +53,7 @@ export interface Helpers {
   readonly tools: readonly Tool[];
   /** For `rollout`; undefined = no one helps. */
   readonly helping: Helping | undefined;
-  /** The roles' models; nothing is asked of them before. */
+  /** Binds the roles' models; they are not asked before. */
   bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 

@@ -56,10 +56,7 @@ export function promptRecord(dialect: Dialect): PromptRecord {
   return { dialect: name, ...asked, prompt: renderedPrompt(dialect) };
 }
 
-/**
- * The text of a question's prompt; null if a dialect of your own has none for a question that is not
- * there.
- */
+/** The text of a question's prompt; null if a dialect of your own cannot prompt without a real question. */
 export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
   try {
     return tokenizer.decode(prompt(QUESTION));

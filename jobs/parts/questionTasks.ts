@@ -37,7 +37,9 @@ export async function questionTasks(
   return tasks;
 }
 
-/** Fails with `QUESTIONS_FILE` if a question lists what is no function, or is not in the library. */
+/**
+ * Fails with `QUESTIONS_FILE` if a question lists something that is not a function, or not in the library.
+ */
 export function checkFunctions(
   tasks: ReadonlyMap<string, Task>,
   library: ReadonlyMap<string, unknown>,

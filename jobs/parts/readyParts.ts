@@ -175,7 +175,7 @@ export interface OwnParts<D extends Dialect = Dialect> {
   readonly worlds?: boolean;
   /** The dialect over the tokenizer in a policy's folder, in place of the setting `dialect`. */
   readonly dialectIn?: (folder: string) => Promise<D>;
-  /** Whether questions may be without answers: something else says what a rollout is worth. */
+  /** Whether questions may be without answers: something else gives rollouts their rewards. */
   readonly unanswered?: boolean;
 }
 

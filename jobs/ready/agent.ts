@@ -3,8 +3,8 @@
  * through the protocols of OpenAI or Anthropic. `millrace run agent --set agent.command='node my-agent.mjs'
  * --set policy=… --set questions=…`
  *
- * The agent keeps its prompts, tools and memory. What its work is worth is whether its last message has the
- * answer, unless it posts a reward of its own (docs/agents.md).
+ * The agent keeps its prompts, tools and memory. Its reward is whether its last message has the answer,
+ * unless it posts a reward itself (docs/agents.md).
  */
 import { z } from 'zod';
 import {

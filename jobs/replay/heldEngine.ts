@@ -160,7 +160,7 @@ export class HeldEngine implements PolicyEngine {
   }
 }
 
-/** What is left of a request when its first tokens are there; a stop text may begin in those. */
+/** What remains of a request once its first tokens exist; a stop text may begin in those. */
 function goingOn(request: GenerateRequest, { tokens }: Generation): GenerateRequest {
   const { stopTexts, stopTextsFrom = request.tokens.length } = request;
   return {

@@ -117,9 +117,7 @@ function movedRollout(moved: number, rollout: Rollout, question: Question): Roll
   };
 }
 
-/**
- * The one member of a group that was never rolled out: nothing is learnt from it, and the schedule goes on.
- */
+/** The one member of a group that was never rolled out: it is not trained on, and the schedule goes on. */
 function notRolledOut(question: Question, { version }: Weights): Rollout {
   return {
     id: rolloutId(question, 0),

@@ -169,7 +169,7 @@ function oneAnswer(given: Demonstration, question: Question): { asked: string; a
   return { asked: asked.text, answered: answered.text };
 }
 
-/** What is known of these files: from the run's folder, or by looking through them. */
+/** What is known about these files: from the run's folder, or by looking through them. */
 async function surveyed(
   files: readonly ConversationFile[],
   check: Check,

@@ -1,4 +1,4 @@
-/** `visual_question_answering`: a model that sees, on an OpenAI-compatible server. */
+/** `visual_question_answering`: a vision model on an OpenAI-compatible server. */
 import { MillraceError, sleepClock } from '../../base/index.ts';
 import { configuredTextModel, samplingOf } from '../../model/text/index.ts';
 import { visionTool } from '../../operators/tools/files/index.ts';
