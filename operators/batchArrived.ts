@@ -11,7 +11,7 @@ import { withPosition } from './withPosition.ts';
 export interface BatchArrivedOptions {
   /** Groups a step. */
   readonly groups: number;
-  /** Whether a group can be learnt from; the others take no place in a step. */
+  /** Whether a group can be trained on; the others take no place in a step. */
   readonly teaches: (group: Scored) => Promise<boolean>;
   /** The newest step that is in the topic; 0 = none. */
   readonly newest: () => number;

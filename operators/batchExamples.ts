@@ -6,7 +6,7 @@
  * - the schedule depends on the ids and the seed alone, not on the order in which questions came;
  * - only references wait, no texts; all steps of a round are committed together;
  * - a round in which nothing is worth learning ends too, with one step that has no examples and changes no
- *   weights; unless fewer examples than `examplesMin` are to end the run.
+ *   weights; unless the run ends because there are fewer than `examplesMin` examples.
  */
 import { type OperatorFunction, pipe } from 'rxjs';
 import { shuffled } from '../base/index.ts';
@@ -28,8 +28,8 @@ import { type ClassMix, mixed } from './batching/mix.ts';
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {
   /**
-   * Questions of a round, or how that follows from one of them. All must arrive, those that give no example
-   * too.
+   * Questions of a round, or how that number follows from one of them. All must arrive, also those without an
+   * example.
    */
   readonly questions: number | ((question: Question) => number);
   /** How often each example is trained on; every time in another order. */
@@ -86,7 +86,7 @@ interface FromQuestion {
   readonly version: number;
 }
 
-/** What waits of a question: which of its examples are trained on. */
+/** What waits for a question: which of its examples are trained on. */
 interface Chosen {
   readonly questionId: string;
   readonly phase: string;

@@ -2,15 +2,15 @@
  * `callTools`: the tools as a rollout sees them: a call by its tool's name, as data.
  *
  * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a
- * replay can answer it from the record. What a call is known by is its `CallOrigin`. How the policy writes a
- * call is the dialect's.
+ * replay can answer it from the record. A call is identified by its `CallOrigin`. How the policy writes a
+ * call is up to the dialect.
  */
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
 import type { CallSituation, Tool } from './tools/tool.ts';
 
 /**
- * Which call it is: number `turn`, from 0, of a rollout. One in a run; the key of its record. Beside it what
- * the tool may know.
+ * Which call it is: number `turn`, from 0, of a rollout. Unique in a run; the key of its record. Also what
+ * the tool may know about it.
  */
 export interface CallOrigin extends CallSituation {
   readonly rolloutId: string;
@@ -22,7 +22,7 @@ export interface CallTool {
   /** Their tags: whatever reads a trajectory looks for these. */
   readonly tags: readonly string[];
   call(tool: string, input: string, signal: AbortSignal, origin?: CallOrigin): Promise<Called>;
-  /** A rollout has ended: what tools hold for it goes. */
+  /** A rollout has ended: tools drop what they hold for it. */
   end?(rolloutId: string): void;
   close(): Promise<void>;
 }

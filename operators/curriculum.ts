@@ -81,7 +81,7 @@ export function easyToHard(
   return [...others.slice(Math.max(0, others.length - missing)), ...hard];
 }
 
-/** Share of a question's trajectories that gave the right answer, whatever else was wrong with them. */
+/** Share of a question's trajectories with the right answer, whatever else was wrong with them. */
 export function rightShare({ kept, dropped }: Demonstrations): number {
   const right = dropped.filter(({ why }) => why !== 'wrong' && !why.startsWith('failed: '));
   return (kept.length + right.length) / Math.max(1, kept.length + dropped.length);

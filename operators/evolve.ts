@@ -46,7 +46,7 @@ export interface EvolveOptions {
   /** One function for all roles, or a model for each. */
   readonly models: Complete | Models;
   readonly tools: Pick<CallTool, 'tags' | 'call'>;
-  /** Absent: everyone is let in at once, and the policy's version counts as 0. */
+  /** Absent: every question is admitted at once, and the policy's version counts as 0. */
   readonly gate?: PolicyGate;
   /** Rounds of evolution after the first trajectories (R; the method has 3). */
   readonly rounds: number;

@@ -22,7 +22,7 @@ import {
   withFirstVersion,
 } from '../topics/index.ts';
 
-/** Who is admitted, a bounded number at once. */
+/** Admits questions, a bounded number at once. */
 export interface Admission {
   /** Resolves with the release function; rejects with code `NOT_NOW` when the run stops first. */
   admit(question: Question, signals: StopSignals): Promise<() => void>;
@@ -52,7 +52,7 @@ export interface GateOptions extends StepSizes {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
-  /** An older manifest, for a question of an earlier start that is due it; left out = only recent ones. */
+  /** An older manifest, for a question of an earlier start that needs it; left out = only recent ones. */
   readonly manifest?: (version: number) => Promise<Weights>;
   readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
@@ -72,7 +72,7 @@ export interface GateOptions extends StepSizes {
 
 /**
  * Places of an admission: as many as were requested when it was made, as many as there are now, and those
- * that are taken. Any of them but the last may be infinite.
+ * that are taken. The first two may be infinite.
  */
 interface Slots {
   readonly asked: number;
@@ -123,7 +123,7 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   const load = async (target: number): Promise<void> => {
     const weights = recent.get(target) ?? (await options.manifest?.(target));
-    if (weights === undefined) throw new Error(`no manifest of policy version ${target}`);
+    if (weights === undefined) throw new Error(`there is no manifest of policy version ${target}`);
     await engine.load(options.resolve(weights));
     version = target;
   };

@@ -1,6 +1,4 @@
-/**
- * `measure`: the scored groups of an evaluation in, its numbers out, once all of them are there.
- */
+/** `measure`: the scored groups of an evaluation in, its numbers out, once all of them have arrived. */
 import { type OperatorFunction, pipe, tap } from 'rxjs';
 import type { Clock } from '../base/index.ts';
 import type { Delivery } from '../streams/deliveries/index.ts';

@@ -72,8 +72,8 @@ export interface ParetoOptions {
    */
   readonly mixedOnly: boolean;
   /**
-   * How often each kept question has a place (default once). From its second place on it is another question,
-   * with another draw of everything: its id ends in `~2`, `~3`, ….
+   * How often each kept question has a place (default once). From its second place on it counts as another
+   * question, with draws of its own: its id ends in `~2`, `~3`, ….
    */
   readonly epochs?: number;
   /** Windows that may be incomplete at once: `windowsOpen(lagMax)` is enough. */

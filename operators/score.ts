@@ -145,8 +145,7 @@ async function rewardsOf(
 }
 
 /**
- * 0 for rollouts that failed, and for the only one that is left of several: it has nothing to be compared
- * with.
+ * 0 for rollouts that failed, and for a single one left of several, which has nothing to be compared with.
  */
 function advantages(
   rollouts: readonly Rollout[],
@@ -164,7 +163,7 @@ function advantages(
   return all;
 }
 
-/** How much of the format is kept is known of every response, even if the reward does not count it. */
+/** How well the format is kept is measured for every response, even if the reward does not count it. */
 function withFormat(reward: Reward, group: GroupForReward, own: string): Reward {
   if (reward.parts.format !== undefined) return reward;
   const format = faultOf(group, own) === null ? 0 : -1;

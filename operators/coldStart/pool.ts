@@ -8,7 +8,7 @@
  * - `verify-hint`, `reflect-hint`: each direct chain, cut at a hint and continued with tools (hints.ts).
  *   Their parent is that chain.
  *
- * Whether an answer is right is found by rule, the one that RL is rewarded by; no model judges. Every request
+ * A rule decides whether an answer is right, the one that RL is rewarded by; no model judges. Every request
  * is keyed by its name, so timing changes nothing. A trajectory that fails is dropped with its reason; the
  * others stay.
  */
@@ -53,7 +53,7 @@ export interface ColdStartOptions {
   readonly isRight?: (question: Question, text: string) => boolean;
 }
 
-/** What became of one attempt: '' for nothing, with the reason when it failed. */
+/** The outcome of one attempt: '' for nothing, with the reason when it failed. */
 interface Attempt {
   readonly action: string;
   readonly parent: number | null;

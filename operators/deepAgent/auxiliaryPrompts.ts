@@ -6,7 +6,7 @@
 import type { MemoryKind } from './memories.ts';
 import { pythonJson } from './pythonJson.ts';
 
-/** What was a search or a call for, as the last steps show it. */
+/** Asks what a search or a call was for, judging by the last steps. */
 export function intentPrompt(kind: 'search' | 'call', asked: string, steps: string): string {
   const what = kind === 'search' ? 'searched for tools' : 'called a tool';
   return [
@@ -16,7 +16,7 @@ export function intentPrompt(kind: 'search' | 'call', asked: string, steps: stri
   ].join('\n\n');
 }
 
-/** Which of many tools are of use; the answer is JSON in a fence. */
+/** Asks which of many tools are useful; the answer is JSON in a fence. */
 export function selectPrompt(query: string, intent: string, hits: string): string {
   return [
     'Somebody searched for tools. Choose from what was found the tools that serve what they want, and leave out the others. Copy each chosen tool as it stands. Answer with a JSON array between ```json and ```.',
@@ -26,7 +26,7 @@ export function selectPrompt(query: string, intent: string, hits: string): strin
   ].join('\n\n');
 }
 
-/** What of a long result is of use. */
+/** Asks what is useful in a long result. */
 export function condensePrompt(call: string, intent: string, response: string): string {
   return [
     'Somebody called a tool, and its answer is long. Write down what in it serves what they want: facts, names, numbers and identifiers exactly as they stand. Add nothing. Write the text only.',
@@ -81,7 +81,7 @@ export interface Remembered {
   readonly tools: string;
 }
 
-/** One of the three memories. */
+/** Asks for one of the three memories. */
 export function memoryPrompt(
   kind: MemoryKind,
   { question, steps, calls, tools }: Remembered,
@@ -96,7 +96,7 @@ export function memoryPrompt(
   ].join('\n\n');
 }
 
-/** The same again, with what was wrong with the first reply. */
+/** The same request again, with what was wrong with the first reply. */
 export function repairPrompt(prompt: string, why: string): string {
   return `${prompt}\n\n## Your first answer could not be used\n\n${why}. Write it again, of the form above.`;
 }

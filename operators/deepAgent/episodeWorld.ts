@@ -40,7 +40,7 @@ export interface WorldOptions {
   readonly callCharacters: number;
 }
 
-/** What came of an action: what the policy reads, whether it went well, and what else is known of it. */
+/** The outcome of an action: what the policy reads, whether it succeeded, and what else is known about it. */
 export type Outcome = Pick<Action, 'response' | 'ok'> & Partial<Action>;
 
 /** Steps of the thought that the auxiliary model sees when it condenses. */
@@ -57,7 +57,7 @@ export class EpisodeWorld {
   readonly #own: ReadonlyMap<string, ToolDoc>;
   /** Number of the next call. */
   #turn = 0;
-  /** Its environment; null = it has none, or it has not begun. */
+  /** Its environment; null = it has none, or none yet. */
   state: BranchWorld | null = null;
 
   constructor(thinking: Thinking & { readonly options: WorldOptions }) {

@@ -3,7 +3,7 @@
  * and the world (episodeWorld.ts), and keeps the outcome.
  *
  * Guarantees:
- * - whatever is asked of the world goes through `tools` and is a record of its own;
+ * - every request to the world goes through `tools` and is a record of its own;
  * - text from outside is fenced, makes no tag token and is never learnt;
  * - it never rejects except when the signal aborts: what goes wrong ends the episode with its reason.
  */

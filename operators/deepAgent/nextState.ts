@@ -28,7 +28,7 @@ export interface EpisodeLimits {
   readonly folds: number;
   /** Length of a text that is put in: tokens, or in the reference words. */
   readonly measure: (text: string) => number;
-  /** Ends without a last answer, and may do the same thing twice: a world that is acted in. */
+  /** The episode acts in an environment: it ends without a final answer, and may do the same thing twice. */
   readonly environment: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface EpisodeState {
   readonly last: LastAction | null;
   /** The last request was for the final answer. */
   readonly final: boolean;
-  /** It ended of itself; false if a limit cut off a world that is acted in. */
+  /** It ended by itself; false if a limit ended an episode in an environment. */
   readonly finished: boolean;
   /** Limits that were met. */
   readonly limits: readonly ('actions' | 'context' | 'folds')[];
@@ -129,7 +129,7 @@ export function keptReply(text: string, mode: EpisodeMode): string {
   return mode === 'reference' ? text.replaceAll(CLOSED_THOUGHT, '') : text;
 }
 
-/** Shortest body that the release answers is one longer. */
+/** The release answers bodies that are longer than this. */
 const UNANSWERED_MAX = 5;
 
 function replied(before: EpisodeState, text: string, size: number, limits: EpisodeLimits): Step {

@@ -60,7 +60,7 @@ export interface AskedBy {
   readonly system: string | null;
   /** null = they are not known. */
   readonly tools: readonly Declared[] | null;
-  /** What becomes of a call that cannot be made, if the dialect lets one choose. */
+  /** What happens to a call that cannot be made, if the dialect offers a choice. */
   readonly callFaults?: CallFaults;
   /** System prompts of sets of questions that have one of their own, by the questions' `source`. */
   readonly sources?: Readonly<Record<string, string>>;

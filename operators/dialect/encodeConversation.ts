@@ -2,10 +2,10 @@
  * A given conversation as sequences to train on: the model's own chat template writes it, the answers are the
  * targets.
  *
- * What an answer's tokens are is what the policy would have generated: the text from where the template opens
+ * An answer's tokens are those that the policy would have generated: the text from where the template opens
  * an answer (its generation prompt) to the token that ends it, encoded by itself. What users and tools say
- * gives no tags and is never a target, unless the setting says so; of an answer that has `<result>` blocks in
- * its text, the blocks are not either.
+ * makes no tags and is never a target, unless the setting says so; `<result>` blocks in an answer's text are
+ * not targets either.
  *
  * Some templates write an old answer differently from a new one (Qwen3 leaves out its thinking). Such an
  * answer is never trained on as a part of the history: it gets a sequence of its own, which ends with it. So
@@ -143,7 +143,7 @@ interface Rendered {
   readonly options: ConversationOptions;
 }
 
-/** Null if the template writes this answer otherwise now that it is past. */
+/** Null if the template writes this answer differently once more turns follow. */
 function spanOf(
   messages: readonly ChatMessage[],
   place: number,

@@ -66,6 +66,7 @@ async function think(context: ActionContext, continuation: string): Promise<stri
   const prompt = prompts.refine({ question: question.question, trajectory: parent });
   const text = await complete('critic', prompt, { continuation, stop: ['</think>'] });
   if (mode !== 'reference') return text;
-  if (text === null) throw new Error('the critic gave no thinking to refine a trajectory with');
+  if (text === null)
+    throw new Error('the critic returned no thinking with which to refine a trajectory');
   return text.toLowerCase();
 }

@@ -38,7 +38,10 @@ function named<T>(name: string, of: readonly T[], value: (one: T) => number): Na
   return { [name]: of.reduce((sum, one) => sum + value(one), 0) / of.length };
 }
 
-/** Of rewards that say which calls were right (`toolPo`): the share that was, and how many of a response. */
+/**
+ * For rewards that say which calls were right (`toolPo`): the share of right calls, and their number per
+ * response.
+ */
 function rightCalls(all: readonly Scored['rewards'][number]['parts'][]): NamedNumbers {
   const known = all.filter(({ attempted }) => attempted !== undefined);
   if (known.length === 0) return {};

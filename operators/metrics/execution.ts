@@ -2,15 +2,14 @@
  * What a response shows of the policy's behaviour (ET-Agent §10): how its tool calls went, and how much it
  * wrote itself.
  *
- * As a reward it is worth nothing (score 0) and leaves parts: `resultBlocks`, `failedResults`,
- * `thinkingLength`. Added with weight 0 to any reward, it makes `measure` and the report show successful
- * execution and reasoning length.
+ * As a reward it scores 0 and leaves parts: `resultBlocks`, `failedResults`, `thinkingLength`. Added with
+ * weight 0 to any reward, it makes `measure` and the report show successful execution and reasoning length.
  */
 
 import { countFailedResults, resultBlocks } from '../dialect/results.ts';
 import type { GroupForReward, PureReward } from '../rewards/reward.ts';
 
-/** What became of the tool calls of one response, and how much the policy wrote. */
+/** How the tool calls of one response went, and how much the policy wrote. */
 export interface Execution {
   /** Closed result blocks, and those of them that show a failed call. */
   readonly resultBlocks: number;

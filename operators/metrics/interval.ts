@@ -89,8 +89,8 @@ function ratioOf(parts: readonly PartOfMean[]): (places: Uint32Array) => number 
 }
 
 /**
- * What `of` says of `RESAMPLES` draws of questions with replacement, given as their places; draws of which it
- * says nothing do not count.
+ * What `of` gives for `RESAMPLES` draws of questions with replacement, given as their places; draws for which
+ * it gives nothing do not count.
  */
 function resampled(
   questions: number,

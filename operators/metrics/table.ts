@@ -105,7 +105,7 @@ export function benchmarkTable(groups: readonly Scored[], options: TableOptions)
   return { rows, averages: { math: means(of('math')), qa: means(of('qa')), all: means(rows) } };
 }
 
-/** One response with what it is worth. */
+/** One response with its reward. */
 interface Response {
   readonly correct: number;
   readonly calls: number;

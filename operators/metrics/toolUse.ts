@@ -28,13 +28,13 @@ export function toolLightEfficiency(
   return fourDecimals(shares.reduce((sum, share) => sum + share, 0) / shares.length);
 }
 
-/** What a judge said of one response: `failed` = it said nothing. */
+/** A judge's verdict on one response: `failed` = it gave none. */
 export interface JudgedUse {
   readonly verdict: 'right' | 'wrong' | 'failed';
   readonly toolCalls: number;
 }
 
-/** What each gets when all methods come out alike. */
+/** What each gets when all methods are equal. */
 const ALIKE = 0.0001;
 
 /**

@@ -7,7 +7,7 @@ import { MillraceError, thrownBy } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import { asked, type Reward, type Rollout } from '../../topics/index.ts';
 
-/** The part that says what the actions of a rollout are worth. */
+/** The part with the reward of a rollout's actions. */
 export const ACTION = 'action';
 
 /**
@@ -28,7 +28,7 @@ export function checkRewards(rewards: readonly Reward[], rollouts: readonly Roll
   }
 }
 
-/** A custom advantage can go wrong in the same way. */
+/** The same check for a custom advantage. */
 export function checkAdvantages(values: readonly number[], rollouts: readonly Rollout[]): void {
   if (values.length !== rollouts.length) {
     const counts = `${counted(values.length, 'advantage')} for the ${counted(rollouts.length, 'rollout')}`;
@@ -46,7 +46,7 @@ export function checkAdvantages(values: readonly number[], rollouts: readonly Ro
   );
 }
 
-/** What is wrong with a reward, and what it would say; null = nothing. */
+/** What is wrong with a reward, as a message has it; null = nothing. */
 function faultIn(reward: Reward): string | null {
   if (typeof reward !== 'object' || reward === null) return `is ${shown(reward)};`;
   const { score, parts } = reward;

@@ -1,6 +1,6 @@
 /**
- * Symbolic verification by math-verify itself, in the Python sandbox: answers are parsed by what a hostile
- * model wrote, so nothing of them is parsed in this process.
+ * Symbolic verification by math-verify itself, in the Python sandbox: a hostile model may have written the
+ * answers, so none is parsed in this process.
  *
  * Both answers are parsed and compared as the published rewards do it. A comparison that takes too long, or
  * too much memory, is a `false` there and here; an error of math-verify leaves the question open (null).
@@ -56,8 +56,8 @@ export function mathVerifier(options: MathVerifierOptions): MathVerifier {
 }
 
 /**
- * The library's own time limits need signals, which the sandbox has not: the sandbox's limit is in their
- * place. The comparisons at the start build its grammars, which takes a second.
+ * The library's own time limits need signals, which the sandbox does not have: the sandbox's limit replaces
+ * them. The comparisons at the start build its grammars, which takes a second.
  */
 const PRELUDE = `
 import json, math_verify.parser, math_verify.grader

@@ -1,11 +1,11 @@
 /**
- * What an agent, or whoever judges its work, said of a session, in place of what the answer is worth. Its
+ * The reward that an agent, or whoever judges its work, gave a session, instead of one for the answer. Its
  * parts are kept; `raw`, how right the work is, is the reward between 0 and 1.
  */
 import type { Reward } from '../../topics/index.ts';
 import type { RewardFunction } from './reward.ts';
 
-/** Rollouts without such a reward are worth what `otherwise` says. */
+/** Rollouts without such a reward get that of `otherwise`. */
 export function sessionReward(otherwise: RewardFunction): RewardFunction {
   return async (group, signal) => {
     const rewards = await otherwise(group, signal);

@@ -3,8 +3,8 @@
  * earns 1 for the right answer in its box, 0.1 for another answer in good form, and nothing for a fault of
  * form or a response that ran out of tokens.
  *
- * Whether two mathematical answers are the same is asked of a verifier (the release asks math-verify), and
- * without one decided by their normal forms, which know no algebra: `x(x+5)` is not `x^2+5x` then.
+ * A verifier decides whether two mathematical answers are the same (the release asks math-verify); without
+ * one their normal forms decide, which know no algebra: `x(x+5)` is not `x^2+5x` then.
  */
 import { lastBoxed } from '../../base/text/index.ts';
 import type { Reward } from '../../topics/index.ts';
@@ -76,7 +76,10 @@ export async function isSameAnswer(
   return isEquivalent(given, wanted, 'reward');
 }
 
-/** The value of an integer, a decimal or a fraction of integers as a normal form writes it; null of others. */
+/**
+ * The value of an integer, a decimal or a fraction of integers as a normal form writes it; null for anything
+ * else.
+ */
 function numberIn(form: string): number | null {
   const plain = form.replace(/\\$/, '');
   if (/^-?\d+(\.\d+)?$/.test(plain)) return Number(plain);

@@ -19,7 +19,7 @@ export interface Branch {
   readonly segments: Segment[];
   /** Its own, with what its environment shows; null = the group's. */
   prompt: Int32Array | null;
-  /** Null = it has none, or it has not begun. */
+  /** Null = it has none, or none yet. */
   world: BranchWorld | null;
   calls: number;
   /** Number of the next call's record: calls, and what helpers did. */

@@ -27,7 +27,7 @@ export function questionIn(question: string, shown: string): string {
   return shown === '' ? question : `${question}\n\n${shown}`;
 }
 
-/** Begins the environment of a rollout. Rejects if it cannot be had. */
+/** Starts the environment of a rollout. Rejects if it cannot be reached. */
 export async function beginWorld(
   tools: CallTool,
   { id: questionId, task }: Question,

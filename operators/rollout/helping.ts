@@ -85,16 +85,11 @@ export function checkHelping(helping: Helping, { branching, lagMax }: HelpingPla
   };
   if (branching === 'guided')
     refuse([...mends, ...cuts], 'branching=none', 'guided branches begin inside a step');
-  if (branching === 'rounds')
-    refuse(cuts, 'branching=none', 'branches share what would be taken back');
-  if (lagMax > 0)
-    refuse(cuts, 'lagMax=0', 'the versions of what is taken back are not in the record');
+  if (branching === 'rounds') refuse(cuts, 'branching=none', 'branches share what would be undone');
+  if (lagMax > 0) refuse(cuts, 'lagMax=0', 'the versions of what is undone are not in the record');
 }
 
-/**
- * What becomes of a program that failed: the text that the policy reads, or null if the program was taken
- * back.
- */
+/** What happens to a failed program: the text that the policy reads, or null if the program was undone. */
 export async function helped(
   { options }: Helped,
   branch: Branch,

@@ -6,7 +6,7 @@
  */
 import { entropyTerm } from './stepEntropy.ts';
 
-/** Log-probs of each token that entropies are of, as far as an engine gives so many. */
+/** Log-probs per token that entropies are computed from, as far as an engine gives that many. */
 export const LOG_PROBS_PER_TOKEN = 50;
 
 /** Window lengths in tokens; 0 = the whole step. */

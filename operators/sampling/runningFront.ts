@@ -2,15 +2,15 @@
  * The running front: the candidates of a window are sorted together with the groups that were judged last, in
  * the windows before it.
  *
- * So a candidate is compared with what the stream has had of late, not only with its neighbours: more is kept
- * of a window that is better than those before it, less of a worse one. At most `memory` groups are held, two
- * numbers each, in the order of their windows and within one by id, which follows from the records alone: a
- * restarted run reads them back from its last verdicts and continues as if it had never stopped.
+ * So a candidate is compared with the recent past of the stream, not only with its neighbours: a window that
+ * is better than those before it keeps more, a worse one less. At most `memory` groups are held, two numbers
+ * each, in the order of their windows and within one by id, which follows from the records alone: a restarted
+ * run reads them back from its last verdicts and continues as if it had never stopped.
  */
 import type { Selected } from '../../topics/index.ts';
 import type { Point } from './fronts.ts';
 
-/** What earlier windows are remembered by. */
+/** How earlier windows are remembered. */
 export interface RunningFront {
   /** Most groups that candidates are sorted with: the last ones judged. */
   readonly memory: number;

@@ -1,8 +1,8 @@
 /**
  * The three variants of the text functions.
  *
- * The published implementation has three copies of its text code that grew apart. A number that is to be
- * compared with a published one must use the copy of its stage:
+ * The published implementation has three copies of its text code that have diverged. A number can only be
+ * compared with a published one if it uses the copy of its stage:
  *
  * - `rollout`: flywheel, direct rollout and evaluation. Forgiving: an unclosed box gives its tail.
  * - `selection`: Pareto sampling and the filter of supervised data. Strict about the format.

@@ -22,7 +22,7 @@ interface Clock {
 export interface Called {
   readonly output: string;
   readonly ok: boolean;
-  /** Times the tool ran; 0 for a cached result or a tool that is not there. */
+  /** Times the tool ran; 0 for a cached result or a tool that does not exist. */
   readonly attempts: number;
   readonly cached: boolean;
   /** From the request to the result, waiting for a free place included. */

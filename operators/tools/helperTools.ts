@@ -21,7 +21,7 @@ export type AskHelper = (
   signal: AbortSignal,
 ) => Promise<string | null>;
 
-/** Who helps; left out = no one does. */
+/** The helpers' models; left out = no help. */
 export interface HelperToolsOptions {
   readonly seed: number;
   readonly debugger?: AskHelper;
@@ -33,7 +33,7 @@ const AT_ONCE = 64;
 /** Longest reply that is read, in UTF-16 units. */
 const REPLY_MAX = 200_000;
 
-/** The helpers that there are. */
+/** The helpers that are set. */
 export function helperTools({ seed, ...ask }: HelperToolsOptions): readonly Tool[] {
   const helper = <Request extends { readonly id: string }>(
     name: string,

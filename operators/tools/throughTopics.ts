@@ -162,7 +162,7 @@ export function throughTopics(local: CallTool, options: ThroughTopicsOptions): C
     if (answered.aborted || notified) return;
     notified = true;
     report(
-      `a tool call has waited ${LONG_MS / 1000} s for a worker: start one with the same command and --only tools`,
+      `a tool call has been waiting ${LONG_MS / 1000} s for a worker: start one with the same command and --only tools`,
     );
   }
 

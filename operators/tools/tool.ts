@@ -9,17 +9,17 @@ import type { ToolParameters } from '../../base/functions/index.ts';
 import { hasCode, MillraceError } from '../../base/index.ts';
 import type { EnvironmentStep } from '../../topics/index.ts';
 
-/** What a call came to: the text that the policy reads, and whether the call succeeded. */
+/** The outcome of a call: the text that the policy reads, and whether the call succeeded. */
 export interface ToolResult {
   readonly output: string;
   readonly ok: boolean;
-  /** It was kept from an earlier call; left out = it was not. */
+  /** The result is from the cache; left out = it is not. */
   readonly cached?: boolean;
-  /** What it is worth, and whether it was the last, if it acted in an environment. */
+  /** Its reward, and whether it was the last step, if it acted in an environment. */
   readonly step?: EnvironmentStep;
 }
 
-/** A call that was made before, and what came of it. */
+/** A call that was made before, and its outcome. */
 export interface PastCall {
   readonly tool: string;
   readonly input: string;
@@ -62,15 +62,12 @@ export interface Tool {
   /** False = rollouts call it, and their policies cannot. */
   readonly offered?: false;
   run(input: string, signal: AbortSignal, situation?: CallSituation): Promise<ToolResult>;
-  /** A rollout has ended; what is held for it goes. */
+  /** A rollout has ended: drop what is held for it. */
   end?(rolloutId: string): void;
   close(): Promise<void>;
 }
 
-/**
- * What a tool throws when its process or server is not there: nothing answered, so nothing may be learnt from
- * it.
- */
+/** What a tool throws when its process or server does not answer, so the call must not be trained on. */
 export function toolDown(tool: string, why: string, cause?: unknown): MillraceError<'TOOL_DOWN'> {
   return new MillraceError('TOOL_DOWN', `the tool ${tool} cannot answer: ${why}`, {
     context: { tool },

@@ -4,7 +4,7 @@ import type { ToolDoc } from '../../../base/functions/index.ts';
 import type { Question } from '../../../topics/index.ts';
 import { functionOf } from './readLibrary.ts';
 
-/** Its own; what is no function is left out (`functionFaults` says so when the questions are read). */
+/** Its own; what is not a function is left out (`functionFaults` reports it when the questions are read). */
 export function ownDocs({ task }: Pick<Question, 'task'>): readonly ToolDoc[] {
   return (task?.functions ?? []).flatMap((text) => {
     const doc = text.startsWith('{') ? functionOf(JSON.parse(text)) : null;

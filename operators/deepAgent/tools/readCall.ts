@@ -7,7 +7,7 @@ import { argumentFault } from '../../tools/arguments.ts';
 import type { EpisodeMode } from '../episode.ts';
 import { lenientJson } from '../lenientJson.ts';
 
-/** A call that can be made, or why none can; then what is known of it. */
+/** A call that can be made, or why it cannot, with what is known about it. */
 export type ReadCall =
   | { readonly name: string; readonly arguments: Arguments; readonly fault: null }
   | { readonly name: string | null; readonly arguments: Arguments; readonly fault: string };

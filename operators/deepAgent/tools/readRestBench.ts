@@ -39,7 +39,7 @@ export function readRestBench(
   wrong: (field: string, reason: string) => Error,
 ): readonly ToolDoc[] {
   const spec = specification.safeParse(given);
-  if (!spec.success) throw wrong('paths', 'is missing: this is no OpenAPI specification');
+  if (!spec.success) throw wrong('paths', 'is missing: this is not an OpenAPI specification');
   return Object.entries(spec.data.paths).flatMap(([path, methods]) =>
     METHODS.flatMap((method) => {
       if (methods[method] === undefined) return [];

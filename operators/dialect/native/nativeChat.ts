@@ -161,7 +161,7 @@ function formOf(chat: NativeChat, { tools, folder }: NativeChatOptions): NativeF
   if (found !== undefined) return found;
   throw new MillraceError(
     'DIALECT',
-    `the chat template in ${folder} writes a call as ${JSON.stringify(body.slice(0, 120))}, which is none of the forms ${nativeForms.join(', ')}. ` +
+    `the chat template in ${folder} writes a call as ${JSON.stringify(body.slice(0, 120))}, which is not one of the forms ${nativeForms.join(', ')}. ` +
       'Use dialect tags, or add a form (docs/dialects.md)',
     { context: { folder } },
   );
@@ -209,7 +209,7 @@ function notesOf(
   const lost = tokenizer.decode(calls).includes('first I look')
     ? []
     : [
-        'the chat template drops what a turn thinks or says besides its call: rollouts keep it as the policy wrote it, but training examples lose it',
+        'the chat template drops thinking and text beside a tool call: rollouts keep them as the policy wrote them, but training examples lose them',
       ];
   if (found === null) return lost;
   const { kind, grown: ours, whole: theirs } = found;

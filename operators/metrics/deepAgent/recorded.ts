@@ -1,4 +1,4 @@
-/** What DeepAgent's deterministic metrics read of an episode: its tool calls as they went, in order. */
+/** What DeepAgent's deterministic metrics read of an episode: its tool calls and their outcomes, in order. */
 import type { Rollout } from '../../../topics/index.ts';
 import { episodeOf } from '../../deepAgent/episode.ts';
 
@@ -10,7 +10,7 @@ export interface RecordedCall {
   readonly response: string;
 }
 
-/** Success, and how much of the way was gone: both 0 to 1. */
+/** Success, and how much of the path was completed: both 0 to 1. */
 export interface PathScore {
   readonly success: number;
   readonly path: number;

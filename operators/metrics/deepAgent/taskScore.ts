@@ -30,7 +30,7 @@ import {
 } from './paths.ts';
 import { type PathScore, recordedCalls } from './recorded.ts';
 
-/** Success, path, and what a rollout is worth by them. */
+/** Success, path, and the reward that follows from them. */
 interface TaskScore extends PathScore {
   readonly score: number;
 }

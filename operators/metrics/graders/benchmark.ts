@@ -73,7 +73,7 @@ export function judgedBenchmark(jury: Jury | null, verify?: VerifyAnswer): Rewar
   };
 }
 
-/** What the verifier adds: it is asked where the forms of a mathematical answer say no. */
+/** What the verifier adds: it is asked about mathematical answers whose normal forms differ. */
 async function verifiedBy(
   verify: VerifyAnswer | undefined,
   sample: EvaluatedSample,

@@ -7,7 +7,7 @@ import type { RuleGrader } from './grader.ts';
 const NUMBER = /^[+-]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[+-]?\d+)?$/i;
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 
-/** The value of a text that is a number; null if it is none. */
+/** The value of a text that is a number; null if it is not one. */
 function numberIn(text: string): number | null {
   const bare = text.trim();
   return NUMBER.test(bare) ? Number(bare.replaceAll('_', '')) : null;
@@ -40,7 +40,7 @@ export function isGaiaAnswer(prediction: string, wanted: string): boolean {
 
 export const gaia: RuleGrader = {
   name: 'gaia',
-  way: 'the rule of the authors of GAIA',
+  way: 'the rule that GAIA’s authors use',
   decide: ({ references, prediction }) => ({
     right: references.some((one) => isGaiaAnswer(prediction, one)),
   }),

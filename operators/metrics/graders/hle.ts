@@ -10,7 +10,7 @@ const CONFIDENCE = /confidence[ \t"*]{0,8}:[ \t"*]{0,8}(\d{1,3})(?!\d)/gi;
 
 export const hle: AskingGrader = {
   name: 'hle',
-  way: 'in the form of the authors of HLE',
+  way: 'in the form that HLE’s authors use',
   first: null,
   prompt: ({
     question,

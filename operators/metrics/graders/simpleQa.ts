@@ -15,7 +15,7 @@ const letters: Readonly<Record<string, string>> = {
 
 export const simpleQa: AskingGrader = {
   name: 'simpleqa',
-  way: 'in the form of the authors of SimpleQA',
+  way: 'in the form that SimpleQA’s authors use',
   first: null,
   prompt: ({
     question,

@@ -6,7 +6,7 @@ const GRADE = /grade[ \t"*]{0,8}:[ \t"*]{0,8}(incorrect|correct)(?![a-z])/gi;
 
 export const webWalker: AskingGrader = {
   name: 'webwalker',
-  way: 'in the form of the authors of WebWalkerQA',
+  way: 'in the form that WebWalkerQA’s authors use',
   first: null,
   prompt: ({
     question,

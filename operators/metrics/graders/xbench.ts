@@ -10,7 +10,7 @@ const CONCLUSION = /结论[^\n正错不]{0,12}(正确|错误)/gu;
 
 export const xbench: AskingGrader = {
   name: 'xbench',
-  way: 'in the form of the authors of xbench',
+  way: 'in the form that xbench’s authors use',
   first: 'same text',
   prompt: ({
     question,

@@ -57,10 +57,7 @@ function brokenRule({ name, arguments: given, ok, offered, fault, response }: Cr
   return ok && !isErrorResponse(response) ? null : 'failed';
 }
 
-/**
- * Whether a call brings something of the gold that was not there yet; it is asked of each call once, in
- * order.
- */
+/** Whether a call matches something of the gold that no earlier call did; called once per call, in order. */
 function goldOf(gold: CallGold): (call: CreditedCall) => boolean {
   switch (gold.kind) {
     case 'tools':

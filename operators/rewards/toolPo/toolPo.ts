@@ -25,7 +25,7 @@ export type CallCredit = 'sum' | 'mean' | 'distinct';
 export interface ToolPoOptions {
   /** R_success; it must leave the part `raw` (default: `accuracy()`). */
   readonly success?: RewardFunction;
-  /** The calls that answer a question; null = nothing is known of them (default: its `task.gold`). */
+  /** The calls that answer a question; null = they are not known (default: its `task.gold`). */
   readonly gold?: (question: Question) => CallGold | null;
   /** λ1 (default 1). */
   readonly callWeight?: number;

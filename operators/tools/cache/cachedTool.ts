@@ -4,7 +4,7 @@ import { askOnce } from './askOnce.ts';
 import type { ToolCache } from './toolCache.ts';
 
 /**
- * `tool` with its results kept under `scope`, which says whatever else decides them: its version, its
+ * `tool` with its results kept under `scope`, which names everything else that decides them: its version, its
  * packages, its limits. Fails for a tool that is not pure.
  */
 export function cachedTool(tool: Tool, cache: ToolCache, scope: string): Tool {

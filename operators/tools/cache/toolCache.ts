@@ -2,9 +2,9 @@
  * Tool results from outside, kept on disk for all runs: results of searches, pages, summaries,
  * outputs of pure tools.
  *
- * An entry is known by its kind, its scope (whatever else decides its content: provider, region, model) and
- * its key. Queries are compared in their normal form (`searchCacheKey`), everything else as it is. A replay
- * never looks here: it answers from the run's own record.
+ * An entry is identified by its kind, its scope (whatever else decides its content: provider, region, model)
+ * and its key. Queries are compared in their normal form (`searchCacheKey`), everything else as it is. A
+ * replay never looks here: it answers from the run's own record.
  */
 
 import { createHash } from 'node:crypto';
@@ -42,7 +42,7 @@ export interface CacheEntry extends CachePlace {
 export interface ToolCache {
   /** Undefined if nothing is kept, or nothing young enough. */
   get(place: CachePlace): string | undefined;
-  /** Resolves when it is on disk; what lay in its place is gone. */
+  /** Resolves when it is on disk; it replaces an entry in its place. */
   put(place: CachePlace, value: string): Promise<void>;
   remove(place: CachePlace): Promise<void>;
   entries(): Iterable<CacheEntry>;

@@ -96,7 +96,8 @@ export async function environmentActions(
   const exchange = new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
   try {
     const schema = schemas.safeParse(await asked(exchange, '/schema', null, options, signal));
-    if (!schema.success) throw refused(options, 'says of /schema what is no schema of OpenEnv');
+    if (!schema.success)
+      throw refused(options, 'answers /schema with something that is not an OpenEnv schema');
     const { action } = schema.data;
     const { metadata: _, ...properties } = action.properties;
     if (options.form !== 'auto') return commands(options, options.form, properties);
@@ -109,7 +110,7 @@ export async function environmentActions(
     }
     const tools = listed.safeParse(await asked(exchange, '/mcp', LIST, options, signal));
     if (!tools.success || tools.data.result.tools.length === 0)
-      throw refused(options, 'takes calls of tools, and lists none');
+      throw refused(options, 'expects tool calls but lists no tools');
     return tools.data.result.tools.map((tool) => {
       const inputSchema = untitled(tool.inputSchema ?? tool.input_schema ?? {});
       const { name, description } = tool;
@@ -122,7 +123,7 @@ export async function environmentActions(
   }
 }
 
-/** The functions that are known of an environment, whose action has one text. */
+/** The known functions of an environment whose action is one text. */
 function commands(
   options: ActionsOptions,
   form: CommandForm,
@@ -137,7 +138,7 @@ function commands(
       texts.length === 0 ? 'none' : `these: ${texts.map((one) => outsideText(one, 40)).join(', ')}`;
     throw refused(
       options,
-      `takes an action of which one field would have to be the command, a text, and has ${has} (environment.form=${form})`,
+      `must have exactly one text field in its action, for the command (environment.form=${form}), but has ${has}`,
     );
   }
   return commandsOf(form).map(({ description: about, ...doc }) => ({

@@ -1,7 +1,7 @@
 /**
  * An environment as tools: one that begins it for a rollout, which the rollout itself calls, and those by
  * which the policy acts. What is asked and answered are calls like any other, so they are recorded, shown and
- * replayed like any other; what a step is worth, and whether it was the last, is in `step`.
+ * replayed like any other; a step's reward, and whether it was the last, are in `step`.
  *
  * Guarantees:
  * - each rollout has a session of its own, from its beginning until the environment or the rollout ends;
@@ -72,7 +72,7 @@ export function environmentTools(options: EnvironmentToolsOptions): EnvironmentT
     signal: AbortSignal,
     { rolloutId }: CallSituation,
   ): Promise<ToolResult> {
-    if (rolloutId === undefined) throw new Error('an environment belongs to a rollout');
+    if (rolloutId === undefined) throw new Error('an environment can only be begun for a rollout');
     end(rolloutId);
     const { reset, shows } = readWorld(input);
     const { session, first } = await orDown(sessions.begin(reset, signal), signal);
@@ -80,7 +80,7 @@ export function environmentTools(options: EnvironmentToolsOptions): EnvironmentT
     const shown = seen(first, rolloutId);
     if (shows !== '' && !plain(shown.output).includes(plain(shows))) {
       throw down(
-        `it shows another task than the question's (task.world.shows = ${JSON.stringify(shows)}): serve the questions' own split, in their order`,
+        `its task is not the question's (task.world.shows = ${JSON.stringify(shows)}): serve the split that the questions come from, in their order`,
       );
     }
     return shown;
@@ -118,11 +118,11 @@ export function environmentTools(options: EnvironmentToolsOptions): EnvironmentT
     signal: AbortSignal,
   ): Promise<World> {
     const [first, ...more] = past;
-    if (first === undefined) throw down('it was never begun for this rollout');
+    if (first === undefined) throw down('it was never started for this rollout');
     const same = (call: PastCall, { output }: ToolResult): void => {
       if (output === call.output) return;
       throw down(
-        'it does not show the same again when the same is done, so rollouts cannot branch in it: set branching=none, or give each question a seed (task.world.reset)',
+        'the same actions do not give the same observations, so rollouts cannot branch in it: set branching=none, or give each question a seed (task.world.reset)',
       );
     };
     try {
@@ -139,7 +139,7 @@ export function environmentTools(options: EnvironmentToolsOptions): EnvironmentT
     return worlds.get(rolloutId)!;
   }
 
-  /** What the policy sees, and what that is worth. */
+  /** What the policy sees, and its reward. */
   function seen(observed: Observed, rolloutId: string): ToolResult {
     const { text, failed }: Shown = observationText(observed.observation, options);
     const { reward, done } = observed;

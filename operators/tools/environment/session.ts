@@ -104,7 +104,7 @@ export class EnvironmentSession {
       return answer;
     } catch (error) {
       // What was asked may still be answered, and then as if it were the next answer.
-      this.#lose(signal.aborted ? 'it was given up' : outsideText(messageOf(error)));
+      this.#lose(signal.aborted ? 'the request was cancelled' : outsideText(messageOf(error)));
       throw signal.aborted ? error : this.#lost;
     } finally {
       this.#settle = null;
@@ -122,10 +122,10 @@ export class EnvironmentSession {
     const answer = readReply(text);
     const settle = this.#settle;
     this.#settle = null;
-    if (answer === null) this.#lose('it said what is no message of OpenEnv', settle);
+    if (answer === null) this.#lose('it sent something that is not an OpenEnv message', settle);
     else if (settle !== null) settle(answer);
     else if (!this.#asked && this.#unasked === null) this.#unasked = answer;
-    else this.#lose('it spoke without being asked');
+    else this.#lose('it sent a message that nothing had requested');
   }
 
   #lose(why: string, settle = this.#settle): void {

@@ -11,7 +11,7 @@ import { outsideText } from '../../../base/index.ts';
 import { jsonIn } from '../../../base/text/index.ts';
 import type { EnvironmentStep } from '../../../topics/index.ts';
 
-/** What is asked of an environment. */
+/** A request to an environment. */
 export interface EnvironmentRequest {
   readonly type: 'reset' | 'step';
   readonly data: Readonly<Record<string, unknown>>;
@@ -76,8 +76,8 @@ const world = z.looseObject({
 });
 
 /**
- * What a question says of its environment (`task.world`): what it is reset with, and a text that it then has
- * to show, so that question and environment are of one task. What has neither is what it is reset with.
+ * What a question says about its environment (`task.world`): what it is reset with, and a text that it must
+ * then show, so that question and environment are of one task. What has neither is what it is reset with.
  */
 export function readWorld(text: string): z.infer<typeof world> {
   const given = jsonIn(text);

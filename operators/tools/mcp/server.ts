@@ -30,7 +30,7 @@ export interface McpServer {
   readonly name: string;
   /** All tools that it offers. Rejects with code `MCP`. */
   tools(): Promise<readonly ServerTool[]>;
-  /** Rejects with code `MCP` when the server cannot be had, and with `MCP_TIMEOUT`. */
+  /** Rejects with code `MCP` when the server cannot be reached, and with `MCP_TIMEOUT`. */
   call(
     tool: string,
     args: Readonly<Record<string, unknown>>,
@@ -124,7 +124,7 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
         return tools;
       } catch (error) {
         if (error instanceof MillraceError) throw error;
-        throw failed('does not say which tools it has', error);
+        throw failed('does not list its tools', error);
       }
     },
     async call(tool, args, signal) {

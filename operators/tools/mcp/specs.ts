@@ -37,7 +37,7 @@ export interface Wanted {
   readonly tools: readonly string[] | null;
 }
 
-/** The tools of a server that are wanted. Throws code `MCP` if one cannot be used, or is not there. */
+/** The tools of a server that are wanted. Throws code `MCP` if one cannot be used or is missing. */
 export function specsOf(
   server: string,
   offered: readonly ServerTool[],
@@ -60,8 +60,8 @@ function specOf(server: string, tool: ServerTool, prefix: string): McpToolSpec {
 }
 
 /**
- * What a server says of a tool, made fit for a prompt. `own` = its name there. Throws what `refuse` makes of
- * what is wrong with it.
+ * A server's description of a tool, made fit for a prompt. `own` = its name there. Throws what `refuse` makes
+ * of what is wrong with it.
  */
 export function promptSpec(
   own: string,
@@ -101,7 +101,7 @@ export function promptSpec(
   return { name, about: said(description, ABOUT_MAX), parameters };
 }
 
-const ADVICE = 'list the tools you want in tools.mcp.NAME.tools, without it';
+const ADVICE = 'list the tools you want in tools.mcp.NAME.tools, leaving it out';
 
 function refused(server: string, what: string): MillraceError {
   return new MillraceError('MCP', `the MCP server ${server} ${what}`, { context: { server } });

@@ -28,7 +28,7 @@ const PARAMETERS = {
   required: ['url'],
 } as const;
 
-/** What is asked of a page, in UTF-16 units. */
+/** Longest request about a page, in UTF-16 units. */
 const QUESTION_MAX = 2000;
 
 /** The tool that reads a page. What it opens is the reader's: closing it closes nothing. */

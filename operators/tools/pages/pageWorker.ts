@@ -26,7 +26,7 @@ async function parsed(page: PageBytes, outermost: boolean): Promise<ParsedPage> 
   return (await import('./htmlText.ts')).htmlText(text, extract);
 }
 
-/** A file in an archive; what cannot be read is said in its place. */
+/** A file in an archive; where it cannot be read, the reason stands in its place. */
 async function memberText(bytes: Uint8Array, name: string): Promise<string> {
   try {
     const page = { bytes, contentType: contentTypeOf(name), extract: 'readable' } as const;

@@ -53,7 +53,8 @@ export function readerService(options: ReaderServiceOptions): PageSource {
         return failedPage(`the reader answers HTTP ${reply.status}: ${saidIn(reply.text())}`);
       return pageIn(withoutSecrets(reply.text()));
     } catch (error) {
-      if (error instanceof NoReply) return failedPage(`the reader gives nothing: ${error.message}`);
+      if (error instanceof NoReply)
+        return failedPage(`the reader does not answer: ${error.message}`);
       throw error;
     }
   }

@@ -22,7 +22,7 @@ const PATH_MAX = 2000;
 
 /** Allows everything: a site without the file. */
 export const noRobots: Robots = { rules: [] };
-/** Allows nothing: a site that cannot say at present. */
+/** Allows nothing: a site whose rules cannot be read at present. */
 export const closedRobots: Robots = { rules: [{ allows: false, pattern: '/' }] };
 
 /** The rules that hold for `agent`, a product name in lower case. */

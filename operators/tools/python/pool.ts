@@ -138,7 +138,7 @@ export class Pool {
     for (let more = target - fresh - this.#starts.size; more > 0; more--) this.#start();
   }
 
-  /** Ends worn processes that wait for programs while there are others enough. */
+  /** Ends worn processes that wait for programs while there are enough others. */
   #retireWorn(): void {
     for (const sandbox of this.#idle.filter(({ worn }) => worn)) {
       if (this.#all.size <= this.#size.processes) return;

@@ -68,9 +68,9 @@ function bounded(name: string, value: number, min: number, max: number): number 
 /**
  * The Python tool. Processes start with the first call (about 3 s each) and stay until `close()`.
  *
- * A signal gives the caller up at once; the program ends by its own time limit. When no process can be had,
- * or each that runs the program goes without an answer, a call rejects with code `TOOL_DOWN`; when none could
- * ever be started, with `TOOL_BROKEN`.
+ * A signal gives the caller up at once; the program ends by its own time limit. When no process can be
+ * started, or each that runs the program ends without an answer, a call rejects with code `TOOL_DOWN`; when
+ * none could ever be started, with `TOOL_BROKEN`.
  */
 export function pythonTool(options: PythonOptions = {}): Tool {
   const { server, packages = [] } = options;

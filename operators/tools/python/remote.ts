@@ -53,7 +53,7 @@ const runCodeReply = z.discriminatedUnion('status', [
 ]);
 
 type CommandResult = z.infer<typeof commandResult>;
-/** What another try may cure, or not. */
+/** What another attempt may cure, or not. */
 type NotRun = { readonly kind: 'again' | 'never'; readonly reason: string };
 
 export function remoteInterpreter(

@@ -36,8 +36,7 @@ export function stretches(passages: number, passagesMax: number): Graphs {
 }
 
 /**
- * Builds those whose files are not there. Rejects with the signal's reason when it aborts; what is built
- * stays.
+ * Builds those whose files are missing. Rejects with the signal's reason when it aborts; what is built stays.
  */
 export async function buildGraphs(
   folder: string,

@@ -94,7 +94,7 @@ export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   const { vectors } = options;
   if (vectors !== undefined && vectors.passages !== passages)
     throw retrieverError(
-      `the index has ${vectors.passages} vectors, but the corpus ${passages} usable passages (${refused} were skipped): give the corpus that the index was made of, whole and in its order`,
+      `the index has ${vectors.passages} vectors, but the corpus has ${passages} usable passages (${refused} were skipped): give the whole corpus that the index was built from, in its original order`,
       to,
     );
   const read = { ...state, read: { passages, refused } };
@@ -136,12 +136,12 @@ async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
   const same = (field: 'corpus' | 'encoder'): boolean =>
     isDeepStrictEqual(state?.[field], JSON.parse(JSON.stringify(fresh[field])));
   for (const [field, what] of [
-    ['corpus', 'another corpus, or of this one before it changed'],
-    ['encoder', 'another encoder or other settings'],
+    ['corpus', 'from another corpus, or from this one before it changed'],
+    ['encoder', 'with another encoder or other settings'],
   ] as const)
     if (!same(field))
       throw retrieverError(
-        `${to} holds an unfinished index of ${what}: delete the folder, or name another one with --to`,
+        `${to} holds an unfinished index, built ${what}: delete the folder, or name another one with --to`,
         path,
       );
   return state as State;

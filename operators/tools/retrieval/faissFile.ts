@@ -1,6 +1,7 @@
 /**
  * A flat index of FAISS (`IndexFlatIP`, `IndexFlatL2`), read without FAISS: a header, and the vectors in the
- * order of the corpus. Any other kind of index holds no vectors as they were, and is refused by its name.
+ * order of the corpus. Any other kind of index does not hold the original vectors, and is refused by its
+ * name.
  */
 import { open, stat } from 'node:fs/promises';
 import { retrieverError } from './retrieverError.ts';
@@ -30,7 +31,7 @@ const OTHERS: Readonly<Record<string, string>> = {
 const HEADER_BYTES = 4 + 4 + 8 + 16 + 1 + 4 + 8;
 const DIMENSIONS_MAX = 65_536;
 
-/** Fails with code `RETRIEVER` for a file that is no flat index, or not whole. */
+/** Fails with code `RETRIEVER` for a file that is not a flat index, or not a complete one. */
 export async function openFaiss(path: string): Promise<FaissFile> {
   const file = await open(path, 'r').catch((cause: unknown) => {
     throw retrieverError(`${path} cannot be read: give the file that FAISS wrote`, path, cause);

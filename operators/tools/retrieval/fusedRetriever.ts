@@ -7,7 +7,7 @@
  * scale. `weighted`: the weighted sum of scores that are brought to 0 … 1 within each list (its best = 1, its
  * worst = 0), 0 if a list lacks the passage.
  *
- * A passage is known by its id. Ties by id, sums in the order of the parts: the same lists give the same
+ * A passage is identified by its id. Ties by id, sums in the order of the parts: the same lists give the same
  * answer.
  */
 import { byScore, type Hit, type Retriever } from './retriever.ts';

@@ -1,8 +1,8 @@
 /**
  * Which ids were seen, in at most 16 bytes per id: a set of tens of millions of strings does not fit a `Set`.
  *
- * Ids are known by 64 bits of hash: among twenty million, two that differ are taken for one once in a hundred
- * thousand times.
+ * Ids are compared by 64 bits of hash: among twenty million, the chance that two collide is one in a hundred
+ * thousand.
  */
 const CAPACITY = 1024;
 

@@ -100,7 +100,7 @@ async function retriever(
     passages,
     async retrieve(queries, top, signal) {
       if (!(Number.isInteger(top) && top >= 1))
-        throw new RangeError(`retrieve: top is ${top}; give a whole number from 1`);
+        throw new RangeError(`retrieve: top is ${top}; give a whole number, 1 or more`);
       if (queries.length === 0) return [];
       const vectors = await encoder.encode(queries, 'query', signal);
       const call: SearchCall = { queries: vectors, top: Math.min(top, passages) };

@@ -50,7 +50,7 @@ export interface QdrantOptions extends QdrantPlace {
 /** What a collection is. */
 export interface CollectionShape {
   readonly points: number;
-  /** Of its one vector a point; null if it has others. */
+  /** The dimensions of a point's one vector; null if points have other vectors. */
   readonly dimensions: number | null;
 }
 
@@ -122,7 +122,7 @@ export class QdrantClient {
     await this.#ask({ method: 'PUT', path: '/points?wait=true', body: { points } }, signal);
   }
 
-  /** Payloads of those of these points that are there, by id. */
+  /** Payloads of the points that exist, by id. */
   async payloads(
     ids: readonly string[],
     signal: AbortSignal,

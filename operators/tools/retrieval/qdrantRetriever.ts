@@ -96,11 +96,11 @@ export interface FillOptions {
   readonly encoder: TextEncoder;
   readonly passages: AsyncIterable<Passage> | Iterable<Passage>;
   readonly signal: AbortSignal;
-  /** Called with how many passages are there, those that were there before among them. */
+  /** Called with the number of passages in the collection, those from before included. */
   readonly onProgress: (done: number) => void;
 }
 
-/** What became of the passages. */
+/** What happened to the passages. */
 export interface Filled {
   readonly put: number;
   /** Were there already, word for word. */
@@ -108,7 +108,7 @@ export interface Filled {
 }
 
 /**
- * Puts passages into a collection, which is created if missing. Passages that are there word for word
+ * Puts passages into a collection, which is created if missing. Passages that are already there word for word
  * are not encoded again, so a fill that was stopped goes on when it is begun again. Fails as
  * `qdrantRetriever` does.
  */

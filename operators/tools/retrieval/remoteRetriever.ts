@@ -107,7 +107,7 @@ export function remoteRetriever(options: RemoteOptions): Asks {
     }
     const hits = hitsIn(jsonIn(withoutSecrets(reply.text())), route);
     if (hits !== null) return hits;
-    const reason = `the reply is not of the shape of ${route}: ${saidIn(reply.text())}`;
+    const reason = `the reply does not have the shape of a reply of ${route}: ${saidIn(reply.text())}`;
     return { kind: 'wrong', reason, again: false, waitMs: null };
   }
 

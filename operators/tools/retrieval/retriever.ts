@@ -21,7 +21,7 @@ export interface Hit extends Passage {
 
 /** A corpus that can be asked. */
 export interface Retriever {
-  /** How many there are. */
+  /** How many passages it has. */
   readonly passages: number;
   /** For each query at most `top` passages, best first. Rejects with the signal's reason when it aborts. */
   retrieve(queries: readonly string[], top: number, signal: AbortSignal): Promise<Hit[][]>;

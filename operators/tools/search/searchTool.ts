@@ -49,7 +49,7 @@ export function asPages(found: readonly Pick<Found, 'place' | 'text'>[]): string
 
 function positive(name: string, value: number): number {
   if (Number.isInteger(value) && value >= 1) return value;
-  throw new RangeError(`search: ${name} is ${value}; give a whole number from 1`);
+  throw new RangeError(`search: ${name} is ${value}; give a whole number, 1 or more`);
 }
 
 function indexOf(documents: readonly SearchDocument[]): MiniSearch {

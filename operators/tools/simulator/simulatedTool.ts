@@ -1,10 +1,10 @@
 /**
  * A tool that a simulated world answers for (DeepAgent §3.2), in place of the real one.
  *
- * An answer is known by (tool, arguments whatever their order, version of the world, group). So all rollouts
- * of a group meet one world, a resumed run finds it again in the cache that it is given, and a replay never
+ * An answer is identified by (tool, arguments in any order, version of the world, group). So all rollouts of
+ * a group meet one world, a resumed run finds it again in the cache that it is given, and a replay never
  * asks, since every call is in `tool-calls`. Arguments are checked before the model is asked, and a wrong one
- * has the same answer always.
+ * always gets the same answer.
  */
 import { canonicalJson, jsonIn } from '../../../base/text/index.ts';
 
@@ -25,8 +25,7 @@ export interface SimulatorOptions {
 }
 
 /**
- * Takes its arguments as JSON. A world that does not answer is a tool that is down: nothing is learnt from
- * that.
+ * Takes its arguments as JSON. A world that does not answer is a tool that is down, so nothing is trained on.
  */
 export function simulatedTool(spec: SimulatedSpec, options: SimulatorOptions): Tool {
   const { world, once, concurrencyMax = 8 } = options;
@@ -54,7 +53,7 @@ export function simulatedTool(spec: SimulatedSpec, options: SimulatorOptions): T
   };
 }
 
-/** What an answer is known by within one version of a world. */
+/** What identifies an answer within one version of a world. */
 export function simulatorKey({ group, tool, arguments: given }: WorldCall): string {
   return JSON.stringify([group, idOf(tool), canonicalJson(given)]);
 }

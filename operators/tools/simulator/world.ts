@@ -41,7 +41,7 @@ export interface ToolWorld {
   answer(call: WorldCall, signal: AbortSignal): Promise<unknown>;
 }
 
-/** A world by a rule. What the rule throws is a bug of it, and the call's failure. */
+/** A world by a rule. If the rule throws, that is its bug, and the call fails. */
 export function ruleWorld(
   version: string,
   rule: (call: WorldCall) => unknown | Promise<unknown>,

@@ -91,7 +91,7 @@ export function webSearch(options: WebSearchOptions): WebSearch {
   function reportOnce(reason: string | null): void {
     if ((reason !== null) === failing) return;
     failing = reason !== null;
-    const now = failing ? `gives no results: ${reason}` : 'gives results again';
+    const now = failing ? `returns no results: ${reason}` : 'returns results again';
     report?.(`search: ${provider.name} ${now}`);
   }
 

@@ -249,8 +249,8 @@ test('an evaluation says how it grades each set', () => {
     'hotpotqa: graded by shared words (F1)',
   ]);
   expect(gradingLines(sets, { grader: 'authors', judge: 'J' })).toEqual([
-    'gaia: graded by the rule of the authors of GAIA (--grader authors)',
-    'hle: graded by the judge J, in the form of the authors of HLE (--grader authors)',
+    'gaia: graded by the rule that GAIA’s authors use (--grader authors)',
+    'hle: graded by the judge J, in the form that HLE’s authors use (--grader authors)',
     'hotpotqa: graded by shared words (F1)',
     'aime25: graded by equality, then the judge J, as the papers’ evaluations ask it (--grader authors)',
   ]);

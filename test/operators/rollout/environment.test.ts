@@ -246,7 +246,7 @@ test('a group branches only in an environment that repeats itself', async () => 
   for (const { status, reason } of clones)
     expect([status, reason]).toEqual([
       'failed',
-      expect.stringMatching(/does not show the same again/),
+      expect.stringMatching(/same actions do not give the same observations/),
     ]);
   await until(() => server.open === 0);
 });

@@ -251,7 +251,7 @@ test('what branches share is not taken back', async () => {
   ]) {
     const options = rolloutOptions(() => answer, { helping, branching });
     await expect(growGroup(ask, options, signal)).rejects.toThrow(
-      /only with branching=none, because branches share what would be taken back/,
+      /only with branching=none, because branches share what would be undone/,
     );
   }
   const mended = rolloutOptions(() => answer, { helping: { ...noOne, debugger: true }, branching });

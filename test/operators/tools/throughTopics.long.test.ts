@@ -115,7 +115,7 @@ function suite(open: () => Promise<Log>): void {
     const late = tools.call('upper', 'one', off.signal, { rolloutId: 'r', turn: 2 });
     await expect(late).rejects.toThrow('no longer wanted');
     expect(notes).toEqual([
-      'a tool call has waited 30 s for a worker: start one with the same command and --only tools',
+      'a tool call has been waiting 30 s for a worker: start one with the same command and --only tools',
     ]);
   });
 

@@ -90,10 +90,7 @@ export function normalName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
-/**
- * These packages and everything they need, what is needed first. Throws code `USAGE` for a name that there is
- * not.
- */
+/** These packages and everything they need, what is needed first. Throws code `USAGE` for an unknown name. */
 export function withNeeded(
   { packages }: Pick<PyodideLock, 'packages'>,
   names: readonly string[],
@@ -106,7 +103,7 @@ export function withNeeded(
     if (one === undefined) {
       throw new MillraceError(
         'USAGE',
-        `there is no package ${given} for the sandbox; it can have ${packages.size}, such as sympy, math-verify, numpy, scipy, pandas, networkx`,
+        `the sandbox has no package ${given}; it offers ${packages.size}, such as sympy, math-verify, numpy, scipy, pandas, networkx`,
       );
     }
     for (const needed of one.depends) add(needed);

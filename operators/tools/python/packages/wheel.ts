@@ -86,7 +86,7 @@ async function fromIndex(
   if (sha256 === undefined)
     throw refused(
       one,
-      `the digest of ${file.filename} is unknown, and an index is not trusted about its own files; add it from the distribution (--from)`,
+      `the digest of ${file.filename} is unknown, and an index cannot vouch for its own files; add it from the distribution (--from)`,
     );
   const url = new URL(file.url, page).href;
   const bytes = await download(url, one, exchange, signal);
@@ -116,7 +116,7 @@ async function download(
   return reply.bytes;
 }
 
-/** On the way a plain reply may be changed, and what it says be read. */
+/** A plain reply may be changed and read on its way. */
 function mustBeSafe(address: string, one: LockedPackage): void {
   const { protocol, hostname } = new URL(address);
   if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return;

@@ -15,10 +15,10 @@ import {
 
 const ADDRESS = 'https://api.brightdata.com/request';
 const BING = 'https://www.bing.com/search';
-/** The request of deep search marks what of a result matched, in `<b>`. */
+/** The request of deep search asks for `<b>` around what matched in a result. */
 const DECORATED = { num: '11', textDecorations: 'True', textFormat: 'HTML' };
 
-/** An account of BrightData, and what is asked of it. */
+/** A BrightData account, and what to request from it. */
 export interface BrightDataOptions extends ProviderOptions {
   /** The zone of the account. */
   readonly zone: string;

@@ -133,8 +133,8 @@ describe('an environment that is lost fails the rollout, and goes on failing it'
   test.each<[string, unknown, RegExp]>([
     ['by an end of the connection', 'hang up', /ended the connection/],
     ['by an exception in it', error('EXECUTION_ERROR'), /it failed: it broke \(EXECUTION_ERROR\)/],
-    ['by what is no JSON', '<html>', /no message of OpenEnv/],
-    ['by an observation that is none', { type: 'observation', data: 7 }, /no message of OpenEnv/],
+    ['by what is no JSON', '<html>', /not an OpenEnv message/],
+    ['by an observation that is none', { type: 'observation', data: 7 }, /not an OpenEnv message/],
     ['by a message of 9 MB', `"${'x'.repeat(9_000_000)}"`, /max payload/i],
   ])('%s', async (_, said, why) => {
     const { server, begin, act } = await opened({
@@ -180,7 +180,7 @@ describe('an environment that is lost fails the rollout, and goes on failing it'
     const { begin } = await opened();
     await begin.run(world({}, 'YOU are  at 0'), signal, of('q/explore-0/0'));
     await expect(begin.run(world({}, 'a kitchen'), signal, of('q/explore-0/1'))).rejects.toThrow(
-      /another task.*a kitchen/,
+      /task is not the question.*a kitchen/,
     );
   });
 });
@@ -249,7 +249,7 @@ describe('a rollout that branched off another one', () => {
     const { server, act } = await opened();
     const other = [past[0]!, { ...past[1]!, output: 'It rains.' }];
     await expect(act.run('go', signal, { ...of('q/explore-0/1'), past: other })).rejects.toThrow(
-      /does not show the same again.*branching=none/,
+      /same actions do not give the same observations.*branching=none/,
     );
     await until(() => server.open === 0);
   });
@@ -299,7 +299,7 @@ describe('the tools of an environment', () => {
     });
     expect(
       await all[0]!.run('fast', signal, of('q/explore-0/1')).catch((e: Error) => e.message),
-    ).toMatch(/never begun/);
+    ).toMatch(/never started/);
   });
 
   test('are ALFWorld’s functions, whose calls are commands', async () => {
@@ -333,9 +333,9 @@ describe('the tools of an environment', () => {
     [
       'no text for a command',
       { action: { properties: { n: { type: 'integer' } } }, form: 'alfworld' },
-      /one field would have to be the command.*none/,
+      /exactly one text field in its action.*none/,
     ],
-    ['no tools', { action: { properties: {} } }, /lists none/],
+    ['no tools', { action: { properties: {} } }, /lists no tools/],
     [
       'a tool whose name is no tag',
       { action: { properties: {} }, tools: [{ name: '</result>' }] },
@@ -346,7 +346,7 @@ describe('the tools of an environment', () => {
       { action: { properties: { 'a b<c>': {} } } },
       /invalid argument name/,
     ],
-    ['no schema', { action: [] as object }, /no schema of OpenEnv/],
+    ['no schema', { action: [] as object }, /not an OpenEnv schema/],
   ])('are refused with the reason if there is %s', async (_, { form = 'auto', ...fakes }, why) => {
     const refused = { code: 'ENVIRONMENT', message: expect.stringMatching(why) };
     await expect(opened(fakes, { form: form as 'alfworld' })).rejects.toMatchObject(refused);

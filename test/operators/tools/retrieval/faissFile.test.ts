@@ -73,7 +73,7 @@ describe('a flat index of FAISS', () => {
 
   test('needs the corpus that it was made of, and its encoder', async () => {
     await expect(build(join(folder, 'other'), 'flatIp.index', 5)).rejects.toThrow(
-      'the index has 6 vectors, but the corpus 5 usable passages',
+      'the index has 6 vectors, but the corpus has 5 usable passages',
     );
     const three = wordEncoder(['a', 'b', 'c']);
     await expect(faissVectors(fixture('flatIp.index'), three)).rejects.toThrow(

@@ -145,7 +145,7 @@ describe('an index', () => {
       expect(all).toHaveLength(PASSAGES);
       expect(await retriever.retrieve([], 3, signal)).toEqual([]);
       await expect(retriever.retrieve(['a'], 0, signal)).rejects.toThrow(
-        'give a whole number from 1',
+        'give a whole number, 1 or more',
       );
     }
   });

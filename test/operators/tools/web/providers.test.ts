@@ -284,8 +284,8 @@ test('the user is notified when searches begin to fail, and when they work again
   for (let i = 0; i < 4; i++) await web.search('q', signal);
   web.close();
   expect(lines).toEqual([
-    'search: Bing gives no results: HTTP 500: x',
-    'search: Bing gives results again',
+    'search: Bing returns no results: HTTP 500: x',
+    'search: Bing returns results again',
   ]);
 });
 
