@@ -2,9 +2,9 @@
  * The commands to a running run, read from its `control` topic: settings that change, pause,
  * resume, stop.
  *
- * Settings are counted: "the first n changes" is the same in every process and in every replay. Whether the
- * run is paused is what the last command says, even one from before the start; a stop is for the processes
- * that run when it is written. The topic has few records, and all are held in memory.
+ * Settings are counted: "the first n changes" is the same in every process and in every replay. The last
+ * command decides whether the run is paused, even one from before the start; a stop is for the processes that
+ * run when it is written. The topic has few records, and all are held in memory.
  */
 import { BehaviorSubject, filter, firstValueFrom, type Observable, toArray } from 'rxjs';
 import { raceAbort } from '../base/index.ts';

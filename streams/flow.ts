@@ -12,7 +12,7 @@ export type Part = Stage | Source | Feedback<unknown>;
 export interface Flow {
   readonly stages: readonly Stage[];
   readonly sources: readonly Source[];
-  /** Loops: those that a sink closes, and those listed by themselves. */
+  /** Loops: those that a sink closes, and those that are listed explicitly. */
   readonly feedbacks: readonly Feedback<unknown>[];
 }
 

@@ -9,7 +9,10 @@ import { join, relative, resolve } from 'node:path';
 const MARKER = 'foreign';
 
 export async function markForeignLog(logFolder: string): Promise<void> {
-  await writeFile(join(logFolder, MARKER), 'unpacked here: nothing outside this folder is read\n');
+  await writeFile(
+    join(logFolder, MARKER),
+    'unpacked here: millrace reads nothing outside this folder\n',
+  );
 }
 
 /** Whether a log in this folder may read a file or an address that its records name. */

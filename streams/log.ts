@@ -92,7 +92,7 @@ export interface TapOptions {
   /** Asked before every stretch of records; a promise holds the tap back until it resolves. */
   readonly room?: () => Promise<void> | null;
   /**
-   * Called after every stretch with the number of records still ahead; 0 = at the end. On Kafka at most so
+   * Called after every stretch with the number of records still ahead; 0 = at the end. On Kafka at most this
    * many: offsets have gaps.
    */
   readonly ahead?: (records: number) => void;
@@ -191,8 +191,8 @@ export interface Log {
   /** Every topic that the log knows. */
   stats(): Promise<readonly TopicStat[]>;
   /**
-   * How far everything is now, or was right after the commit that appended the record at `after`. Absent
-   * if a log does not know. Fails with code `NO_HISTORY` when it has not kept what `after` needs.
+   * How far everything is now, or was right after the commit that appended the record at `after`. Absent if a
+   * log does not know. Fails with code `NO_HISTORY` when it did not keep what `after` needs.
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**

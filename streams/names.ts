@@ -1,4 +1,4 @@
-/** By which names a record is found without reading its topic: its key, and its subjects. */
+/** The names by which a record is found without reading its topic: its key, and its subjects. */
 import type { Only } from './log.ts';
 import type { Topic } from './topic.ts';
 

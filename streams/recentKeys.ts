@@ -1,10 +1,10 @@
 /**
- * Which keys a topic has had lately, as any kind of log knows.
+ * Which keys a topic has had recently, for any kind of log.
  *
  * Filled from the topic itself, so it knows what is in the log and nothing else, whenever the process was
  * killed. At least the newest `max` keys are known, at most twice as many: there are two generations of them,
  * and when the younger is full the older is forgotten. A key takes 16 to 32 bytes: 64 bits of its SHA-256 in
- * a table that is half empty. Among ten million keys the chance that a new one is taken for an old one is
+ * a table that is half empty. Among ten million keys the chance that a new one is mistaken for an old one is
  * about one in 400,000.
  */
 import { createHash } from 'node:crypto';

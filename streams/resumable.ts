@@ -17,7 +17,7 @@ import type { Topic } from './topic.ts';
 /** The places after an item, of the parts that it moves on. */
 export type Cursors = Readonly<Record<string, string>>;
 
-/** A record besides the source's own. */
+/** A record besides the source's own items. */
 export interface Beside {
   readonly topic: Topic<unknown>;
   readonly value: unknown;
@@ -28,7 +28,7 @@ export function beside<T>(topic: Topic<T>, value: T): Beside {
   return { topic: topic as Topic<unknown>, value };
 }
 
-/** Where an item leaves its source. An item that is this alone moves the source on and appends nothing. */
+/** Where the source is after an item. An item that is only this moves the source on and appends nothing. */
 export interface Place {
   readonly at: Cursors;
   /** Records of other topics that are written in the commit that moves the source on. */

@@ -114,7 +114,7 @@ export function stage<In, Out>(
   };
 }
 
-/** The end of a graph: a stage that may write to a topic, close a feedback loop, or write nothing. */
+/** The end of a graph: a stage that may write to a topic, close a feedback loop, or do neither. */
 export const sink: typeof stage = stage;
 
 /**

@@ -11,13 +11,13 @@ import {
 } from 'node:worker_threads';
 import { threadOn, workerEntry } from '../../base/index.ts';
 
-/** What the thread is asked. */
+/** A request to the thread. */
 export interface Wanted {
   readonly url: string;
   readonly length: number;
 }
 
-/** What it says. */
+/** Its reply. */
 export type Fetched = { readonly bytes: Uint8Array } | { readonly error: string };
 
 /** Given to the thread. */

@@ -15,7 +15,7 @@ export function largeOf(topics: readonly Topic<unknown>[]): readonly string[] {
 
 const SEGMENT_RECORDS = 1024;
 
-/** A segment that may go. */
+/** A segment that may leave the log. */
 export interface Candidate {
   /** Time of its newest record. */
   readonly newestMs: number;

@@ -5,7 +5,7 @@
  * A segment is one gzip file of consecutive records of a topic, or of a partition, each after its length: as
  * it was in the log's file (embedded/envelope.ts, with its checksum), or on Kafka (kafka/archive/record.ts).
  * What is archived is a list in the log itself: a segment that a crash left without its entry is written
- * again. Segments may be moved to another disk by linking the folder; one that is not there, or has another
+ * again. Segments may be moved to another disk by linking the folder; one that is missing, or has another
  * digest, is an error that names it (`ARCHIVED`).
  *
  * An archive is a folder or the address of an object store (objectStore.ts). A segment's name holds its
@@ -34,14 +34,14 @@ export interface Segment {
   readonly to: number;
   /** Relative to the log's folder if it is in it or next to it; else absolute, or an address. */
   readonly file: string;
-  /** SHA-256 of the file, and its bytes; not there of segments from before they were noted. */
+  /** SHA-256 of the file, and its bytes; missing in older segments. */
   readonly digest?: string;
   readonly length?: number;
-  /** Bytes of its records, unpacked; not there of segments from before they were noted. */
+  /** Bytes of its records, unpacked; missing in older segments. */
   readonly plain?: number;
 }
 
-/** What of a topic is archived, oldest first and without gaps, and the bytes that it took in the log. */
+/** The archived part of a topic, oldest first and without gaps, and the bytes that it took in the log. */
 export interface Archived {
   readonly segments: readonly Segment[];
   readonly bytes: number;

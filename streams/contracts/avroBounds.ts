@@ -1,6 +1,5 @@
 /**
- * Walks over the bytes of an Avro value without making anything of them, and fails if they leave the
- * buffer.
+ * Walks over the bytes of an Avro value without decoding them, and fails if they leave the buffer.
  *
  * A decoder trusts the counts that it finds: a few changed bytes make it allocate without end, or
  * loop. What has been walked over can be decoded in time and memory that grow with the number of bytes. The
@@ -56,7 +55,7 @@ export function walkerOf(schema: unknown, named: Named = new Map()): Walker {
   }
 }
 
-/** The name of the first field of a record at which its bytes stop making sense; null when none does. */
+/** The name of the first field of a record whose bytes make no sense; null = none. */
 export function fieldOutside(schema: unknown, bytes: Buffer): string | null {
   const walk = { bytes, at: 0 };
   for (const { name, walker } of fieldsOf(schema)) {
@@ -133,7 +132,7 @@ function union(branches: readonly Walker[]): Walker {
   return (walk) => branches[index(walk, branches.length)]!(walk);
 }
 
-/** Blocks of items, each with its count, until one of none. */
+/** Blocks of items, each with its count, up to an empty one. */
 function blocks(item: Walker): Walker {
   return (walk) => {
     let empty = 0;
@@ -186,5 +185,5 @@ function whole(walk: Walk): number {
 }
 
 function outside(walk: Walk): RangeError {
-  return new RangeError(`the bytes end before the value does, at ${walk.bytes.length}`);
+  return new RangeError(`the bytes end in the middle of the value, at ${walk.bytes.length}`);
 }

@@ -1,6 +1,6 @@
 /**
- * What is kept of a record that could not be processed or read: where it came from, why, and a bounded
- * excerpt of it.
+ * What is kept of a record that could not be processed or read: its origin, the reason, and a bounded excerpt
+ * of it.
  */
 
 import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';
@@ -39,8 +39,8 @@ export function deadLetterOf(delivery: Delivery<unknown>, error: unknown): DeadL
 }
 
 /**
- * Whether this record is at fault and no other: its bytes do not decode. A log that is damaged, or a contract
- * that this version cannot read at all, is not the record's fault, and stops the reader.
+ * Whether only this record is at fault: its bytes do not decode. A log that is damaged, or a contract that
+ * this version cannot read at all, is not the record's fault, and stops the reader.
  */
 export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
   return hasCode(error, 'DECODE');

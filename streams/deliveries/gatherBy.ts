@@ -5,8 +5,8 @@
  * commit; a group that was open when the process died is gathered from the start again, because none of its
  * members has settled.
  *
- * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups
- * nothing more can come; that is detected and fails with code `GATHER_STALLED` instead of hanging.
+ * A reader stops at `inflightMax` unsettled records of a partition. When all of them wait in open groups,
+ * nothing more can arrive; that is detected and fails with code `GATHER_STALLED` instead of hanging.
  */
 
 import { concat, concatMap, defer, finalize, from, type OperatorFunction } from 'rxjs';

@@ -3,12 +3,12 @@
  *
  * Each record gets an Observable of its own, `of(value).pipe(op)`. Whatever that emits until it completes is
  * committed together with the record; nothing = the record is dropped; an error = its dead letter. So
- * `filter`, `mergeMap`, `delay`, `retry`, `timeout`, `switchMap` and the like may be used as they are, and
- * none of them can lose a record.
+ * `filter`, `mergeMap`, `delay`, `retry`, `timeout`, `switchMap` and so on may be used as they are, and none
+ * of them can lose a record.
  *
- * What an operator remembers (`scan`, `distinct`, `take`) it remembers of one record only. An operator that
- * never completes keeps its record in flight: the stage's `oldestMs` shows it, and `timeout` or `takeUntil`
- * within `op` bounds it.
+ * An operator with memory (`scan`, `distinct`, `take`) remembers one record only. An operator that never
+ * completes keeps its record in flight: the stage's `oldestMs` shows it, and `timeout` or `takeUntil` within
+ * `op` bounds it.
  */
 import { type Observable, type OperatorFunction, of, Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';

@@ -1,6 +1,4 @@
-/**
- * What the function inside a primitive sees besides its value, and how the primitive calls it.
- */
+/** What the function inside a primitive gets besides its value, and how the primitive calls it. */
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import type { StopSignals } from './stopping.ts';

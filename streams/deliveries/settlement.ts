@@ -56,7 +56,7 @@ class TrackedDelivery<T> implements Delivery<T> {
     if (this.spent) {
       throw new MillraceError(
         'SPENT',
-        `${placeOf(this)} is used twice; go on with what derive, split, gather or also returned`,
+        `${placeOf(this)} is used twice; continue with what derive, split, gather or also returned`,
       );
     }
     this.enter('free');

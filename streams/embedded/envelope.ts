@@ -14,7 +14,7 @@ export interface Envelope {
   readonly body: Buffer;
 }
 
-/** What to do about a log that is not as it was written. */
+/** Advice for a log that was changed after it was written. */
 export const AFTER_DAMAGE =
   "bytes of the log were changed, or its disk is failing; inspect what survives with millrace doctor, then restore the run's folder from a backup, or go back to before the damage with millrace rewind";
 

@@ -20,7 +20,7 @@ import type { Committer } from './committer.ts';
 /** Synchronous reading of committed records. */
 export interface Shelf {
   get<T>(topic: Topic<T>, offset: number): Stored<T>;
-  /** Its Avro, whatever that is worth. */
+  /** Its Avro, whether it decodes or not. */
   body(topic: Topic<unknown>, offset: number): Buffer;
 }
 
@@ -46,7 +46,7 @@ export class GroupReaders {
         subscriber.error(
           new MillraceError(
             'GROUP_BUSY',
-            `group ${parts.options.group} already reads ${parts.topic.name}; give the second reader another group`,
+            `group ${parts.options.group} already reads ${parts.topic.name}; give the second reader a group of its own`,
           ),
         );
         return;

@@ -6,7 +6,7 @@
  */
 export interface Claim {
   readonly memberId: string;
-  /** Generation in which it was given these; claims of older ones than the newest do not count. */
+  /** Generation in which it got these; claims from generations before the newest do not count. */
   readonly generation: number;
   readonly partitions: readonly number[];
 }

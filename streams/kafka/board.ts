@@ -1,5 +1,6 @@
 /**
- * What the processes of a run say about themselves: a topic of its own, `<run>._board`, in no transaction.
+ * What the processes of a run report about themselves, in a topic of its own, `<run>._board`, without
+ * transactions.
  *
  * Its records are dropped after a while and only the newest are ever read: it is for watching a live run.
  */
@@ -10,7 +11,7 @@ import { post } from './records.ts';
 
 const TOPIC = '_board';
 const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
-/** So many posts are looked through for the last one of each process. */
+/** How many posts are searched for the last one of each process. */
 const LAST_MAX = 256;
 
 export class Board {

@@ -2,8 +2,8 @@
  * Group commit over Kafka: while one transaction is on its way, the next commits gather; then they go as one.
  *
  * Commits fail separately: what cannot be encoded or registered fails alone, before the transaction.
- * Originals that another process was given meanwhile are left to it, with everything that was made of them; a
- * commit that also writes on its own account fails then (`STALE`), for it must not be halved.
+ * Originals that have moved to another process meanwhile are left to it, with everything derived from them; a
+ * commit that also writes on its own account fails then (`STALE`), because it must not be split.
  */
 import { type Clock, MillraceError } from '../../base/index.ts';
 import { seal } from '../foreign/wireFormat.ts';
@@ -31,7 +31,7 @@ export interface Append {
   readonly body: Buffer;
 }
 
-/** Originals, and what was made of them: they go together. */
+/** Originals and what was derived from them: they go together. */
 export interface Family {
   readonly appends: readonly Append[];
   readonly settles: readonly Settle[];
@@ -182,7 +182,7 @@ export class Committer {
     }
   }
 
-  /** Those whose topics are there and whose schemas have ids; the others fail with the reason. */
+  /** Those whose topics exist and whose schemas have ids; the others fail with the reason. */
   async #registered(commits: readonly Waiting[]): Promise<readonly Waiting[]> {
     const failures = new Map<Topic<unknown>, unknown>();
     const met = new Set<Topic<unknown>>();

@@ -149,7 +149,7 @@ async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<re
   if (noted === all) return notes;
   throw new MillraceError(
     'NO_HISTORY',
-    `only ${noted} of the ${all} records of run ${run} on Kafka have a history; the others were written by a version of millrace that kept none: to be able to look back, start the run again from the beginning`,
+    `only ${noted} of the ${all} records of run ${run} on Kafka have a history; the others were written by a version of millrace that kept none: to have one, start the run again from the beginning`,
     { context: { run } },
   );
 }

@@ -24,7 +24,7 @@ export class GroupFeeds {
         subscriber.error(
           new MillraceError(
             'GROUP_BUSY',
-            `group ${options.group} already reads ${topic.name}; give the second reader another group`,
+            `group ${options.group} already reads ${topic.name}; give the second reader a group of its own`,
           ),
         );
         return;

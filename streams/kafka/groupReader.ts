@@ -189,13 +189,13 @@ export class GroupReader<T> implements CurrentReader {
 }
 
 /**
- * What the group has settled or read is not there: someone deleted the records, or the topic, which was then
+ * Records that the group has settled or read are missing: someone deleted them, or the topic, which was then
  * recreated.
  */
 function emptied(topic: string, { partition, next }: OwnedPartition): MillraceError {
   return new MillraceError(
     'TOPIC_GONE',
-    `${topic} ends before ${partition}/${next}, up to which it was read: its records were deleted on the broker, or the topic was ` +
+    `${topic} ends before ${partition}/${next}, but the run has read up to there: its records were deleted on the broker, or the topic was ` +
       'deleted and recreated. To inspect what survives, run: millrace doctor RUN',
     { context: { topic, partition, offset: next } },
   );

@@ -24,7 +24,7 @@ export class KafkaTopics {
   readonly #run: string;
   /** Topics that have one partition. */
   readonly #single: ReadonlySet<string>;
-  /** Partitions of those that are known to be there. */
+  /** Partition counts of the topics that are known to exist. */
   readonly #known = new Map<string, Promise<number>>();
   /** Partitions that the run's records are in. */
   readonly #used = new Map<string, number>();
@@ -117,7 +117,7 @@ export class KafkaTopics {
 }
 
 const KEPT = { 'retention.ms': '-1', 'retention.bytes': '-1' };
-/** Gone after an hour or two. */
+/** Deleted after an hour or two. */
 const SHORT_LIVED = { 'retention.ms': '3600000', 'segment.ms': '3600000' };
 
 function configs(kind: Kind): Readonly<Record<string, string>> {

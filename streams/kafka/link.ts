@@ -203,7 +203,7 @@ export class Link {
 
   get #silent(): string {
     return this.#brokers.several
-      ? `a broker of the cluster at ${this.#address} does not answer; waiting until it does or another takes its place`
+      ? `a broker of the cluster at ${this.#address} does not answer; waiting until it answers or another takes its place`
       : `the broker at ${this.#address} does not answer; waiting for it`;
   }
 

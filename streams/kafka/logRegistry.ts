@@ -1,8 +1,8 @@
 /**
  * The registry that needs no server: a topic of the run, in which a schema's id is its place.
  *
- * A process that needs a schema that is not there appends it and reads on until it finds it. When two
- * processes append the same one at once, the first place counts for both. The topic is never compacted.
+ * A process that needs a missing schema appends it and reads on until it finds it. When two processes append
+ * the same one at once, the first place counts for both. The topic is never compacted.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { SchemaRegistry } from '../foreign/wireFormat.ts';

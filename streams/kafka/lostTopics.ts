@@ -1,6 +1,6 @@
 /**
- * Whether the topics of a run hold what the run says that it has written to them: what was deleted on the
- * broker is missed before anything is made of the rest.
+ * Whether the topics of a run hold what the run says that it has written to them: a deletion on the broker is
+ * noticed before the rest is used.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { LostTopic } from '../log.ts';
@@ -102,7 +102,7 @@ export function mustBeWhole(run: string, lost: readonly LostTopic[]): void {
   );
 }
 
-/** Fails with code `OTHER_CLUSTER`. A cluster that says no name is taken at its address. */
+/** Fails with code `OTHER_CLUSTER`. A cluster without an id is identified by its address. */
 export function mustBeItsCluster(run: string, known = '', found = ''): void {
   if (known === '' || found === '' || found === known) return;
   throw new MillraceError(

@@ -70,13 +70,13 @@ export interface KafkaLogOptions {
   readonly env?: Environment;
   /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
-  /** How long a broker that is gone is waited for, once it has answered. */
+  /** How long to wait for a broker that has answered before and no longer does. */
   readonly patienceMs?: number;
-  /** How long it is waited for at the start. */
+  /** How long to wait for it at the start. */
   readonly openMs?: number;
   /** The cluster that the run's records are on, if that is known. */
   readonly cluster?: string;
-  /** A worker that gives no sign of life for this long loses its partitions. The broker has limits for it. */
+  /** A worker that is silent for this long loses its partitions. The broker limits this value. */
   readonly sessionMs?: number;
   /** A partition that moves to another worker waits this long for what is under way. */
   readonly drainMs?: number;
@@ -348,7 +348,7 @@ class KafkaLog implements Log {
     if (archive === undefined) {
       throw new MillraceError(
         'USAGE',
-        'say where to archive records: a folder or the address of an object store',
+        'give a place to archive records: a folder or the address of an object store',
       );
     }
     this.#shrinking ??= new ShrinkingRun({

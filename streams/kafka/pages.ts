@@ -1,5 +1,5 @@
 /**
- * Reading a partition by offset: committed records alone, a page at a time, in no group.
+ * Reading a partition by offset: only committed records, a page at a time, in no group.
  *
  * Offsets of a partition have gaps: every transaction leaves a mark of its end there, and what it wrote
  * remains when it was undone. A page says where the next one begins, so readers never count.

@@ -3,10 +3,7 @@
  */
 import type { OwnedPartition } from './ownedPartition.ts';
 
-/**
- * A reader of a group as others see it; of the readers of one group in a process the newest is the current
- * one.
- */
+/** A group reader's interface; of the readers of one group in a process the newest is the current one. */
 export interface CurrentReader {
   /** A newer one took its place: nothing that it handed out is settled any more. */
   stale: boolean;

@@ -1,6 +1,4 @@
-/**
- * What an answer of the broker, or none, means for the request: try again, and how, or give up.
- */
+/** What the broker's answer, or its silence, means for the request: try again, and how, or give up. */
 import { outsideText } from '../../base/index.ts';
 
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */
@@ -35,7 +33,7 @@ export function kindOf(error: unknown): string {
   return kinds.find((kind) => kind !== NOT_TRIED) ?? kinds[0] ?? '';
 }
 
-/** Why, in the words of whichever knows best. */
+/** The reason, in the most specific words there are. */
 export function reasonOf(error: unknown): string {
   const reasons = [...within(error)].map((each) => each.serverErrorMessage || each.message || '');
   return outsideText(reasons.findLast((reason) => reason !== '') ?? String(error));
@@ -81,8 +79,8 @@ export function remedyFor(error: unknown): Remedy | null {
 }
 
 /**
- * The group goes on without this member, in another generation, or with another under its name: perhaps
- * ourselves, joined again.
+ * The group continues without this member: in another generation, or with another member under its name,
+ * perhaps ourselves after joining again.
  */
 export function isGroupMoved(error: unknown): boolean {
   return [

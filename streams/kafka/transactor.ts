@@ -1,11 +1,11 @@
 /**
  * One transactional producer: writes records and group offsets together, or not at all, exactly once.
  *
- * Its id is the worker's, so a process that starts under the same name takes it over: the open transaction of
- * the former is aborted, and whatever the former still tries is refused. Every transaction also writes a
- * numbered record of this writer to the state topic. When the outcome of a commit is unknown (the connection
- * died, the transaction timed out) the producer is initialised again, which decides what was open, and that
- * number shows whether it was made.
+ * Its id is the worker's, so a process that starts under the same name takes it over: the predecessor's open
+ * transaction is aborted, and whatever it still tries is refused. Every transaction also writes a numbered
+ * record of this writer to the state topic. When the outcome of a commit is unknown (the connection died, the
+ * transaction timed out) the producer is initialised again, which decides what was open, and that number
+ * shows whether it was made.
  */
 import {
   addOffsetsToTxnV3,

@@ -1,7 +1,7 @@
 /**
  * A log in memory. It keeps the contract of `log.ts` by the same code as the log in a folder; only the store
- * is another. What its `MemoryStore` holds outlives it: opened again over the same store, it goes on, as a
- * process does that was killed.
+ * differs. What its `MemoryStore` holds outlives it: opened again over the same store, it continues as a
+ * killed process does.
  */
 import type { Clock } from '../../base/index.ts';
 import { type Candidate, largeOf, type Shrinking } from '../archive/retain.ts';

@@ -1,6 +1,6 @@
 /**
- * A flow that goes over nothing but what another run had finished: a record is processed where the stage's
- * group had settled it, and dropped if that run had not come so far (or was stopped, or killed).
+ * A flow that processes only what another run had finished: a record is processed where the stage's group had
+ * settled it, and dropped if that run had not come so far (or was stopped, or killed).
  *
  * It identifies records by their offsets, so the topics must hold the same records at the same places.
  */

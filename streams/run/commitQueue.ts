@@ -1,8 +1,8 @@
 /**
  * The commits of one stage: what is finished in one turn is written together, several commits at once.
  *
- * What becomes due while commits are on their way goes with the next one, unless it fills a commit: then it
- * goes at once, and is encoded while the log still writes.
+ * What finishes while commits are under way goes with the next one, unless it fills a commit: then it goes at
+ * once, and is encoded while the log still writes.
  */
 import type { Delivery } from '../deliveries/delivery.ts';
 import { writesOf } from '../deliveries/settlement.ts';

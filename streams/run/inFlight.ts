@@ -4,8 +4,8 @@
  * A record that stays `free` (`family.ts`) is in an RxJS operator between the primitives (`delay` holds it
  * for good reason) or was dropped by one (`filter` on deliveries): from outside these look the same. What was
  * released is garbage, though, so its root is held weakly and found to be gone; a collection is requested
- * when a record has been free for a while, ever more rarely. Nothing that can still be settled is ever taken
- * for lost, however long it takes.
+ * when a record has been free for a while, ever more rarely. Nothing that can still be settled is ever
+ * counted as lost, however long it takes.
  *
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */

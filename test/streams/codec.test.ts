@@ -43,7 +43,7 @@ describe('decoding', () => {
     const bytes = topics.rollouts.codec.encode(samples.rollouts.full);
     const decode = (): unknown => topics.rollouts.codec.decode(bytes.subarray(0, -9));
     expect(decode).toThrow(
-      /^rollouts: .* does not decode in field session: the bytes end before the value does/,
+      /^rollouts: .* does not decode in field session: the bytes end in the middle of the value/,
     );
     expect(decode).toThrow(expect.objectContaining({ code: 'DECODE' }));
   });

@@ -1,9 +1,9 @@
 /**
  * Checks the index by key against the records: each run of it must have the names of its records.
  *
- * It is shown the records of a topic in order, whatever else reads them, and holds the names of
- * one run at a time. Runs may be merged meanwhile by the process that writes the log: what counts is what the
- * index says about the same records.
+ * It gets the records of a topic in order, from whatever reads them, and holds the names of one run at a
+ * time. Runs may be merged meanwhile by the process that writes the log: what counts is what the index says
+ * about the same records.
  */
 import type { Topic } from '../../topic.ts';
 import { Store } from '../store.ts';

@@ -16,7 +16,7 @@ export interface Asked {
   readonly unindexed?: ((stretch: Unindexed) => void) | undefined;
 }
 
-/** What is known of the records up to `to`: those that may be wanted, or null = any. */
+/** Which of the records up to `to` may be wanted; null = any. */
 interface Stretch {
   readonly to: number;
   readonly hits: readonly number[] | null;

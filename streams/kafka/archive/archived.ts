@@ -2,9 +2,9 @@
  * What of a run on Kafka is archived: entries of its state topic, one per segment, each written in a
  * transaction before the broker is asked to delete the segment's records.
  *
- * Entries are facts that stay true, so none is ever replaced. What counts of a partition is the chain of
- * those that begin where the one before ends, from offset 0 on; if two processes have archived the same
- * stretch, either serves.
+ * Entries are facts that stay true, so none is ever replaced. What counts for a partition is the chain of
+ * segments that each begin where the one before ends, from offset 0 on; if two processes have archived the
+ * same stretch, either serves.
  */
 import type { Segment } from '../../archive/segments.ts';
 

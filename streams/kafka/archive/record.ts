@@ -1,5 +1,5 @@
 /**
- * A Kafka record as stored in a segment: what the broker said of it as JSON, preceded by its length, then its
+ * A Kafka record as stored in a segment: the broker's data about it as JSON, preceded by its length, then its
  * value.
  */
 import type { Raw } from '../pages.ts';
