@@ -186,7 +186,7 @@ function stepping(
   /** The newest version with a state; null = not known yet. */
   let saved: Weights | null = null;
 
-  /** The steps as they are before anything is known of other policies → as the loss needs them. */
+  /** The steps before other policies' log-probs are known → as the loss needs them. */
   const compared = async (
     steps: BatchSteps,
     batch: Batch,

@@ -104,7 +104,7 @@ function read(
   if (found === null) {
     throw new WrongRow(
       '',
-      `has none of the fields ${[...known].join(', ')}; set form to its format`,
+      `has none of the fields ${[...known].join(', ')}; set form to the format of the rows`,
     );
   }
   return conversationOf(fields, found.form, found.columns);

@@ -14,7 +14,7 @@ import { isMalformed, quotesIn } from './csvQuotes.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
-/** A record may run over this many lines. */
+/** A record may span this many lines. */
 const recordLinesMax = 1000;
 /** Lines are read this far ahead before they are parsed. */
 const aheadLinesMax = 256;

@@ -37,7 +37,7 @@ export interface DatasetFormat {
     fields: Fields,
     images: ImagesFolder,
   ) => { readonly note: string; readonly task: Task } | null;
-  /** The fields of a row as they are to be read, where its file hides them. */
+  /** The fields of a row, decoded where its file obscures them. */
   readonly open?: (fields: Fields) => Fields;
   /** Reads the whole row, if a question and its answer are not all that it says. */
   readonly read?: ReadBenchmark;

@@ -92,7 +92,7 @@ function questionOf(fields: Fields, format: DatasetFormat, text: boolean): strin
   return options.length === 0 ? whole : `${whole}\n\n${options.join('\n')}`;
 }
 
-/** Lines `A. …`; an option that is not there is left out and keeps its letter. */
+/** Lines `A. …`; a missing option is left out and keeps its letter. */
 function optionsOf(fields: Fields, { choices }: DatasetFormat, text: boolean): string[] {
   const given = choices?.(fields) ?? [];
   const listed = text ? parsedList(given) : given;

@@ -17,9 +17,9 @@ import { questionsFileError } from './rawRow.ts';
 export interface DatasetOptions {
   /** The benchmark that the file holds, where its name does not say so. */
   readonly name?: string;
-  /** Where images go that rows hold themselves (HLE). */
+  /** Where to write images that rows contain (HLE). */
   readonly images?: ImagesFolder;
-  /** Whether a question may be without an answer, because something else says what a rollout is worth. */
+  /** Whether a question may be without an answer, because something else gives a rollout its reward. */
   readonly unanswered?: boolean;
 }
 
@@ -29,7 +29,7 @@ export const datasetNames: readonly string[] = Object.keys(datasetFormats);
 /**
  * Reads a file of questions: ours, the RL schema, or a benchmark's.
  *
- * @throws MillraceError `QUESTIONS_FILE` when the file cannot be used at all or `name` is of no known
+ * @throws MillraceError `QUESTIONS_FILE` when the file cannot be used at all or `name` is not a known
  * benchmark.
  */
 export function readDataset(

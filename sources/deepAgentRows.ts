@@ -109,7 +109,7 @@ const turn = z.looseObject({
   param_dict: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What API-Bank's level 3 calls to find tools: our policies search by themselves. */
+/** What API-Bank's level 3 calls to find tools; our policies have a search of their own. */
 const SEARCHER = 'ToolSearcher';
 
 const levelOne = benchmark(

@@ -79,9 +79,8 @@ async function* conversationRows(folder: string): AsyncGenerator<RawRow> {
 
 /**
  * Opens a file of rows; `what` names it in messages (`questions file`). `conversations` = it may be a folder,
- * each of whose files is a row. Throws code `QUESTIONS_FILE` when it
- * is of another kind or not there, at once, and when it turns out to be unusable as a whole, while it is
- * read.
+ * each of whose files is a row. Throws code `QUESTIONS_FILE` at once when it is of another kind or missing,
+ * and while it is read when it turns out to be unusable as a whole.
  */
 export async function openRows(
   path: string,

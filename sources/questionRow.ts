@@ -15,7 +15,7 @@ export interface QuestionRow {
   readonly id: string;
   readonly source: string;
   readonly question: string;
-  /** Any of them is right; none only if there is another way to tell (`task`). */
+  /** Each of them is right; empty only if there is another way to tell (`task`). */
   readonly answers: readonly string[];
   readonly ability: Ability;
   /** What it says besides its answers. */

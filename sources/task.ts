@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { jsonIn } from '../base/text/index.ts';
 import type { Gold, Task } from '../topics/index.ts';
 
-/** A part of a task that is not there. */
+/** A task without any part. */
 export const noTask: Task = { gold: null, functions: [], program: '', files: [], world: '' };
 
 const asText = z

@@ -18,7 +18,7 @@ export interface Exported {
   readonly clock: Clock;
   /** A line for the user. */
   readonly notice: (line: string) => void;
-  /** How long a server that is away is waited for. */
+  /** How long to wait for a server that does not answer. */
   readonly patienceMs: number;
   /** Texts too, if the program takes any. */
   readonly content: boolean;
@@ -32,7 +32,7 @@ export interface Carrier {
   readonly of: string;
   /** As messages call the program. */
   readonly name: string;
-  /** How to see them, once they are there; to end a sentence. */
+  /** How to see them once they have arrived; ends a sentence. */
   readonly how: () => string;
   readonly close: () => unknown;
 }

@@ -1,6 +1,6 @@
 /**
  * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP
- * (OTLP). Requests to one that is away are retried until it answers; what it refuses is not retried.
+ * (OTLP). Requests are retried until it answers; what it refuses is not retried.
  */
 import { MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
@@ -18,7 +18,7 @@ export interface CollectorOptions {
 }
 
 export interface Collector {
-  /** Resolves once they are there. */
+  /** Resolves once they have arrived. */
   send(rollouts: readonly RolloutSpans[], signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

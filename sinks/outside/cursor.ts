@@ -1,9 +1,9 @@
 /**
  * How far an outside reader is in a topic, and what comes after that.
  *
- * One offset a partition says it exactly. The time of the newest record is where reading starts, which every
- * log finds fast; what was read already is skipped. Clocks of processes that share a run may differ, by less
- * than `CLOCKS_APART_MS`.
+ * One offset a partition says it exactly. Reading starts at the time of the newest record, which every log
+ * finds fast; what was read already is skipped. Clocks of processes that share a run may differ, by less than
+ * `CLOCKS_APART_MS`.
  */
 import { type Log, recordsOf, type Stored, type Topic } from '../../streams/index.ts';
 

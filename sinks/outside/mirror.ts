@@ -88,7 +88,7 @@ function asFailure(error: unknown, id: string): MillraceError | null {
   if (/FENCED|INVALID_PRODUCER_EPOCH/.test(type)) {
     return new MillraceError(
       'FENCED',
-      `another process now mirrors this run to the same place, or this one stalled for longer than the broker allows (${id}); start a single mirror again`,
+      `another process now mirrors this run to the same place, or this one stalled for longer than the broker allows (${id}); start only one mirror`,
     );
   }
   if (/AUTHORIZATION|SASL|MESSAGE_TOO_LARGE|INVALID_REPLICATION|INVALID_TOPIC/.test(type)) {

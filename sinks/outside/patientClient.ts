@@ -1,8 +1,8 @@
 /**
  * A server outside that may be away: requests are retried until it answers, and one notice says so.
  *
- * Guarantees: a request that the server may have received is repeated only because each of ours may be
- * received twice. A request that the server refuses is not repeated.
+ * Guarantees: a request that the server may have received is repeated, since each of ours may be received
+ * twice. A request that the server refuses is not repeated.
  */
 
 import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index.ts';
@@ -17,7 +17,7 @@ export interface ClientOptions {
   readonly clock: SleepClock;
   /** Tells the user. */
   readonly notice: (line: string) => void;
-  /** How long it is waited for; infinite = until it answers. */
+  /** How long to wait for it; infinite = until it answers. */
   readonly patienceMs: number;
 }
 
@@ -25,7 +25,7 @@ const TIMEOUT_MS = 60_000;
 const REPLY_BYTES_MAX = 16_000_000;
 const FIRST_WAIT_MS = 1_000;
 const WAIT_MAX_MS = 60_000;
-/** That may be over soon. */
+/** Conditions that may pass soon. */
 const BUSY = [408, 425, 429];
 
 export class PatientClient {

@@ -33,7 +33,7 @@ const OF_EVALUATION: readonly Shown[] = [
   ['eval/format_valid', (value) => `valid format ${percent(value)}`],
 ];
 
-/** What is known of these, in order. */
+/** What is known about these, in order. */
 function shown(list: readonly Shown[], numbers: Numbers): string[] {
   return list
     .map(([name, show]) => (numbers[name] === undefined ? '' : show(numbers[name], numbers)))

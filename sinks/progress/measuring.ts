@@ -1,6 +1,6 @@
 /**
- * How far evaluations are, for people watching: held-out questions that are scored, of how many. It counts what it is
- * told of and decides nothing.
+ * How far evaluations are, for people watching: held-out questions that are scored, of how many. It counts
+ * what it is shown and decides nothing.
  */
 
 /** An evaluation that is under way. */

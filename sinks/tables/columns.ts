@@ -68,12 +68,12 @@ const envelope: readonly Column[] = [
   }),
 ];
 
-/** Of a topic whose Avro contract this is. */
+/** The columns of a topic with this Avro contract. */
 export function columnsOf(schema: unknown): readonly Column[] {
   return [...envelope, ...rowColumns(schema)];
 }
 
-/** Of values with this contract, which are no records of a topic: nothing says where they were. */
+/** The columns of values with this contract that are not records of a topic: without a position. */
 export function rowColumns(schema: unknown): readonly Column[] {
   const named = new Map<string, Kind>();
   const { fields } = schema as { readonly fields: readonly Field[] };

@@ -60,8 +60,8 @@ export function textEvent(tag: string, text: string, atMs: number): Buffer {
 }
 
 /**
- * Of the events of a file, up to the first that is not whole: what a crash left half written, or what is no
- * event.
+ * Of the events of a file, up to the first that is not whole: what a crash left half written, or what is not
+ * an event.
  */
 export function* originsIn(file: Buffer): Generator<Origin> {
   for (let at = 0; at + HEAD + TAIL <= file.length; ) {

@@ -91,7 +91,7 @@ async function look(folder: string): Promise<Held> {
   return { folder, cursor, last: Number(numbers.at(-1) ?? 0), startedMs };
 }
 
-/** Markdown; settings as a block, so that nothing in them is taken for markup. */
+/** Markdown; settings as a block, so that nothing in them is read as markup. */
 function described({ run, job, seed, millrace, settings }: RunAbout): string {
   const block = stringify(settings).replace(/^/gm, '    ');
   return `Run ${run} of ${job}, seed ${seed}, millrace ${millrace}.\n\n${block}\n`;

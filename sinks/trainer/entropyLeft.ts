@@ -3,7 +3,7 @@
  * is measured on the round's held-out demonstrations; once it is below the minimum, the later steps of the
  * round change no weights.
  *
- * That a round has ended is a metric, committed with the step that ended it: a resumed run reads it, a replay
+ * The end of a round is a metric, committed with the step that ended it: a resumed run reads it, a replay
  * computes it again.
  */
 import type { Report } from '../../base/index.ts';

@@ -14,7 +14,7 @@ import { finishesRound, topics, type Weights } from '../../topics/index.ts';
 
 /** What stays besides the first version. */
 export interface WeightsRule {
-  /** Newest versions, at least 2; 0 = all, whatever else is said. */
+  /** Newest versions, at least 2; 0 = all, whatever the other settings say. */
   readonly newest: number;
   /** Newest ends of rounds; 0 = all. */
   readonly rounds: number;
@@ -107,7 +107,7 @@ export class KeptWeights {
     }
   }
 
-  /** The ends that are there, and whether those before them are gone. */
+  /** The ends of rounds that exist, and whether those before them are gone. */
   async #there(ends: readonly Weights[], old: number): Promise<readonly [number[], boolean]> {
     if (this.#rule.rounds === 0) {
       return [ends.map(({ version }) => version), (ends[0]?.version ?? old) < old];
@@ -139,5 +139,5 @@ export class KeptWeights {
 
 /** Manifests that are looked at first. */
 const LATELY = 512;
-/** Behind so many that were removed, none was left. */
+/** Behind this many removed versions, none was left. */
 const MISSING = 8;

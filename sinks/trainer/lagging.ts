@@ -10,7 +10,7 @@ import { type BatchSteps, mean } from './prepared.ts';
 
 export interface Corrected {
   readonly steps: readonly (readonly TrainSequence[])[];
-  /** How heavy the correction is; nothing where nothing lags. */
+  /** How strong the correction is; empty where nothing lags. */
   readonly numbers: Readonly<Record<string, number>>;
 }
 

@@ -20,7 +20,7 @@ export function lossOf({ kind, step }: Batch, losses: Losses): Loss {
   if (loss !== undefined) return loss;
   throw new MillraceError(
     'NO_LOSS',
-    `batch ${step} is of kind ${kind}, for which the trainer has no loss: give it losses.${kind}`,
+    `batch ${step} is of kind ${kind}, for which the trainer has no loss: set losses.${kind}`,
   );
 }
 
@@ -38,6 +38,6 @@ export async function preparedFor({ kind, step }: Batch, loss: Loss): Promise<Pr
   if (prepared.data === HELD[kind]) return prepared;
   throw new MillraceError(
     'NO_LOSS',
-    `batch ${step} has ${HELD[kind]}, but its loss ${loss.name} needs ${prepared.data}: give losses.${kind} another`,
+    `batch ${step} has ${HELD[kind]}, but its loss ${loss.name} needs ${prepared.data}: set losses.${kind} to another loss`,
   );
 }

@@ -27,7 +27,7 @@ export interface Repetition<Plan> {
   step(plan: Plan): Promise<unknown>;
 }
 
-/** Fails with code `DIGEST` if other weights come out than were published. */
+/** Fails with code `DIGEST` if the weights differ from those that were published. */
 export async function bringTo<Plan>(
   wanted: Weights,
   { engine, learner, store, log, report, plan, step }: Repetition<Plan>,
@@ -107,8 +107,8 @@ function otherBits(
 ): MillraceError<'DIGEST'> {
   return new MillraceError(
     'DIGEST',
-    `the repeated steps since version ${saved.version} gave other weights than those of version ${version}: ` +
-      'this machine or its ONNX Runtime computes other bits than those that the run was made with. ' +
+    `repeating the steps since version ${saved.version} did not reproduce the weights of version ${version}: ` +
+      'this machine or its ONNX Runtime does not compute the same bits as the one that made them. ' +
       `Resume it there, or go back to version ${saved.version}: millrace rewind RUN --to step=${saved.step} --into NAME`,
     { context: { ...cause.context, version }, cause },
   );

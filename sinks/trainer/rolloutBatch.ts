@@ -78,8 +78,8 @@ async function load(log: Log, batch: Batch): Promise<readonly TrainGroup[]> {
 }
 
 /**
- * Of each rollout the advantages of its response tokens: its own, and on the tokens of actions that of its
- * actions too.
+ * The advantages of each rollout's response tokens: its own, and on the tokens of actions also that of its
+ * actions.
  */
 function tokenAdvantages(
   { scored, rollouts }: TrainGroup,
@@ -96,7 +96,7 @@ function tokenAdvantages(
 
 /**
  * The sequences of a rollout; if there are several, each says that they belong to one, whose `number` is
- * unique. Nothing is learnt from a failed rollout: its failure is not the policy's fault.
+ * unique. A failed rollout is not trained on: its failure is not the policy's fault.
  */
 function sequencesOf(
   rollout: Rollout,

@@ -51,7 +51,7 @@ export class SamplerCheck {
       `the rollouts of step ${step} do not come from version ${version} of the policy: the engine's log-probs differ from those ` +
         `of the trainer by ${apart.toPrecision(2)} nats per token (allowed: ${agreement.meanMax.toPrecision(2)}: ${agreement.reason}). ` +
         'The previous step had the same problem; it was skipped, and the weights were published again. Make sure that the engine has the same ' +
-        'base model, reads the same disk, and gets no weights from anyone else',
+        'base model, reads the same disk, and gets no weights from elsewhere',
       { context: { step, version, apart, allowed: agreement.meanMax } },
     );
   }

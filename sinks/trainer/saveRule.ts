@@ -1,10 +1,10 @@
 /**
- * After which steps the optimiser's state is saved beside the weights: every so many versions, or once some
- * time has passed. The manifest records what was done, and a replay does the same.
+ * After which steps the optimiser's state is saved beside the weights: every n versions, or once some time
+ * has passed. The manifest records what was done, and a replay does the same.
  */
 import type { Clock } from '../../base/index.ts';
 
-/** Every so many versions, or after so long. */
+/** Every n versions, or after this long. */
 export type SaveEvery = number | { readonly ms: number };
 
 export interface SaveRuleOptions {

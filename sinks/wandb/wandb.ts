@@ -101,7 +101,7 @@ function heldIn(file: Buffer): Held {
   return held;
 }
 
-/** W&B knows a run by this forever; one that was started over is another. */
+/** W&B identifies a run by this forever; a run that was started over gets another. */
 function idOf({ run, startedMs }: RunAbout): string {
   const hash = createHash('sha256').update(`${run}@${startedMs}`).digest('hex');
   return `${run.slice(0, 40)}-${hash.slice(0, 8)}`;

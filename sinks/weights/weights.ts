@@ -136,7 +136,7 @@ export function weightsStore(
     if (found !== null) return found;
     throw new MillraceError(
       'NO_WEIGHTS',
-      `topic weights has no version ${version}: the run folder and its log do not belong together`,
+      `topic weights has no version ${version}: the run folder and its log come from different runs`,
     );
   };
   const hasState = async (made: Weights): Promise<boolean> => {

@@ -1,6 +1,6 @@
 /**
- * From an arrived row to a question, the same way for every endless source: what is missing is filled in,
- * what is wrong is a dead letter with its place.
+ * From an arrived row to a question, the same way for every endless source: missing fields are filled in, a
+ * bad row is a dead letter with its place.
  *
  * A question without an id of its own is identified by what it asks: the same question and answers have the
  * same id wherever and whenever they come. So what a producer sends twice is asked once.
@@ -13,7 +13,7 @@ import type { RawRow } from '../rawRow.ts';
 
 export const repeatsAre = ['once', 'again'] as const;
 
-/** What a job wants of the questions that arrive. */
+/** What a job expects of the questions that arrive. */
 export interface ArrivalRules {
   /** What is wrong with a question for this job (its prompt is too long), or null. */
   readonly check?: (row: QuestionRow) => Omit<RowFault, 'key'> | null;

@@ -25,8 +25,8 @@ export interface FollowOptions extends ArrivalRules {
 const PLACE = 'file';
 
 /**
- * Follows a JSON Lines file, which need not be there yet. Fails with code `QUESTIONS_FILE` when its name says
- * otherwise.
+ * Follows a JSON Lines file, which need not exist yet. Fails with code `QUESTIONS_FILE` when its name is that
+ * of another format.
  */
 export function followFile(path: string, options: FollowOptions): EndlessQuestions {
   const ending = extname(path);
@@ -58,7 +58,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
 function rowOf(grown: Grown): RawRow | null {
   if ('gap' in grown) {
     const reason =
-      'the file was replaced or emptied while it was not being read, and no rotated file has this line: anything written after it was missed';
+      'the file was replaced or emptied while the run was not reading it, and no rotated file contains this line: anything written after it was missed';
     return { kind: 'unreadable', place: grown.gap.lines, reason, payload: '' };
   }
   const { line } = grown;

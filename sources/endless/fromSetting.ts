@@ -1,4 +1,4 @@
-/** What the setting `questions` may say besides a file that is read through: one of the kinds in `all.ts`. */
+/** What the setting `questions` may name besides a finite file: one of the kinds in `all.ts`. */
 import * as all from './all.ts';
 import type { EndlessKind, SourceOptions } from './endlessKind.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';

@@ -188,7 +188,7 @@ class Reading {
 
   #madeAgain(partition: number, place: bigint, next: bigint): ResumableItem<QuestionRow> {
     const reason =
-      'the topic ends before the run’s position: it was deleted and created again, so it is read from its beginning';
+      'the topic ends before the run’s position: it was deleted and created again; the run reads it from its beginning';
     return this.#lost(partition, place, next, reason);
   }
 

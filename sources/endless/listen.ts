@@ -15,7 +15,7 @@ export const listen: EndlessKind = {
     if (match === null || port > 65_535) {
       throw new MillraceError(
         'USAGE',
-        `listen:${place} is neither a port nor host:port; write listen:8080`,
+        `listen:${place} is neither a port nor host:port; write, for example, listen:8080`,
       );
     }
     return questionServer({

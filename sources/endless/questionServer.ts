@@ -202,7 +202,7 @@ class QuestionServer {
     for (const one of posted) this.#channel.withdraw(one);
     throw new Refusal(
       503,
-      'the questions are not in the log yet; send them again, none will be asked twice',
+      'the questions are not in the log yet; send them again (none will be asked twice)',
       { retrySeconds: 5 },
     );
   }

@@ -594,7 +594,7 @@ describe('trainer', () => {
       await reopen();
       const engine = fakeTrainer({ elsewhere: true });
       await expect(train(undefined, engine, { saveEvery: 3 })).rejects.toThrow(
-        /repeated steps since version 0 gave other weights than those of version 2.*--to step=0/,
+        /repeating the steps since version 0 did not reproduce the weights of version 2.*--to step=0/,
       );
       expect(sha256Of(await readFile(file(second!)))).toBe(second!.digest);
       expect(await all(topics.weights)).toHaveLength(3);
