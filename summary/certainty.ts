@@ -73,7 +73,7 @@ function whenRight(before: Groups, after: Groups, drawn: Drawn): Difference | nu
   return { difference: to! - from!, interval };
 }
 
-/** What is known of each question before and after, in the same order. */
+/** What is known about each question before and after, in the same order. */
 function pairsOf<T>(
   before: Groups,
   after: Groups,

@@ -1,4 +1,4 @@
-/** What is known of a run. */
+/** What is known about a run. */
 export { differencesOf } from './certainty.ts';
 export { type ComparedMetric, compareMetrics } from './comparison.ts';
 export { isLive, isOld, type Live, type StageRow } from './live.ts';

@@ -39,9 +39,12 @@ export interface StageRow {
   readonly inflightMax: number;
   /** Of those in flight, in open groups. */
   readonly waiting: number;
-  /** How long the oldest record is in work, groups aside; of several processes the oldest. */
+  /**
+   * How long the oldest record has been in progress, not counting open groups; over several processes, the
+   * maximum.
+   */
   readonly oldestMs: number;
-  /** How long a record usually is, in that process; null while it has settled none. */
+  /** How long a record usually takes in that process; null while it has settled none. */
   readonly usualMs: number | null;
   /** Records that it has not settled. */
   readonly lag: number;
@@ -108,21 +111,22 @@ export interface Live {
   readonly stages: readonly StageRow[];
 }
 
-/** A process that has reported nothing for this long does nothing, as far as we know. */
+/** A process that has reported nothing for this long counts as stopped. */
 export const SILENT_MS = 5_000;
 
 export function isLive({ silentMs, ended }: WorkerRow): boolean {
   return !ended && silentMs < SILENT_MS;
 }
 
-/** A record is old when it is in work for this long, and for this many times as long as usual. */
+/** A record is old when it has been in progress for this long, and for this many times as long as usual. */
 const OLD_MS = 10_000;
 const OLD_TIMES = 10;
-/** The same while nothing is known of what is usual. */
+/** The same while it is unknown what is usual. */
 const OLD_UNKNOWN_MS = 60_000;
 
 /**
- * Whether the oldest record of a stage is in work for unusually long: its function or operator may never end.
+ * Whether the oldest record of a stage has been in progress for unusually long: its function or operator may
+ * never end.
  */
 export function isOld({ oldestMs, usualMs }: StageRow): boolean {
   if (usualMs === null) return oldestMs >= OLD_UNKNOWN_MS;
@@ -158,7 +162,7 @@ export function liveOf(look: Look): Live {
   };
 }
 
-/** No one works on it any more. */
+/** No process works on it any more. */
 function over({ facts, workers, nowMs }: Look): boolean {
   return facts.status !== 'running' && !workers.some((worker) => isLive(workerRow(worker, nowMs)));
 }
@@ -262,8 +266,8 @@ function stageRows(look: Look): StageRow[] {
 }
 
 /**
- * The oldest record of all processes, and what is usual where it is: by Little's law, records in work over
- * records a time.
+ * The oldest record of all processes, and what is usual where it is: by Little's law, records in progress
+ * over records per unit of time.
  */
 function oldest(parts: readonly Span<StageStats>[]): Pick<StageRow, 'oldestMs' | 'usualMs'> {
   const [{ now, lifeMs }] = [...parts].sort((a, b) => b.now.oldestMs - a.now.oldestMs) as [
@@ -275,7 +279,7 @@ function oldest(parts: readonly Span<StageStats>[]): Pick<StageRow, 'oldestMs' |
   return { oldestMs, usualMs };
 }
 
-/** A group that the log does not know has settled nothing. */
+/** A group that the log has no record of has settled nothing. */
 function lagOf(topics: readonly TopicStat[], from: string, stage: string): number {
   const topic = topics.find((known) => known.topic === from);
   return topic === undefined ? 0 : (topic.lag[stage] ?? topic.records);

@@ -6,7 +6,7 @@ import type { Log } from '../streams/index.ts';
 import { type Position, type Rollout, type Scored, topics } from '../topics/index.ts';
 import { completeRounds, type Reading } from './reading.ts';
 
-/** One trajectory of a question, and what it was worth. */
+/** One trajectory of a question, and its reward. */
 export interface SamplePoint {
   readonly rollout: Position;
   readonly correct: boolean;

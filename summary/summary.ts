@@ -12,7 +12,7 @@ import { type Results, resultsOf } from './results.ts';
 import { chooseSamples, fetchSamples, type Sample } from './samples.ts';
 import { Watch } from './watch.ts';
 
-/** What its log says of a run: one reading of it. */
+/** What the log of a run says: one reading of it. */
 export interface Achieved {
   readonly results: Results;
   readonly curves: Curves;

@@ -15,7 +15,7 @@ export interface Course {
 /** What `report --json` says about training. */
 export interface Training {
   readonly steps: number;
-  /** Tokens that were learnt from, all steps together. */
+  /** Tokens that were trained on, all steps together. */
   readonly tokens: number;
   /** Time in the trainer. */
   readonly seconds: number;

@@ -12,8 +12,8 @@ export function zeroAccuracy(run: string, measured: Evaluation | null): readonly
   const { formatValid, meanToolCalls, questions } = measured;
   const found = [
     formatValid === 0
-      ? 'no response has a valid form'
-      : `${percent(formatValid)} of the responses have a valid form`,
+      ? 'no response has a valid format'
+      : `${percent(formatValid)} of the responses have a valid format`,
     meanToolCalls === 0
       ? 'none calls a tool'
       : `they make ${meanToolCalls.toFixed(1)} tool calls each`,

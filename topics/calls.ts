@@ -1,4 +1,4 @@
-/** `calls`: model calls of foreign agents, each committed before the agent hears its answer. */
+/** `calls`: model calls of foreign agents, each committed before the agent gets its answer. */
 
 import { counted } from '../base/text/index.ts';
 import {
@@ -21,8 +21,8 @@ import { questionLink } from './links.ts';
 const callJoin = choice('CallJoin', ['first', 'continued', 'merged', 'separate']);
 /**
  * How a call's context came about: `first` = it begins a conversation; `continued` = the conversation goes on
- * from an earlier call, whose own tokens were kept; `merged` = the agent wrote the past anew, and it came to
- * the same tokens; `separate` = it came to other tokens, so the call stands by itself.
+ * from an earlier call, whose own tokens were kept; `merged` = the agent rewrote earlier messages, with the
+ * same tokens as a result; `separate` = the tokens differ, so the call stands by itself.
  */
 export type CallJoin = ValueOf<typeof callJoin>;
 
@@ -41,7 +41,7 @@ export const modelCall = record('ModelCall', {
   join: callJoin,
   /** The session that sampled the answer: another one where this is a fork of it. */
   sampledBy: text,
-  /** What the agent changed in its past, where the call is `separate`; else empty. */
+  /** What the agent changed in earlier messages, where the call is `separate`; else empty. */
   difference: text,
   /** SHA-256 of the request: the same request gets the same answer. */
   digest: text,
@@ -81,7 +81,7 @@ export interface ModelCallRecord extends ValueOf<typeof modelCall> {}
 export const modelCalls = defineRunTopic<ModelCallRecord>({
   name: 'calls',
   about:
-    'Model calls of agents behind the gateway, each committed before the agent hears the answer. The gateway writes it; resume, replay and forks read it.',
+    'Model calls of agents behind the gateway, each committed before the agent gets the answer. The gateway writes it; resume, replay and forks read it.',
   shape: modelCall,
   version: 2,
   key: ({ sessionId }) => sessionId,

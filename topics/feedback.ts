@@ -46,7 +46,7 @@ export interface FeedbackRecord extends ValueOf<typeof feedbackRecord> {}
 export const sessionFeedback = defineRunTopic<FeedbackRecord>({
   name: 'feedback',
   about:
-    'Served sessions: their beginning, their end, rewards however late, and that none came in time. The gateway writes it; the stage that makes rollouts of sessions reads it.',
+    'Served sessions: when each begins and ends, its rewards, even late ones, and when none came in time. The gateway writes it; the stage that turns sessions into rollouts reads it.',
   shape: feedbackRecord,
   key: ({ sessionId }) => sessionId,
   subjects: ({ sessionId }) => [questionIdOf(sessionId)],
@@ -58,7 +58,7 @@ export const sessionFeedback = defineRunTopic<FeedbackRecord>({
     ({
       opened: `${sessionId} opened${note === '' ? '' : `: ${note}`}`,
       ended: `${sessionId} ended (${note}), ${calls} model calls${failure === '' ? '' : `: ${failure}`}`,
-      reward: `${sessionId} is worth ${value}${note === '' ? '' : `: ${note}`}`,
+      reward: `${sessionId} got reward ${value}${note === '' ? '' : `: ${note}`}`,
       expired: `${sessionId} got no reward in time`,
     })[kind],
   links: ({ sessionId }) => [

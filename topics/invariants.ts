@@ -34,7 +34,7 @@ import {
   type Weights,
 } from './all.ts';
 
-/** What is known of the rollouts of one question, as it was asked. */
+/** What is known about the rollouts of one question, as it was asked. */
 interface Group {
   readonly size: number;
   readonly indices: Set<number>;
@@ -104,7 +104,7 @@ export class Invariants implements Laws {
     look?.(value as never);
   }
 
-  /** A record that is there and cannot be read: nothing is asked of it, or of its topic as a whole. */
+  /** A record that exists but cannot be read: neither it nor its topic as a whole is checked. */
   unreadable(topic: Topic<unknown>, position: Position): void {
     this.#aboutIn(topic.name).set(placeOf(position), UNREADABLE);
     this.#torn.add(topic.name);

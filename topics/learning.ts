@@ -30,7 +30,7 @@ export interface IdleSteps {
   readonly apart: number;
 }
 
-/** A step without anything to learn happens, and so do two; from here on it is the course of the run. */
+/** One or two steps without anything to learn are normal; from here on the whole run looks stuck. */
 const NOTABLE = 3;
 
 /** The last number of a step: the others were committed before it. */
@@ -133,7 +133,7 @@ function reasonOf({ why, reward, accuracy, dropped, apart }: IdleSteps, run: str
     case 'rate':
       return 'the learning rate was 0; see lr, lrSteps and the schedule';
     case 'gradient':
-      return 'the gradient was 0; no trained token carries an advantage, or all are clipped (clip/fraction)';
+      return 'the gradient was 0; no trained token has an advantage, or all are clipped (clip/fraction)';
   }
 }
 

@@ -29,7 +29,7 @@ export interface McpCallRecord extends ValueOf<typeof mcpCall> {}
 export const agentMcpCalls = defineRunTopic<McpCallRecord>({
   name: 'mcp-calls',
   about:
-    'Calls of MCP tools that agents reach through the gateway, each committed before the agent hears the result. The gateway writes it; resume and forks read it.',
+    'Calls of MCP tools that agents reach through the gateway, each committed before the agent gets the result. The gateway writes it; resume and forks read it.',
   shape: mcpCall,
   key: ({ sessionId }) => sessionId,
   subjects: ({ questionId }) => [questionId],

@@ -51,7 +51,7 @@ export const gold = record('Gold', {
 export interface Gold extends ValueOf<typeof gold> {}
 
 export const task = record('Task', {
-  /** Null = nothing is known of the calls that answer it. */
+  /** Null = the calls that answer it are not known. */
   gold: nullable(named<Gold>(gold)),
   /** The functions that the question lists: in OpenAI's form as JSON, or the names of some of the library. */
   functions: list(text),

@@ -131,10 +131,10 @@ const sessionCall = record('SessionCall', {
 export interface SessionCall extends ValueOf<typeof sessionCall> {}
 
 export const sessionEnd = record('SessionEnd', {
-  /** Contexts after the first, in order: sub-agents, compacted histories, conversations that begin anew. */
+  /** Contexts after the first, in order: sub-agents, compacted histories, conversations that start over. */
   contexts: list(named<Context>(context)),
   calls: list(named<SessionCall>(sessionCall)),
-  /** What the agent or a verifier said its work is worth; null = nobody did. */
+  /** The reward from the agent or a verifier; null = none was given. */
   reward: nullable(real),
   rewardReason: text,
   /** What a verifier said besides. */

@@ -167,8 +167,8 @@ export function versionDue(
 }
 
 /**
- * The question with the first version of its schedule filled in if that was left open. Throws while it is
- * not there.
+ * The question with the first version of its schedule filled in if that was left open. Throws while it does
+ * not exist.
  */
 export function withFirstVersion(question: Question, known: readonly VersionProgress[]): Question {
   const { schedule } = question;
@@ -202,8 +202,8 @@ export function movedSchedule(
 }
 
 /**
- * The version whose manifest says with which settings everything is made that is due a version: it is there
- * before any of it is admitted, in whatever process.
+ * The version whose manifest holds the settings for everything that is due a given version: it exists before
+ * any of that is admitted, in every process.
  */
 export function decidedBy(due: number, lagMax: number): number {
   return Math.max(0, due - lagMax);

@@ -20,7 +20,7 @@ export const environmentStep = record('EnvironmentStep', {
   /** The environment has ended the rollout. */
   done: flag,
 });
-/** What an environment says of an action besides what is to be seen. */
+/** What an environment says about an action besides what the policy sees. */
 export interface EnvironmentStep extends ValueOf<typeof environmentStep> {}
 
 export const toolCall = record('ToolCall', {

@@ -5,7 +5,7 @@ import { choice, formerly, real, record, type ValueOf, whole } from '../streams/
 import { defineRunTopic } from './defineRunTopic.ts';
 
 const windowEnd = choice('WindowEnd', ['time', 'full']);
-/** Why a window took no more: its time was over, or it had all it may take. */
+/** Why a window took no more: its time was over, or it was full. */
 export type WindowEnd = ValueOf<typeof windowEnd>;
 
 export const window = record('Window', {

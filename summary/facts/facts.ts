@@ -32,7 +32,7 @@ export interface Start {
 
 /**
  * Time that a run was running, all starts together, in seconds. A start that was killed lasted until the last
- * record that is known of before the next start: tell `seen` the time of each.
+ * known record before the next start: call `seen` with the time of each record.
  */
 export class RunningTime {
   readonly #starts: readonly Start[];

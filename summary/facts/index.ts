@@ -1,2 +1,2 @@
-/** What `run.json` says of a run, for those that read it and for summaries. */
+/** What `run.json` says about a run, for its readers and for summaries. */
 export { type ChangedSetting, type RunFacts, type RunStatus, runStatuses } from './facts.ts';

@@ -27,7 +27,7 @@ export function hundred(share: number): string {
   return (100 * share).toFixed(1);
 }
 
-/** So many digits that count; powers of ten if a number is tiny or huge. */
+/** This many significant digits; powers of ten if a number is tiny or huge. */
 export function significant(digits: number): Show {
   return (value) => {
     const size = Math.abs(value);
@@ -36,12 +36,12 @@ export function significant(digits: number): Show {
   };
 }
 
-/** Things a second: whole above ten, two digits below. */
+/** A rate per second: whole above ten, two digits below. */
 export function rate(value: number): string {
   return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }
 
-/** A difference with its sign; none if it is shown as nothing. */
+/** A difference with its sign; without one if it rounds to zero. */
 export function signed(difference: number, show: Show): string {
   const size = show(Math.abs(difference));
   if (Number.parseFloat(size) === 0) return size;

@@ -104,7 +104,7 @@ function charts(
   const named = still.map((curve) => `${curve.title}: ${showOf(curve)(valuesOf(curve)[0]!)}`);
   return html`<h2>${heading}</h2><div class="charts">${drawn}</div>
 ${named.length === 0 ? null : muted(`did not change: ${named.join(' · ')}`)}
-${about === 'learning' ? muted(`${roundEnds.length > 2 ? 'dashed: the end of a round; ' : ''}faint: each step; strong: the mean of it and its neighbours`) : null}`;
+${about === 'learning' ? muted(`${roundEnds.length > 2 ? 'dashed: the end of a round; ' : ''}faint: each step; strong: the mean over the step and its neighbours`) : null}`;
 }
 
 function valuesOf({ series }: Curve): number[] {

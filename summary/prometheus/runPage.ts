@@ -55,7 +55,7 @@ function addSource(page: Page, worker: string, source: SourceStats): void {
   page.add(p.sourceDone, at, source.done ? 1 : 0);
 }
 
-/** What is known of the whole run. */
+/** What is known about the whole run. */
 export interface Whole {
   readonly facts: RunFacts;
   /** As the log said last; null before it has. */

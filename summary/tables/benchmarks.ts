@@ -38,7 +38,7 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     {
       label: 'by',
       about:
-        'LJ = judge’s verdict, equal = LaTeX equality, F1 = shared words, task = what its gold calls or its environment say',
+        'LJ = judge’s verdict, equal = LaTeX equality, F1 = shared words, task = the task’s gold calls or its environment',
       show: (row) => measureNames[row.measure],
       mean: none,
     },
@@ -80,7 +80,10 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
     })),
     ...[
       ['best', 'correctness of the best of n drawn with replacement, out of 100'] as const,
-      ['maj', 'correctness of the answer that most of n drawn so give, out of 100'] as const,
+      [
+        'maj',
+        'correctness of the majority answer of n drawn with replacement, out of 100',
+      ] as const,
     ].flatMap(([name, about]) => {
       const value = ({ resampled }: BenchmarkRow) => resampled[`${name}@${largest}/mean`];
       if (!rows.some((row) => value(row) !== undefined)) return [];

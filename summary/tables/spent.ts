@@ -33,7 +33,7 @@ export function spentTable({ sources, stages }: Live): Table {
   };
 }
 
-/** What the columns mean, those that do not say it themselves. */
+/** What the columns mean whose names do not say so. */
 export const spentColumns: readonly (readonly [label: string, about: string])[] = [
   ['idle', 'share of the time with no record in progress'],
   ['full', 'share of the time at full capacity (a source: held back by its readers)'],

@@ -34,7 +34,7 @@ export function cautionsOf(benchmarks: Benchmarks): string[] {
       judgeUnread === 0
         ? []
         : [
-            `${counted(judgeUnread, 'answer')} of ${source} counted as wrong because the judge's reply says no verdict of the form ${grader}`,
+            `${counted(judgeUnread, 'answer')} of ${source} counted as wrong because the judge's reply has no verdict in the form ${grader}`,
           ],
     ),
     ...(deadLetters === 0

@@ -64,7 +64,7 @@ const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
     `no process is reporting: it was probably killed; resume with millrace run --run ${run}`,
 };
 
-/** What has to be noticed of single parts: records in work for unusually long, items dropped. */
+/** What a reader should notice about single parts: records in progress for unusually long, dropped items. */
 function notes({ stages, sources }: Live): string[] {
   const old = stages.filter(isOld).map(({ name, oldestMs, usualMs }) => {
     const usual = usualMs === null ? '' : `, usually ${duration(usualMs / 1000)}`;

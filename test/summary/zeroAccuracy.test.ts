@@ -25,10 +25,10 @@ test('nothing while an answer is right, of few questions, or before the first ev
 test('what the responses look like, and where to read one', () => {
   expect(said(8, 0, -1, 0)).toEqual([
     expect.stringMatching(
-      /^no answer to 8 held-out questions is right: no response has a valid form, and none calls a tool\. Read one with millrace tap r\.rollouts/,
+      /^no answer to 8 held-out questions is right: no response has a valid format, and none calls a tool\. Read one with millrace tap r\.rollouts/,
     ),
   ]);
   expect(said(8, 0, 0, 2)[0]).toContain(
-    '100.0 % of the responses have a valid form, and they make 2.0 tool calls each',
+    '100.0 % of the responses have a valid format, and they make 2.0 tool calls each',
   );
 });
