@@ -179,10 +179,10 @@ describe('an index', () => {
       build(to, { signal: stop.signal, onProgress: stopAt('encoding', stop) }),
     ).rejects.toThrow();
     await expect(build(to, { corpus: { path: 'corpus.jsonl', bytes: 2 } })).rejects.toThrow(
-      /of another corpus.*delete the folder/,
+      /from another corpus.*delete the folder/,
     );
     await expect(build(to, { encoder: encoder({ digest: 'other' }) })).rejects.toThrow(
-      /of another encoder/,
+      /with another encoder/,
     );
     await expect(open(to)).rejects.toThrow(/not a finished index.*millrace retriever build/);
     await expect(build(at('graphs'))).rejects.toThrow(/already holds an index/);
