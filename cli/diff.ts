@@ -5,7 +5,14 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { jsonText, table } from '../base/terminal/index.ts';
-import { type Compared, type Divergence, divergence } from '../streams/replay/index.ts';
+import { counted, thousands } from '../base/text/index.ts';
+import type { Log } from '../streams/index.ts';
+import {
+  type Compared,
+  type Divergence,
+  divergence,
+  type Reading,
+} from '../streams/replay/index.ts';
 import { orDash, signed, significant } from '../summary/format/index.ts';
 import { type ComparedMetric, compareMetrics, readMetrics } from '../summary/index.ts';
 import { allTopics } from '../topics/index.ts';
@@ -13,6 +20,7 @@ import { exitCodes } from './failure.ts';
 import { stoppable } from './interruption.ts';
 import type { Io } from './io.ts';
 import { withLocalLog } from './localLog.ts';
+import { meanwhile } from './progress/meanwhile.ts';
 import { differenceText, placeOf, shown } from './replay/differenceText.ts';
 import { findRun, type Run } from './runs.ts';
 
@@ -36,7 +44,7 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const { compared, metrics } = await stoppable(io, (scratch) =>
     withLocalLog(a, { io, scratch }, ({ log: first }) =>
       withLocalLog(b, { io, scratch }, async ({ log: second }) => ({
-        compared: await divergence(allTopics, first, second),
+        compared: await divergenceOf(first, second, io),
         metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
       })),
     ),
@@ -48,6 +56,22 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
       : diffText(a, b, { started, compared, metrics }),
   );
   return compared.divergence === null ? exitCodes.done : exitCodes.failed;
+}
+
+/** A terminal sees how far it is. */
+async function divergenceOf(first: Log, second: Log, io: Io): Promise<Compared> {
+  let seen: Parameters<Reading> | null = null;
+  const done = meanwhile(io, () =>
+    seen === null ? 'comparing' : `compared ${thousands(seen[0])} of ${counted(seen[1], 'record')}`,
+  );
+  const reading: Reading = (...now) => {
+    seen = now;
+  };
+  try {
+    return await divergence(allTopics, first, second, reading);
+  } finally {
+    done();
+  }
 }
 
 function startedWith(a: Run, b: Run): StartRow[] {
@@ -71,7 +95,7 @@ function diffText(a: Run, b: Run, { started, compared, metrics }: Found): string
   ];
   const records = Object.entries(compared.same).map(([topic, { equal, all }]) => [
     topic,
-    `${equal} of ${all}`,
+    `${thousands(equal)} of ${thousands(all)}`,
   ]);
   const numbers = metrics.map((row) => [
     String(row.round),

@@ -1,7 +1,7 @@
 /** Pure functions on text and numbers, for the browser too. */
 export { boxContent, closingBrace, lastBoxed, unwrap } from './boxed.ts';
 export { canonicalJson } from './canonicalJson.ts';
-export { counted } from './counted.ts';
+export { counted, thousands } from './counted.ts';
 export { csvCell } from './csvCell.ts';
 export { durationMs } from './duration.ts';
 export { jsonIn } from './jsonIn.ts';

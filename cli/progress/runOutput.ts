@@ -8,7 +8,8 @@ import { jsonText } from '../../base/terminal/index.ts';
 import { lineScreen, type ProgressEvent, type ProgressScreen } from '../../sinks/progress/index.ts';
 import type { Io } from '../io.ts';
 import { liveScreen } from './liveScreen.ts';
-import { isDrawn, spinner } from './spinner.ts';
+import { meanwhile, SILENT_MAX } from './meanwhile.ts';
+import { isDrawn } from './spinner.ts';
 
 export interface OutputFlags {
   readonly quiet?: boolean;
@@ -48,26 +49,14 @@ export function runOutput({ quiet = false, json = false }: OutputFlags, io: Io):
     } else if (isWarning) tell('warning', { text: line.slice(WARNING.length) });
   };
   const warn = (text: string): void => io.err(`${WARNING}${text}`);
-  const preparing = (): (() => void) => (json || quiet ? () => undefined : prepares(io));
+  const preparing = (): (() => void) =>
+    json || quiet ? () => undefined : meanwhile(io, () => PREPARING);
   if (json) return { say, tell, preparing, screen: jsonScreen(tell, warn) };
   if (quiet) return { say, tell, preparing, screen: silentScreen(warn) };
   return { say, tell, preparing, screen: peopleScreen(io) };
 }
 
 const PREPARING = 'preparing policy, tools and questions';
-
-function prepares(io: Io): () => void {
-  if (!io.terminal) return () => undefined;
-  if (isDrawn(io) && process.stderr.columns > 0) {
-    const drawn = spinner(io).start(PREPARING);
-    return () => void drawn.stop();
-  }
-  const saying = setInterval(() => io.err(PREPARING), SILENT_MAX * 1000);
-  return () => clearInterval(saying);
-}
-
-/** Seconds without a line on a terminal that only takes lines. */
-const SILENT_MAX = 5;
 
 /** A terminal without a width (some pseudo-terminals) cannot be drawn on. */
 function peopleScreen(io: Io): ProgressScreen {

@@ -64,7 +64,11 @@ export interface Flip {
 }
 
 export type Divergence =
-  | { readonly state: 'pending' }
+  /** How many records of both runs have been read; null before it has begun. */
+  | {
+      readonly state: 'pending';
+      readonly read: { readonly records: number; readonly of: number } | null;
+    }
   | { readonly state: 'same'; readonly records: number }
   | { readonly state: 'tooLarge'; readonly records: number; readonly max: number }
   | { readonly state: 'failed'; readonly why: string }

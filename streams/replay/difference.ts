@@ -77,10 +77,19 @@ function inLists(recorded: List, made: List, field: string): FieldDifference | n
 }
 
 function inRecords(recorded: Fields, made: Fields, field: string): FieldDifference | null {
-  for (const name of new Set([...Object.keys(recorded), ...Object.keys(made)])) {
-    if (isTimeField(name)) continue;
-    const found = firstDifference(recorded[name], made[name], within(field, name));
+  for (const name of Object.keys(recorded)) {
+    const found = inField(recorded, made, field, name);
+    if (found !== null) return found;
+  }
+  for (const name of Object.keys(made)) {
+    const found = Object.hasOwn(recorded, name) ? null : inField(recorded, made, field, name);
     if (found !== null) return found;
   }
   return null;
+}
+
+function inField(recorded: Fields, made: Fields, field: string, name: string) {
+  const [then, now] = [recorded[name], made[name]];
+  if (Object.is(then, now) || isTimeField(name)) return null;
+  return firstDifference(then, now, within(field, name));
 }

@@ -10,15 +10,23 @@ export function withReferences<T>(
 ): T {
   const references = topic.references?.(value) ?? [];
   if (references.length === 0) return value;
-  const copy = structuredClone(value);
+  const copy = { ...value };
+  /** What is ours to write in: only what leads to a reference is copied. */
+  const own = new Set<unknown>();
   for (const { field, topic: to, position } of references) {
     const path = field.split('.');
-    const holder = path
-      .slice(0, -1)
-      .reduce((inner, part) => inner[part] as Holder, copy as unknown as Holder);
+    let holder = copy as unknown as Holder;
+    for (const part of path.slice(0, -1)) {
+      if (!own.has(holder[part])) holder[part] = copyOf(holder[part]);
+      own.add(holder[part]);
+      holder = holder[part] as Holder;
+    }
     holder[path.at(-1)!] = instead(to.name, position);
   }
   return copy;
 }
+
+const copyOf = (value: unknown): unknown =>
+  Array.isArray(value) ? [...value] : { ...(value as Holder) };
 
 type Holder = Record<string, unknown>;

@@ -2,12 +2,8 @@
  * Numbers of the page besides those of summary/numbers.ts: counts, ages, times of day, and a curve in one
  * sentence.
  */
+import { thousands } from '../../../base/text/index.ts';
 import { NOTHING, significant } from '../../../summary/format/index.ts';
-
-/** A whole number with thousands apart: `48,210`. */
-export function count(value: number): string {
-  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
-}
 
 /** `1.9k`, `48k`, `3.1M`: for places where a whole number is too wide. */
 export function short(value: number): string {
@@ -38,7 +34,7 @@ export function milliseconds(ms: number): string {
 export function value(number: number | null | undefined): string {
   if (number === null || number === undefined) return NOTHING;
   const size = Math.abs(number);
-  const text = size >= 1000 && size < 1e6 ? count(number) : significant(4)(number);
+  const text = size >= 1000 && size < 1e6 ? thousands(number) : significant(4)(number);
   return text.replace(/^-/, '−');
 }
 
@@ -57,7 +53,7 @@ export function curveSentence(
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const small = Math.abs(last.y - first.y) <= 0.02 * (high - low || 1);
   const did = small ? 'went' : last.y > first.y ? 'rose' : 'fell';
-  const span = unit === 'steps' ? ` in ${count(last.x - first.x)} steps` : '';
+  const span = unit === 'steps' ? ` in ${thousands(last.x - first.x)} steps` : '';
   return `${name} ${did} from ${value(first.y)} to ${value(last.y)}${span}, between ${value(low)} and ${value(high)}`;
 }
 
@@ -74,7 +70,7 @@ export function tickTexts(ticks: readonly number[]): string[] {
     );
   }
   const decimals = step > 0 ? Math.max(0, Math.min(8, decimalsOf(step))) : 2;
-  return ticks.map((tick) => signOf(decimals === 0 ? count(tick) : tick.toFixed(decimals)));
+  return ticks.map((tick) => signOf(decimals === 0 ? thousands(tick) : tick.toFixed(decimals)));
 }
 
 /** How many decimals a round step needs: 0.25 needs two. */

@@ -4,7 +4,7 @@
  */
 
 import { useEffect, useState } from 'preact/hooks';
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
 import type {
   DiffData,
@@ -19,7 +19,7 @@ import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { coloursOf } from '../logic/lines.ts';
 import { dataUrl, hrefOf, pathOf, type RunPage } from '../logic/route.ts';
 import {
@@ -149,15 +149,19 @@ function DivergenceCard({
     <section class="card" aria-live="polite">
       <h2>First difference</h2>
       {divergence.state === 'pending' && (
-        <p class="muted">looking for the first differing record …</p>
+        <p class="muted">
+          looking for the first differing record …
+          {divergence.read !== null &&
+            ` compared ${thousands(divergence.read.records)} of ${counted(divergence.read.of, 'record')}`}
+        </p>
       )}
       {divergence.state === 'same' && (
-        <p>✓ All {count(divergence.records)} records are the same.</p>
+        <p>✓ All {thousands(divergence.records)} records are the same.</p>
       )}
       {divergence.state === 'tooLarge' && (
         <p class="muted">
-          {count(divergence.records)} records are more than the {count(divergence.max)} that are
-          compared here; the command compares them all.
+          {thousands(divergence.records)} records are more than the {thousands(divergence.max)} that
+          are compared here; the command compares them all.
         </p>
       )}
       {divergence.state === 'failed' && <p class="muted">{divergence.why}</p>}
@@ -217,7 +221,7 @@ function DivergenceCard({
           <p class="note">
             Identical in both:{' '}
             {Object.entries(divergence.same)
-              .map(([topic, { equal, all }]) => `${topic} ${count(equal)} of ${count(all)}`)
+              .map(([topic, { equal, all }]) => `${topic} ${thousands(equal)} of ${thousands(all)}`)
               .join(', ')}
             .
           </p>
@@ -303,9 +307,7 @@ function PairedCards({
         <section class="card flush">
           <h2>
             Held-out questions, paired{' '}
-            <span class="muted num">
-              {counted(paired.questions, 'question', count(paired.questions))}
-            </span>
+            <span class="muted num">{counted(paired.questions, 'question')}</span>
           </h2>
           <Scrolls label="figures">
             <table>

@@ -1,9 +1,9 @@
 /** What happened, in words: where curves change their level, and the trajectories on either side. */
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import type { HappenedData, HappenedEvent, LevelChange } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { useCommand, useView } from '../data/useView.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { Missing } from '../parts/basics.tsx';
 
@@ -18,8 +18,10 @@ export function Happened({ run }: { readonly run: string }) {
       <div class="page-head">
         <h1>What happened</h1>
         <p class="muted">
-          {counted(curves, 'curve', count(curves))} searched for changes of level
-          {total > events.length && `; the ${events.length} largest of ${count(total)} are shown`}.
+          {counted(curves, 'curve')} searched for changes of level
+          {total > events.length &&
+            `; the ${events.length} largest of ${thousands(total)} are shown`}
+          .
         </p>
       </div>
       {events.length === 0 && (

@@ -2,14 +2,16 @@
  * Curves of a run and of others next to it: chosen by name, zoomed by dragging, smoothed on request. The
  * address has all of it.
  */
+
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { thousands } from '../../../base/text/index.ts';
 import { limits, type MetricName, type MetricsData, type Series } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { passed, useView } from '../data/useView.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
 import { coloursOf, linesMax } from '../logic/lines.ts';
 import type { Query } from '../logic/route.ts';
@@ -110,7 +112,9 @@ export function Metrics({ run }: { readonly run: string }) {
               );
             }
             const few = smoothing > 0 && of.every(({ x }) => x.length < smoothMin);
-            const parts = of.map((one) => `${count(one.shown)} of ${count(one.total)} values`);
+            const parts = of.map(
+              (one) => `${thousands(one.shown)} of ${thousands(one.total)} values`,
+            );
             const note = [
               bucketNote(of),
               of.some(({ shown, total }) => shown < total) ? parts.join(', ') : undefined,

@@ -4,12 +4,11 @@
  */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
-import { count } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { Missing, Said, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
@@ -97,7 +96,7 @@ export function Pareto({ run }: { readonly run: string }) {
                     onClick={() => setQuery({ verdict: on ? undefined : name })}
                   >
                     <span aria-hidden="true">{name === 'selected' ? '●' : '○'}</span> {name}{' '}
-                    <b class="num">{count(number)}</b>
+                    <b class="num">{thousands(number)}</b>
                   </button>
                   <About kind="verdict" name={name} />
                 </li>
@@ -111,7 +110,7 @@ export function Pareto({ run }: { readonly run: string }) {
               yLabel={about(data.y)}
               front={front}
               withFronts={withFronts}
-              summary={`${counted(points.length, 'group', count(points.length))} by ${about(data.x)} and ${about(data.y)}, on ${counted(fronts.length, 'front')}; kept: ${kept}. The table below has their values.`}
+              summary={`${counted(points.length, 'group')} by ${about(data.x)} and ${about(data.y)}, on ${counted(fronts.length, 'front')}; kept: ${kept}. The table below has their values.`}
               onOpen={open}
               onChoose={setChosen}
             />
@@ -129,14 +128,14 @@ export function Pareto({ run }: { readonly run: string }) {
                 </button>
               )}
               {data.shown < data.total &&
-                ` Shown: ${count(data.shown)} of ${count(data.total)} groups.`}
+                ` Shown: ${thousands(data.shown)} of ${thousands(data.total)} groups.`}
             </p>
           </div>
           <section class="card flush" aria-label="groups">
             <div class="card-head">
               <h2>
                 {chosen === null ? (front === null ? 'Kept' : `Front ${front}`) : 'Chosen'}{' '}
-                <span class="muted num">{count(listed.length)}</span>
+                <span class="muted num">{thousands(listed.length)}</span>
               </h2>
               <span class="grow" />
               {chosen !== null && (
@@ -255,7 +254,7 @@ function Groups({
       </table>
       {points.length > most && (
         <p class="note padded">
-          the first {most} of {count(points.length)}{' '}
+          the first {most} of {thousands(points.length)}{' '}
           {!all && (
             <button type="button" onClick={() => setAll(true)}>
               Show {points.length > rowsMax ? rowsMax : 'all'}

@@ -3,14 +3,13 @@
  * group's outcome.
  */
 import { useState } from 'preact/hooks';
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { Group, QuestionData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useCommand, useView } from '../data/useView.ts';
-import { count } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';
@@ -65,8 +64,8 @@ export function Question({ run, id }: { readonly run: string; readonly id: strin
       ))}
       {(groups.length < total || data.scanned < data.of) && (
         <p class="note">
-          {counted(groups.length, 'group')} of {total}; {count(data.scanned)} of {count(data.of)}{' '}
-          records were searched.
+          {counted(groups.length, 'group')} of {total}; {thousands(data.scanned)} of{' '}
+          {thousands(data.of)} records were searched.
         </p>
       )}
     </>

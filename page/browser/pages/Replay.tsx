@@ -2,13 +2,15 @@
  * The run as a film: a scrubber over its steps, each a moment that every view can be seen at; what was
  * verified; commands.
  */
+
 import { useEffect, useState } from 'preact/hooks';
+import { thousands } from '../../../base/text/index.ts';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { useCommand, useView } from '../data/useView.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { colourOf } from '../logic/lines.ts';
 import { hrefOf, stepOf } from '../logic/route.ts';
 import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
@@ -130,7 +132,7 @@ export function Replay({ run }: { readonly run: string }) {
           <Moment run={run} step={here} steps={steps} />
           {data.total > steps.length && (
             <p class="note">
-              {count(steps.length)} of {count(data.total)} steps are on the slider.
+              {thousands(steps.length)} of {thousands(data.total)} steps are on the slider.
             </p>
           )}
         </section>

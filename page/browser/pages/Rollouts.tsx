@@ -1,12 +1,13 @@
 /**
  * The newest rollouts: sorted by a column, filtered by a click on a value, each row leads to its trajectory.
  */
+
 import { useState } from 'preact/hooks';
+import { thousands } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ListedRollout, RolloutsData } from '../../wire/index.ts';
 import { go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
-import { count } from '../logic/format.ts';
 import type { Columns } from '../logic/sorted.ts';
 import { glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, Scrolls } from '../parts/basics.tsx';
@@ -58,13 +59,13 @@ export function Rollouts({ run }: { readonly run: string }) {
         ))}
         {fresh > 0 && (
           <button type="button" onClick={() => setSeen(grown)}>
-            Show {count(fresh)} new
+            Show {thousands(fresh)} new
           </button>
         )}
         <span class="grow" />
         <span class="muted num">
-          {on.length > 0 && `${count(rows.length)} of `}the newest {count(data.rows.length)} of{' '}
-          {count(data.total)}
+          {on.length > 0 && `${thousands(rows.length)} of `}the newest {thousands(data.rows.length)}{' '}
+          of {thousands(data.total)}
         </span>
         <a href={linkAt({ page: 'topics', run, id: 'rollouts' })}>search all records</a>
       </div>
@@ -160,7 +161,7 @@ function Row({ row, run }: { readonly row: ListedRollout; readonly run: string }
         <Hostile text={row.answer} max={40} />
       </td>
       <td>{row.toolCalls}</td>
-      <td>{count(row.tokens)}</td>
+      <td>{thousands(row.tokens)}</td>
       <td class="l">{filter('phase', row.phase)}</td>
       <td>{filter('version', row.versions.join(', '))}</td>
     </tr>

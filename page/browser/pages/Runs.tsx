@@ -4,14 +4,14 @@
  */
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { orDash, percent } from '../../../summary/format/index.ts';
 import type { RunRow, RunsData } from '../../wire/index.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { hrefOf } from '../logic/route.ts';
 import type { Columns } from '../logic/sorted.ts';
 import {
@@ -163,7 +163,7 @@ export function Runs() {
                       )}
                     </td>
                     <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
-                    <td>{row.pending ? '…' : orDash(row.step, count)}</td>
+                    <td>{row.pending ? '…' : orDash(row.step, thousands)}</td>
                     <td class="l">{row.job}</td>
                     <td>
                       <Ago at={row.startedMs} />

@@ -3,7 +3,7 @@
  * grows.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
 import type { TopicData, TopicRow, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
@@ -11,7 +11,6 @@ import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { useData } from '../data/useData.ts';
 import { passed, useCommand, useView } from '../data/useView.ts';
-import { count } from '../logic/format.ts';
 import { dataUrl, pathOf, queryOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
 import { Ago, Hostile, Missing, Said, shownJson } from '../parts/basics.tsx';
@@ -176,10 +175,10 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
         )}
         <span class="grow" />
         <span class="muted num">
-          {counted(records, 'record', count(records))}
+          {counted(records, 'record')}
           {data.topic.bytes !== null && ` · ${size(data.topic.bytes)}`}
           {filtered &&
-            ` · searched ${count(scanned)} of ${count(data.of)}, found ${count(rows.length)}`}
+            ` · searched ${thousands(scanned)} of ${thousands(data.of)}, found ${thousands(rows.length)}`}
         </span>
       </div>
       {answer.problem !== null && (
@@ -191,7 +190,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
       {rows.length === 0 && data.unreadable.length === 0 ? (
         <div class="card empty">
           {filtered ? (
-            <p>None of the {count(scanned)} records searched matches.</p>
+            <p>None of the {thousands(scanned)} records searched matches.</p>
           ) : (
             <>
               <h2>Nothing here yet</h2>

@@ -12,7 +12,6 @@ import { go, linkAt, query, setQuery } from '../data/place.ts';
 import { prefetch } from '../data/useData.ts';
 import { useTokens } from '../data/useTokens.ts';
 import { passed, useCommand, useView } from '../data/useView.ts';
-import { count } from '../logic/format.ts';
 import { isKnown, paints } from '../logic/paint.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
@@ -143,9 +142,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
         <div class="reader-text">
           <QuestionCard question={question}>
             <details>
-              <summary>
-                Prompt, {counted(data.prompt.tokens, 'token', count(data.prompt.tokens))}
-              </summary>
+              <summary>Prompt, {counted(data.prompt.tokens, 'token')}</summary>
               <pre tabIndex={0}>
                 <Hostile text={textOf(data.prompt.text).text || 'Text not available.'} />
               </pre>

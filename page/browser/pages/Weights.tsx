@@ -1,14 +1,14 @@
 /**
  * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
  */
-import { counted } from '../../../base/text/index.ts';
+import { counted, thousands } from '../../../base/text/index.ts';
 import { fixed, orDash, size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { grownOf, useCommand, useView } from '../data/useView.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
@@ -71,7 +71,7 @@ function Versions({ run }: { readonly run: string }) {
       </Scrolls>
       {steps.length > rowsMax && (
         <p class="note">
-          the newest {rowsMax} of {count(data.total)}
+          the newest {rowsMax} of {thousands(data.total)}
         </p>
       )}
     </>
@@ -191,18 +191,18 @@ function Version({ run, version }: { readonly run: string; readonly version: str
               ))}
             </ul>
           ) : (
-            <p>{counted(batch.examples, 'example', count(batch.examples))}</p>
+            <p>{counted(batch.examples, 'example')}</p>
           )}
         </section>
       )}
       <section class="card flush">
         <div class="card-head">
           <h2>
-            Rollouts sampled by it <span class="muted num">{count(rollouts.count)}</span>
+            Rollouts sampled by it <span class="muted num">{thousands(rollouts.count)}</span>
           </h2>
           {rollouts.scanned < rollouts.of && (
             <span class="muted">
-              among {count(rollouts.scanned)} of {count(rollouts.of)} searched
+              among {thousands(rollouts.scanned)} of {thousands(rollouts.of)} searched
             </span>
           )}
         </div>

@@ -3,10 +3,12 @@
  * arrow keys for those without a pointer, and a table. A chart that is off the screen is destroyed,
  * so that memory stays flat.
  */
+
 import { effect } from '@preact/signals';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { count, curveSentence, tickTexts, value } from '../logic/format.ts';
+import { thousands } from '../../../base/text/index.ts';
+import { curveSentence, tickTexts, value } from '../logic/format.ts';
 import { type Column, joined, type Line, strokeOf } from '../logic/lines.ts';
 import { smoothed } from '../logic/smooth.ts';
 import { About } from './About.tsx';
@@ -299,7 +301,7 @@ function plotOf(element: HTMLDivElement, latest: { readonly current: ChartProps 
                     Number.isInteger(x)
                       ? (x === splits.find(Number.isInteger)
                           ? `${unit === 'steps' ? 'step' : unit} `
-                          : '') + count(x)
+                          : '') + thousands(x)
                       : '',
                   ),
               }),

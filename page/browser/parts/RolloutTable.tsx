@@ -1,8 +1,8 @@
 /** Rollouts as rows, each a link to its trajectory. */
+import { thousands } from '../../../base/text/index.ts';
 import { fixed, orDash, signed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
-import { count } from '../logic/format.ts';
 import { About } from './About.tsx';
 import { glyphOf } from './BranchTree.tsx';
 import { Scrolls, Th } from './basics.tsx';
@@ -89,7 +89,7 @@ export function RolloutTable({
                     <span class="bad"> ({rollout.toolErrors} failed)</span>
                   )}
                 </td>
-                <td>{count(rollout.tokens)}</td>
+                <td>{thousands(rollout.tokens)}</td>
                 <td>{rollout.versions.join(', ')}</td>
               </tr>
             );

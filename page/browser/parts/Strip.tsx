@@ -2,10 +2,12 @@
  * The whole response as a strip of pixels, the higher the less expected; a click or the arrow keys go to a
  * token.
  */
+
 import { useEffect, useRef } from 'preact/hooks';
+import { thousands } from '../../../base/text/index.ts';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { query, setQuery } from '../data/place.ts';
-import { count, value } from '../logic/format.ts';
+import { value } from '../logic/format.ts';
 import { amountOf, levelOf, stripOf } from '../logic/paint.ts';
 import type { Tokens } from '../logic/tokens.ts';
 import { appearance } from './appearance.ts';
@@ -39,7 +41,7 @@ export function Strip({
       class="strip"
       role="img"
       tabIndex={0}
-      aria-label={`${paint === 'logprob' ? 'surprise' : 'entropy'} along ${count(tokens.count)} tokens, at most ${value(most)} nats; arrow keys go from token to token`}
+      aria-label={`${paint === 'logprob' ? 'surprise' : 'entropy'} along ${thousands(tokens.count)} tokens, at most ${value(most)} nats; arrow keys go from token to token`}
       onClick={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const from = ((event.clientX - box.left) / box.width) * tokens.count;

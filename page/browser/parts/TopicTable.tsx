@@ -1,9 +1,9 @@
 /** Every topic of a run: how much it holds, how fast it grows, who has not read it yet. */
+import { thousands } from '../../../base/text/index.ts';
 import { orDash, rate, size } from '../../../summary/format/index.ts';
 import type { MillTopic } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
-import { count } from '../logic/format.ts';
 import { Ago, Scrolls, Th } from './basics.tsx';
 import { Spark } from './Spark.tsx';
 
@@ -40,7 +40,7 @@ export function TopicTable({
               <th scope="row" title={about}>
                 <a href={linkAt({ page: 'topics', run, id: name })}>{name}</a>
               </th>
-              <td>{count(live ? Math.max(records, ends.value[name] ?? 0) : records)}</td>
+              <td>{thousands(live ? Math.max(records, ends.value[name] ?? 0) : records)}</td>
               {moves && <td>{orDash(perSecond, rate)}</td>}
               {moves && (
                 <td class="l">
@@ -51,7 +51,7 @@ export function TopicTable({
                 <td class="l">
                   {Object.entries(lag).map(([reader, records]) => (
                     <span class={records > 0 ? 'lag' : 'lag muted'} key={reader}>
-                      {reader} {count(records)}{' '}
+                      {reader} {thousands(records)}{' '}
                     </span>
                   ))}
                 </td>

@@ -1,11 +1,13 @@
 /** Small parts that every view uses: what a run is doing, problems, empty places, ages, shown text. */
+
 import type { ComponentChildren } from 'preact';
+import { thousands } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
 import type { RunState, Shown } from '../../wire/index.ts';
 import { nowMs } from '../data/clock.ts';
 import { copy } from '../data/take.ts';
 import type { Answer, Problem } from '../data/useData.ts';
-import { age, count } from '../logic/format.ts';
+import { age } from '../logic/format.ts';
 import { colourOf } from '../logic/lines.ts';
 import { shownText } from '../logic/shownText.ts';
 
@@ -158,7 +160,7 @@ export function shownJson(value: Shown, indent = ''): string {
   const packed = one.$packed as { type: string; total: number; first: number[] } | undefined;
   if (packed !== undefined) {
     const more = packed.total > packed.first.length ? ', …' : '';
-    return `${packed.type} × ${count(packed.total)} [${packed.first.join(', ')}${more}]`;
+    return `${packed.type} × ${thousands(packed.total)} [${packed.first.join(', ')}${more}]`;
   }
   if (one.$number !== undefined) return String(one.$number);
   if (one.$more !== undefined) return `… ${one.$more} more`;

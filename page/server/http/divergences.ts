@@ -3,6 +3,7 @@
  * has grown.
  */
 import { messageOf } from '../../../base/index.ts';
+import type { Reading } from '../../../streams/replay/index.ts';
 import type { Divergence } from '../../wire/index.ts';
 import { divergenceOf } from '../run/divergence.ts';
 import type { HotRuns } from './hotRuns.ts';
@@ -16,17 +17,23 @@ interface Entry {
   /** Sizes of both, when it was looked for. */
   readonly sign: string;
   readonly divergence: Promise<Divergence>;
+  /** How far it is. */
+  pending: Divergence;
   done: boolean;
 }
 
+const WAITING: Divergence = { state: 'pending', read: null };
+
 export class Divergences {
   readonly #hot: HotRuns;
+  readonly #soonMs: number;
   readonly #entries = new Map<string, Entry>();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(hot: HotRuns) {
+  constructor(hot: HotRuns, soonMs = SOON_MS) {
     this.#hot = hot;
+    this.#soonMs = soonMs;
   }
 
   /** What is known within a moment; `pending` while it is looked for. */
@@ -36,12 +43,12 @@ export class Divergences {
     let entry = this.#entries.get(pair);
     // One that is under way is waited for, whatever came meanwhile.
     if (entry === undefined || (entry.done && entry.sign !== sign)) {
-      if (this.#waiting >= WAITING_MAX) return { state: 'pending' };
+      if (this.#waiting >= WAITING_MAX) return WAITING;
       entry = this.#begin(pair, sign, [a, b]);
     }
     let timer: NodeJS.Timeout | undefined;
     const later = new Promise<Divergence>((resolve) => {
-      timer = setTimeout(resolve, SOON_MS, { state: 'pending' });
+      timer = setTimeout(() => resolve(entry.pending), this.#soonMs);
     });
     const found = await Promise.race([entry.divergence, later]);
     clearTimeout(timer);
@@ -56,9 +63,13 @@ export class Divergences {
 
   #begin(pair: string, sign: string, [a, b]: readonly [string, string]): Entry {
     this.#waiting += 1;
-    const divergence = this.#last.then(() => this.#look(a, b));
+    const divergence = this.#last.then(() =>
+      this.#look(a, b, (records, of) => {
+        entry.pending = { state: 'pending', read: { records, of } };
+      }),
+    );
     this.#last = divergence;
-    const entry: Entry = { sign, divergence, done: false };
+    const entry: Entry = { sign, divergence, pending: WAITING, done: false };
     void divergence.then(() => {
       entry.done = true;
       this.#waiting -= 1;
@@ -70,10 +81,10 @@ export class Divergences {
   }
 
   /** Never rejects. */
-  async #look(a: string, b: string): Promise<Divergence> {
+  async #look(a: string, b: string, reading: Reading): Promise<Divergence> {
     try {
       return await this.#hot.with(a, (first) =>
-        this.#hot.with(b, (second) => divergenceOf(first, second)),
+        this.#hot.with(b, (second) => divergenceOf(first, second, reading)),
       );
     } catch (error) {
       return { state: 'failed', why: messageOf(error) };

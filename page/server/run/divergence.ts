@@ -4,7 +4,7 @@
  */
 import type { Tokenizer } from '../../../model/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
-import { type Compared, divergence } from '../../../streams/replay/index.ts';
+import { type Compared, divergence, type Reading } from '../../../streams/replay/index.ts';
 import { allTopics, type Rollout, topics } from '../../../topics/index.ts';
 import type { Divergence, Shown, TokenText } from '../../wire/index.ts';
 import { now } from './moment.ts';
@@ -23,14 +23,14 @@ const AROUND = 80;
 type Differs = Extract<Divergence, { state: 'differs' }>;
 
 /** Takes its time: seconds for some ten thousand records. */
-export async function divergenceOf(a: RunView, b: RunView): Promise<Divergence> {
+export async function divergenceOf(a: RunView, b: RunView, reading: Reading): Promise<Divergence> {
   const logs = [a.viewed.log, b.viewed.log] as const;
   if (logs.some(({ standing }) => standing === undefined)) {
     return { state: 'failed', why: 'Records on Kafka are compared by the command.' };
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
   if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };
-  const compared = await divergence(allTopics, ...logs);
+  const compared = await divergence(allTopics, ...logs, reading);
   if (compared.divergence === null) {
     const same = Object.values(compared.same).reduce((sum, { equal }) => sum + equal, 0);
     return { state: 'same', records: same };

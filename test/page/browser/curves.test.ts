@@ -1,6 +1,7 @@
 /** Curves on the page: values that come in, buckets that merge, smoothing, lines over one axis. */
 import { describe, expect, test } from '@jest/globals';
-import { count, curveSentence, short, tickTexts } from '../../../page/browser/logic/format.ts';
+import { thousands } from '../../../base/text/counted.ts';
+import { curveSentence, short, tickTexts } from '../../../page/browser/logic/format.ts';
 import { joined, linesMax, pointsMax, strokeOf } from '../../../page/browser/logic/lines.ts';
 import {
   bucketNote,
@@ -115,7 +116,7 @@ describe('the text of a chart', () => {
   });
 
   test('writes counts', () => {
-    expect([count(48210), count(7), count(1234567)]).toEqual(['48,210', '7', '1,234,567']);
+    expect([thousands(48210), thousands(7), thousands(1234567)]).toEqual(['48,210', '7', '1,234,567']);
     expect([short(950), short(1900), short(48_210), short(3.1e6)]).toEqual([
       '950',
       '1.9k',

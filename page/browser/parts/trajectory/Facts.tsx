@@ -2,12 +2,13 @@
  * What is known of a rollout besides its text: reward and its parts, how it ended, where it went, its least
  * expected tokens.
  */
+import { thousands } from '../../../../base/text/index.ts';
 import { fixed, signed } from '../../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { copy } from '../../data/take.ts';
-import { count, milliseconds } from '../../logic/format.ts';
+import { milliseconds } from '../../logic/format.ts';
 import type { Tokens } from '../../logic/tokens.ts';
 import { Hostile } from '../basics.tsx';
 import { Parts } from './Parts.tsx';
@@ -55,7 +56,7 @@ export function Facts({
             )}
           </dd>
           <dt>tokens</dt>
-          <dd class="num">{count(rollout.tokens)}</dd>
+          <dd class="num">{thousands(rollout.tokens)}</dd>
           <dt>tool calls</dt>
           <dd class="num">
             {rollout.toolCalls}

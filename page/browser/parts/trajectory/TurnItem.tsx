@@ -5,7 +5,7 @@ import { counted } from '../../../../base/text/index.ts';
 import type { Call, Turn } from '../../../wire/index.ts';
 import { linkAt, query } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
-import { count, milliseconds, value } from '../../logic/format.ts';
+import { milliseconds, value } from '../../logic/format.ts';
 import { withQuery } from '../../logic/route.ts';
 import type { ShownText } from '../../logic/shownText.ts';
 import { Hostile, textOf } from '../basics.tsx';
@@ -42,7 +42,7 @@ export function TurnItem({
   const folded = long ? opened === closed : closed;
   const tokens = turn.end - turn.start;
   const facts = [
-    counted(tokens, 'token', count(tokens)),
+    counted(tokens, 'token'),
     turn.entropy === null ? '' : `entropy ${value(turn.entropy)}`,
     turn.logProb === null ? '' : `log-prob ${value(turn.logProb)}`,
   ].filter((fact) => fact !== '');
