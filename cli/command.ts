@@ -32,10 +32,13 @@ export const topicPatterns = {
   '<topic...>': '<run>.<topic>, or <topic> of the newest run; * and ? are wildcards',
 };
 
+/** The folder of runs, unless another is given. */
+export const RUNS = 'runs';
+
 /** For a command that works on runs. */
 export function ofRuns(it: Command, examples: readonly string[]): Command {
   return it
-    .option('--runs <FOLDER>', 'folder that holds the runs', 'runs')
+    .option('--runs <FOLDER>', 'folder that holds the runs', RUNS)
     .addHelpText('after', examplesText(examples));
 }
 

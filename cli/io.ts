@@ -14,6 +14,8 @@ export interface Screen {
 export interface Io {
   /** How this program is called here: `npx millrace`, say. A command that is printed begins with it. */
   readonly program: string;
+  /** The folder that was given with `--runs`, if it is not the usual one: such a command names it too. */
+  readonly runs?: string;
   /** Where relative paths start. */
   readonly cwd: string;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ import { version } from './version.ts';
 
 /** Runs one command line (without `node` and the script); resolves to the exit code, never rejects. */
 export async function main(args: readonly string[], process: Io): Promise<number> {
-  const io = calledHere(process);
+  const io = calledHere(process, args);
   let code: number = exitCodes.done;
   const done = (result: number): void => {
     code = result;

@@ -1,10 +1,13 @@
 /**
- * How this program is called here, so that a printed command can be typed as it is.
+ * How this program is called here, so that a printed command can be typed as it is: its name, and `--runs` if
+ * this one was given another folder.
  *
  * Messages anywhere in the code say `millrace doctor RUN`; on the way to the user (`calledHere` for stderr,
  * `tell` for stdout) it becomes what works here. Records and `--json` keep the original.
  */
-import { basename, delimiter, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { shellWord } from '../base/text/index.ts';
+import { RUNS } from './command.ts';
 import { commandNames } from './commands/names.ts';
 import type { Io } from './io.ts';
 
@@ -31,21 +34,42 @@ export function programName({ script, cwd, path }: Started): string {
   const home = resolve(script, '..', '..', '..');
   const project = basename(dirname(home)) === 'node_modules' ? resolve(home, '..', '..') : home;
   if (cwd === project || cwd.startsWith(project + sep)) return 'npx millrace';
-  return `node ${quoted(relative(cwd, script))}`;
+  return `node ${shellWord(relative(cwd, script))}`;
 }
 
-function quoted(path: string): string {
-  return /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
+/** What is given with `--runs`, if it is not the folder that is meant anyway. */
+export function runsElsewhere(args: readonly string[], cwd: string): string | undefined {
+  const at = args.findLastIndex((arg) => arg === '--runs' || arg.startsWith('--runs='));
+  const given = args[at] === '--runs' ? args[at + 1] : args[at]?.slice('--runs='.length);
+  if (given === undefined || resolve(cwd, given) === resolve(cwd, RUNS)) return undefined;
+  const inside = relative(cwd, given);
+  return isAbsolute(given) && !/^(\.\.|$)/.test(inside) ? inside : given;
 }
+
+/** Commands that look for the run they name in the folder of runs. */
+const ofRuns: ReadonlySet<string> = new Set([
+  ...['tap', 'export', 'mirror', 'pack', 'top', 'view', 'set', 'pause', 'resume', 'stop'],
+  ...['metrics', 'topics', 'report', 'replay', 'rewind', 'fork', 'diff', 'doctor'],
+  ...['dlq ls', 'dlq show', 'dlq retry'],
+]);
+/** These do with `--run`. */
+const mayNameRun: ReadonlySet<string> = new Set(['run', 'eval']);
 
 const TYPED = new RegExp(
-  `(?<![\\w./-]|npx )millrace (?=(?:${[...commandNames, 'help'].join('|')})\\b)`,
+  `(?<![\\w./-]|npx )millrace (?<name>dlq (?:ls|show|retry)|(?:${[...commandNames, 'help'].join('|')})\\b)(?<rest>(?: [^\`\n;)]*)?)`,
   'g',
 );
 
 /** The text with its commands as they are typed here. */
-export function asTyped(text: string, { program }: Pick<Io, 'program'>): string {
-  return text.replaceAll(TYPED, () => `${program} `);
+export function asTyped(text: string, here: Pick<Io, 'program' | 'runs'>): string {
+  const { program, runs } = here;
+  return text.replaceAll(TYPED, (_, name: string, rest: string) => {
+    const namesRun = ofRuns.has(name)
+      ? rest.trim() !== ''
+      : mayNameRun.has(name) && / --run /.test(rest);
+    const where = runs !== undefined && namesRun ? ` --runs ${shellWord(runs)}` : '';
+    return `${program} ${name}${where}${asTyped(rest, here)}`;
+  });
 }
 
 /** Text for a user, on stdout. */
@@ -53,7 +77,9 @@ export function tell(io: Io, text: string): Promise<void> {
   return io.out(asTyped(text, io));
 }
 
-/** The same process, with commands on stderr as they are typed here. */
-export function calledHere(io: Io): Io {
+/** The process of this command line, with commands on stderr as they are typed here. */
+export function calledHere(process: Io, args: readonly string[]): Io {
+  const runs = runsElsewhere(args, process.cwd);
+  const io = runs === undefined ? process : { ...process, runs };
   return { ...io, err: (line) => io.err(asTyped(line, io)) };
 }

@@ -160,7 +160,7 @@ async function runAs(
   const output = runOutput(options, io);
   if (resumed && begun?.status === 'done') {
     output.tell('end', { run: name, end: 'done', folder });
-    output.say(`run ${name} is already done; see it with: millrace report ${name}${at(options)}`);
+    output.say(`run ${name} is already done; see it with: millrace report ${name}`);
     return exitCodes.done;
   }
   const { seed } = record;
@@ -180,8 +180,8 @@ async function runAs(
   output.tell('end', { run: name, end: end === 'stopped' ? 'stopped' : 'done', folder });
   output.say(
     end === 'stopped'
-      ? `stopped; resume with: millrace run ${file} --run ${name}${at(options)}`
-      : `done; see it with: millrace report ${name}${at(options)}`,
+      ? `stopped; resume with: millrace run ${file} --run ${name}`
+      : `done; see it with: millrace report ${name}`,
   );
   return exitCodes.done;
 }
@@ -258,10 +258,6 @@ function shownLog(log: string): string {
   throw usageError(
     '--log takes a Kafka address (kafka://host:port); without it the log is in the run folder',
   );
-}
-
-function at({ runs }: RunOptions): string {
-  return runs === 'runs' ? '' : ` --runs ${runs}`;
 }
 
 /** The run of this name, if there is one. */

@@ -6,5 +6,6 @@ export { csvCell } from './csvCell.ts';
 export { durationMs } from './duration.ts';
 export { jsonIn } from './jsonIn.ts';
 export { literal } from './literal.ts';
+export { shellWord } from './shellWord.ts';
 export { terminalText } from './terminalText.ts';
 export { replaceHidden, visible, visibleLines } from './visible.ts';

@@ -74,20 +74,17 @@ export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
     await tell(io, `${number}  ${put ? 'put back' : `not put back: ${visible(why)}`}\n`);
   }
   const put = outcomes.filter((outcome) => outcome.put).length;
-  if (put > 0) await goesOn(run, put, options.runs, io);
+  if (put > 0) await goesOn(run, put, io);
   const failed = options.numbers.length > 0 && put < outcomes.length;
   return failed ? exitCodes.failed : exitCodes.done;
 }
 
 /** A run that was done has work again. */
-async function goesOn(run: Run, put: number, runs: string, io: Io): Promise<void> {
+async function goesOn(run: Run, put: number, io: Io): Promise<void> {
   if (run.record.status === 'done') {
     await writeRunRecord(run.folder, { ...run.record, status: 'stopped' });
   }
-  const at = runs === 'runs' ? '' : ` --runs ${runs}`;
-  io.err(
-    `${put} put back; resume with: millrace run ${run.record.job.file} --run ${run.name}${at}`,
-  );
+  io.err(`${put} put back; resume with: millrace run ${run.record.job.file} --run ${run.name}`);
 }
 
 function chosen(letters: readonly Letter[], numbers: readonly number[]): readonly Letter[] {

@@ -93,7 +93,7 @@ function changed({ version, uri }: Checkpoint, what: string, why: string): Findi
     where: uri,
     what: `the ${what} of version ${version} ${why}: the file was changed after it was written`,
     advice:
-      'restore the file from a backup, or use millrace rewind to go back to a version whose file is intact; check the disk',
+      'restore the file from a backup, or go back to a version whose file is intact with millrace rewind; check the disk',
   };
 }
 

@@ -99,8 +99,7 @@ async function evaluateAs(
   const run = { name, folder, record };
   const end = await leavingNothing(run, () => executeRun(run, evalJob, io));
   if (end === 'stopped') {
-    const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
-    io.err(`stopped; resume with: millrace eval --run ${name}${at}`);
+    io.err(`stopped; resume with: millrace eval --run ${name}`);
     return exitCodes.done;
   }
   const ended = (await readRunRecord(folder)) ?? record;

@@ -107,14 +107,13 @@ async function recordOf(
   return { ...known, status: 'running', reason: '', starts: [...known.starts, start] };
 }
 
-async function tell({ run, into, runs }: RemakeCommand, made: Remade, io: Io): Promise<void> {
+async function tell({ run, into }: RemakeCommand, made: Remade, io: Io): Promise<void> {
   if (made.end === 'stopped') {
     io.err('stopped; repeat the command to resume');
     return;
   }
-  const at = runs === 'runs' ? '' : ` --runs ${runs}`;
   await io.out(`${lagText(run.name, made.lag)}\n`);
-  io.err(`compare with: millrace diff ${run.name} ${into}${at}`);
+  io.err(`compare with: millrace diff ${run.name} ${into}`);
 }
 
 /** The lag that training on the rollouts of other policies creates. */

@@ -62,9 +62,8 @@ export async function rewindCommand(options: RewindOptions, io: Io): Promise<num
       });
     }),
   );
-  const at = options.runs === 'runs' ? '' : ` --runs ${options.runs}`;
   await io.out(`made run ${options.into} from ${run.name} as of step ${step}\n`);
-  io.err(`resume with: millrace run ${record.job.file} --run ${options.into}${at}`);
+  io.err(`resume with: millrace run ${record.job.file} --run ${options.into}`);
   return exitCodes.done;
 }
 

@@ -11,6 +11,7 @@ import { checkpointsOf } from '../../sinks/weights/index.ts';
 import type { Log } from '../../streams/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { Io } from '../io.ts';
+import { asTyped } from '../programName.ts';
 import { readVerified } from '../replay/verified.ts';
 import { readRunRecord } from '../runRecord.ts';
 import {
@@ -31,7 +32,7 @@ export function hostOf(runs: string, io: Io): Host {
   const folder = resolve(io.cwd, runs);
   const read = keptRecords();
   return {
-    program: io.program,
+    typed: (text) => asTyped(text, io),
     version,
     clock: io.clock,
     folder,
@@ -74,12 +75,13 @@ function knownRun(run: Run, io: Io): KnownRun {
 
 function namesOf(
   { name, record }: Run,
-  { program }: Io,
-): Pick<Viewed, 'name' | 'place' | 'resume'> {
+  io: Io,
+): Pick<Viewed, 'name' | 'place' | 'resume' | 'typed'> {
   return {
     name,
     place: record.log ?? 'folder',
-    resume: `${program} run ${record.job.file} --run ${name}`,
+    resume: `millrace run ${record.job.file} --run ${name}`,
+    typed: (text) => asTyped(text, io),
   };
 }
 
@@ -119,7 +121,6 @@ function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
     ...namesOf(run, io),
     log,
     clock: io.clock,
-    program: io.program,
     async facts() {
       // While it is written again it may not be readable for a moment.
       facts = (await readRunRecord(run.folder).catch(() => null)) ?? facts;

@@ -58,6 +58,8 @@ export interface OfRun {
   readonly nowMs: number;
   readonly run: RunHead;
   readonly at: At | null;
+  /** What shows the same in a terminal, as it is typed where the server was started. */
+  readonly command: string;
 }
 
 /** A text of which only the beginning is given. */

@@ -17,6 +17,8 @@ export interface OverviewData extends OfRun {
   readonly absent: readonly AbsentMetric[];
   /** A few facts to show in order: settings that are not the default, first. */
   readonly settings: readonly SettingRow[];
+  /** What changes a run is a command: what each does, and how it is typed. */
+  readonly steering: readonly { readonly about: string; readonly command: string }[];
 }
 
 export interface SettingRow {

@@ -8,8 +8,6 @@ export interface RunsData {
   readonly millrace: string;
   /** The folder that is watched. */
   readonly folder: string;
-  /** How the program is called here (`npx millrace`): commands to copy begin with it. */
-  readonly program: string;
   /** Newest first; at most 1,000. */
   readonly runs: readonly RunRow[];
   readonly total: number;
@@ -17,6 +15,8 @@ export interface RunsData {
   readonly unreadable: readonly { readonly name: string; readonly why: string }[];
   /** Two commands that make a run; for an empty folder. */
   readonly commands: readonly string[];
+  /** What serves this page. */
+  readonly command: string;
 }
 
 export interface RunRow extends RunHead {

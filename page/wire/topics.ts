@@ -25,8 +25,6 @@ export interface TopicData extends OfRun {
    * the end.
    */
   readonly next: string | null;
-  /** The command that shows the same thing. */
-  readonly command: string;
 }
 
 export interface TopicRow {

@@ -24,7 +24,6 @@ export interface TrajectoryData extends OfRun {
   readonly tokensWhy: string;
   /** Of the raw record in the topic. */
   readonly record: string;
-  readonly command: string;
   /** Left out = no agent made it. */
   readonly session?: SessionView;
 }

@@ -43,7 +43,7 @@ test('doctor names the leftovers of killed processes, and removes them with --fi
   leave(runs, 'one');
   const doctor = (...args: string[]) => millrace('doctor', 'one', '--runs', runs, ...args);
   expect((await doctor()).out).toContain(
-    'note: 2 leftovers of killed processes, 0.0 MB; the next start removes them, as does npx millrace doctor one --fix',
+    `note: 2 leftovers of killed processes, 0.0 MB; the next start removes them, as does npx millrace doctor --runs ${runs} one --fix`,
   );
   expect(readdirSync(join(runs, 'one', 'weights'))).toEqual([HALF]);
   const fixed = await doctor('--fix');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { main } from '../../cli/program.ts';
-import { asTyped, programName } from '../../cli/programName.ts';
+import { commandNames } from '../../cli/commands/names.ts';
+import { main, programFor } from '../../cli/program.ts';
+import { asTyped, programName, runsElsewhere } from '../../cli/programName.ts';
 import { fakeIo } from './support/fakeIo.ts';
 
 const path = '/usr/bin:/usr/local/bin';
@@ -53,6 +54,50 @@ describe('a command in a text', () => {
     for (const [, name] of names) {
       expect(typed(`millrace ${name} x`)).toBe(`node ../m/main.js ${name} x`);
     }
+  });
+
+  it.each([
+    ['millrace tap first.rollouts -n 3', 'npx millrace tap --runs ../r first.rollouts -n 3'],
+    ['(millrace dlq ls first)', '(npx millrace dlq ls --runs ../r first)'],
+    ['millrace run job.ts --run first', 'npx millrace run --runs ../r job.ts --run first'],
+    ['millrace rewind RUN --into N', 'npx millrace rewind --runs ../r RUN --into N'],
+    // They name no run.
+    ['millrace run --list shows; or --run NAME', 'npx millrace run --list shows; or --run NAME'],
+    ['check it with `millrace doctor` and go on', 'check it with `npx millrace doctor` and go on'],
+    ['go back with millrace rewind, and', 'go back with npx millrace rewind, and'],
+    ['millrace model pull NAME', 'npx millrace model pull NAME'],
+  ])('names the folder of runs if it is another: %s', (text, expected) => {
+    expect(asTyped(text, { program: 'npx millrace', runs: '../r' })).toBe(expected);
+  });
+
+  it('is given --runs by no command but those that take it', async () => {
+    // What these name is not in the folder, or is made there.
+    const others = ['run', 'eval', 'try', 'unpack', 'plan', 'mcp'];
+    for (const name of commandNames) {
+      const program = await programFor([name], fakeIo('/'));
+      const command = program.commands.find((one) => one.name() === name)!;
+      const parts = command.commands.length === 0 ? [command] : command.commands;
+      for (const part of parts) {
+        const takes = part.options.some(({ long }) => long === '--runs');
+        const called = part === command ? name : `${name} ${part.name()}`;
+        const said = asTyped(`millrace ${called} first`, { program: 'it', runs: 'r' });
+        if (!others.includes(name)) {
+          expect(said).toBe(takes ? `it ${called} --runs r first` : `it ${called} first`);
+        }
+      }
+    }
+  });
+
+  it.each([
+    [['--runs', 'runs'], undefined],
+    [['--runs=/work/runs'], undefined],
+    [['--runs', '../other'], '../other'],
+    [['--runs', '/work/mine/runs'], 'mine/runs'],
+    [['--runs', '/elsewhere'], '/elsewhere'],
+    [['--runs', '/work'], '/work'],
+    [[], undefined],
+  ])('names another folder as it is typed where the program was started: %j', (args, expected) => {
+    expect(runsElsewhere(['tap', ...args], '/work')).toBe(expected);
   });
 
   it('is called so in help, in hints on stdout and in errors of other floors', async () => {

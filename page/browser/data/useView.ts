@@ -1,11 +1,10 @@
-/** What every view of a run does: requests its data, names its command, follows its run. */
+/** What every view of a run does: requests its data, follows its run. */
 import { useEffect } from 'preact/hooks';
 import type { OfRun, RunRoute } from '../../wire/index.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { at, query } from './place.ts';
 import { useHead } from './shownHead.ts';
 import { ends, listen, refreshes } from './stream.ts';
-import { command } from './take.ts';
 import { type Answer, useData } from './useData.ts';
 
 /** As of the moment in the address, unless `asked` says otherwise; again whenever `grown` changes. */
@@ -19,11 +18,8 @@ export function useView<T extends OfRun>(
   return answer;
 }
 
-/** What `c` copies; it also subscribes the stream to this run's state. */
-export function useCommand(run: string, text: string): void {
-  useEffect(() => {
-    command.value = text;
-  }, [text]);
+/** Subscribes the stream to this run's state. */
+export function useRun(run: string): void {
   useEffect(() => listen({ run }), [run]);
 }
 

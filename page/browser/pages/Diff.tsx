@@ -48,7 +48,7 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
     listen({});
   }, []);
   useEffect(() => {
-    command.value = data?.command ?? `npx millrace diff ${a} ${b}`;
+    command.value = data?.command ?? '';
     if (data?.divergence.state !== 'pending') return;
     const timer = setTimeout(() => setAsked(asked + 1), 1500);
     return () => clearTimeout(timer);

@@ -2,7 +2,7 @@
 import { counted, thousands } from '../../../base/text/index.ts';
 import type { HappenedData, HappenedEvent, LevelChange } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
-import { useCommand, useView } from '../data/useView.ts';
+import { useRun, useView } from '../data/useView.ts';
 import { value } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { Missing } from '../parts/basics.tsx';
@@ -10,7 +10,7 @@ import { Missing } from '../parts/basics.tsx';
 export function Happened({ run }: { readonly run: string }) {
   const answer = useView<HappenedData>({ page: 'happened', run, id: '' });
   const { data } = answer;
-  useCommand(run, `npx millrace tap ${run}.metrics`);
+  useRun(run);
   if (data === null) return <Missing answer={answer} />;
   const { events, speedEvents, total, curves } = data;
   return (

@@ -9,7 +9,6 @@ import { limits, type MetricName, type MetricsData, type Series } from '../../wi
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, query, setQuery } from '../data/place.ts';
 import { listen } from '../data/stream.ts';
-import { command } from '../data/take.ts';
 import { passed, useView } from '../data/useView.ts';
 import { value } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
@@ -35,7 +34,6 @@ export function Metrics({ run }: { readonly run: string }) {
   const smoothing = Math.min(0.99, Math.max(0, Number(now.smooth ?? '0') || 0));
   const shown = useMemo(() => [...new Set(series.map(({ name }) => name))], [series]);
   useEffect(() => {
-    command.value = `npx millrace tap ${run}.metrics --where 'name = ${shown[0] ?? 'reward/mean'}'`;
     if (data !== null) listen({ run, metrics: pinned ? [] : shown, since: data.cursor });
   }, [data, shown.join(), pinned, run]);
   if (data === null) return <Missing answer={answer} />;

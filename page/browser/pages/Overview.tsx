@@ -5,7 +5,6 @@ import type { Mill as MillData, OverviewData } from '../../wire/index.ts';
 import { useLiveSeries } from '../data/liveSeries.ts';
 import { at, linkAt } from '../data/place.ts';
 import { listen, mill as liveMill } from '../data/stream.ts';
-import { command } from '../data/take.ts';
 import { useView } from '../data/useView.ts';
 import { milliseconds, short } from '../logic/format.ts';
 import { lineOf } from '../logic/lineOf.ts';
@@ -20,23 +19,12 @@ import { TopicTable } from '../parts/TopicTable.tsx';
 
 const none: OverviewData['curves'] = [];
 
-/**
- * What changes a run is a command; the server takes pause and resume if it was started with `--control`.
- */
-const steering = [
-  ['change a setting', 'set RUN temperature=0.8'],
-  ['start nothing new', 'pause RUN'],
-  ['resume', 'resume RUN'],
-  ['stop cleanly', 'stop RUN'],
-] as const;
-
 export function Overview({ run }: { readonly run: string }) {
   const pinned = at.value !== '';
   const answer = useView<OverviewData>({ page: 'overview', run, id: '' });
   const { data } = answer;
   const curves = useLiveSeries(data?.curves ?? none, 'step', !pinned);
   useEffect(() => {
-    command.value = `npx millrace top ${run}`;
     if (data === null) return;
     const names = [...data.curves.map(({ name }) => name), ...data.absent.map(({ name }) => name)];
     listen({ run, metrics: pinned ? [] : names, since: data.cursor });
@@ -113,11 +101,11 @@ export function Overview({ run }: { readonly run: string }) {
           <div class="padded">
             <Admission run={run} />
             <dl class="pair commands">
-              {steering.map(([does, text]) => (
+              {data.steering.map(({ about, command }) => (
                 <>
-                  <dt>{does}</dt>
+                  <dt>{about}</dt>
                   <dd>
-                    <Command text={`npx millrace ${text.replace('RUN', run)}`} />
+                    <Command text={command} />
                   </dd>
                 </>
               ))}

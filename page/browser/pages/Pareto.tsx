@@ -8,7 +8,7 @@ import { counted, thousands } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
-import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
+import { grownOf, passed, useRun, useView } from '../data/useView.ts';
 import { About } from '../parts/About.tsx';
 import { Missing, Said, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';
@@ -28,7 +28,7 @@ export function Pareto({ run }: { readonly run: string }) {
   const grown = grownOf('selected');
   const answer = useView<ParetoData>({ page: 'pareto', run, id: '' }, passed(asked), grown);
   const { data } = answer;
-  useCommand(run, `npx millrace tap ${run}.selected`);
+  useRun(run);
   const [chosen, setChosen] = useState<readonly ParetoPoint[] | null>(null);
   const verdict = now.verdict;
   const points = useMemo(

@@ -9,7 +9,7 @@ import type { Group, QuestionData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
-import { useCommand, useView } from '../data/useView.ts';
+import { useRun, useView } from '../data/useView.ts';
 import { About } from '../parts/About.tsx';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';
@@ -19,7 +19,7 @@ import { RolloutTable } from '../parts/RolloutTable.tsx';
 export function Question({ run, id }: { readonly run: string; readonly id: string }) {
   const answer = useView<QuestionData>({ page: 'question', run, id });
   const { data } = answer;
-  useCommand(run, `npx millrace tap ${run}.rollouts --key ${JSON.stringify(id)}`);
+  useRun(run);
   const rollouts = data?.groups.flatMap((group) => group.rollouts) ?? [];
   const [selected, setSelected] = useState<string | null>(null);
   const place = rollouts.findIndex(({ ref }) => ref === selected);

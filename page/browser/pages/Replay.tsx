@@ -9,7 +9,7 @@ import type { ReplayData, ReplayStep } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
-import { useCommand, useView } from '../data/useView.ts';
+import { useRun, useView } from '../data/useView.ts';
 import { value } from '../logic/format.ts';
 import { colourOf } from '../logic/lines.ts';
 import { hrefOf, stepOf } from '../logic/route.ts';
@@ -22,7 +22,7 @@ const speeds = [1, 10, 100] as const;
 export function Replay({ run }: { readonly run: string }) {
   const answer = useView<ReplayData>({ page: 'replay', run, id: '' }, {}, ends.value.weights);
   const { data } = answer;
-  useCommand(run, data?.commands[0]?.command ?? `npx millrace replay ${run} --verify`);
+  useRun(run);
   const steps = data?.steps ?? [];
   const now = stepOf(query.value);
   // The last step that is not after the moment.

@@ -15,13 +15,13 @@ import type {
 } from '../../wire/index.ts';
 import { frozen, results } from '../data/frozen.ts';
 import { linkAt } from '../data/place.ts';
-import { grownOf, useCommand, useView } from '../data/useView.ts';
+import { grownOf, useRun, useView } from '../data/useView.ts';
 import { About } from '../parts/About.tsx';
 import { Hostile, Missing, Said, Scrolls, Th, textOf } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 
 export function Results({ run }: { readonly run: string }) {
-  useCommand(run, `npx millrace report ${run}`);
+  useRun(run);
   return frozen === null ? <Live run={run} /> : <Report run={run} />;
 }
 

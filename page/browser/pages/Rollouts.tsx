@@ -7,7 +7,7 @@ import { thousands } from '../../../base/text/index.ts';
 import { fixed, orDash } from '../../../summary/format/index.ts';
 import type { ListedRollout, RolloutsData } from '../../wire/index.ts';
 import { go, linkAt, query, setQuery } from '../data/place.ts';
-import { grownOf, passed, useCommand, useView } from '../data/useView.ts';
+import { grownOf, passed, useRun, useView } from '../data/useView.ts';
 import type { Columns } from '../logic/sorted.ts';
 import { glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, Scrolls } from '../parts/basics.tsx';
@@ -38,7 +38,7 @@ export function Rollouts({ run }: { readonly run: string }) {
     seen,
   );
   const { data } = answer;
-  useCommand(run, `npx millrace tap ${run}.rollouts`);
+  useRun(run);
   if (data === null) return <Missing answer={answer} />;
   const now = query.value;
   const on = filters.filter((name) => now[name] !== undefined);

@@ -44,10 +44,10 @@ export function Runs() {
   // Two of them are compared: a third takes the place of the second.
   const [chosen, setChosen] = useState<readonly string[]>([]);
   useEffect(() => setChosen(other === undefined ? [] : [other]), [other]);
+  useEffect(() => listen({ runs: true }), []);
   useEffect(() => {
-    command.value = 'npx millrace view';
-    listen({ runs: true });
-  }, []);
+    command.value = data?.command ?? '';
+  }, [data]);
   const all = newest(data?.runs ?? [], runRows.value);
   const text = (query.value.find ?? '').toLowerCase();
   const rows = sorted(

@@ -10,7 +10,7 @@ import { useKeys } from '../data/keyboard.ts';
 import { at, linkAt, linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
 import { useData } from '../data/useData.ts';
-import { passed, useCommand, useView } from '../data/useView.ts';
+import { passed, useRun, useView } from '../data/useView.ts';
 import { dataUrl, pathOf, queryOf } from '../logic/route.ts';
 import { withRows } from '../logic/tapRows.ts';
 import { Ago, Hostile, Missing, Said, shownJson } from '../parts/basics.tsx';
@@ -23,7 +23,7 @@ export function Topics({ run, id }: { readonly run: string; readonly id: string 
 function AllTopics({ run }: { readonly run: string }) {
   const answer = useView<TopicsData>({ page: 'topics', run, id: '' });
   const { data } = answer;
-  useCommand(run, `npx millrace topics ${run}`);
+  useRun(run);
   if (data === null) return <Missing answer={answer} />;
   return (
     <>
@@ -90,7 +90,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
     setMore(null);
   }, [older.data, older.loading]);
 
-  useCommand(run, data?.command ?? `npx millrace tap ${run}.${topic}`);
+  useRun(run);
 
   const [selected, setSelected] = useState<string | null>(null);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());

@@ -11,7 +11,7 @@ import { useKeys } from '../data/keyboard.ts';
 import { go, linkAt, query, setQuery } from '../data/place.ts';
 import { prefetch } from '../data/useData.ts';
 import { useTokens } from '../data/useTokens.ts';
-import { passed, useCommand, useView } from '../data/useView.ts';
+import { passed, useRun, useView } from '../data/useView.ts';
 import { isKnown, paints } from '../logic/paint.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
@@ -28,7 +28,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
   const asked: Query = { ...passed(['at']), ...(full ? { full: '1' } : {}) };
   const answer = useView<TrajectoryData>({ page: 'trajectory', run, id }, asked);
   const { data } = answer;
-  useCommand(run, data?.command ?? '');
+  useRun(run);
   useEffect(() => setFull(false), [id]);
   useEffect(() => {
     if (data === null) return;

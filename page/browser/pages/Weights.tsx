@@ -7,13 +7,13 @@ import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
-import { grownOf, useCommand, useView } from '../data/useView.ts';
+import { grownOf, useRun, useView } from '../data/useView.ts';
 import { value } from '../logic/format.ts';
 import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Weights({ run, id }: { readonly run: string; readonly id: string }) {
-  useCommand(run, `npx millrace tap ${run}.weights`);
+  useRun(run);
   return id === '' ? <Versions run={run} /> : <Version run={run} version={id} />;
 }
 

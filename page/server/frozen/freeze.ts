@@ -50,14 +50,13 @@ const SCANNED_MAX = 1_000_000;
 
 /** Null if not even the overview goes in. */
 export async function freeze(view: RunView, options: FreezeOptions): Promise<Frozen | null> {
-  const { name, clock, program } = view.viewed;
+  const { name, clock, typed } = view.viewed;
   const answers = new Answers(view, options.bytesMax);
   const list: RunsData = {
     wire: WIRE,
     nowMs: clock.now(),
     millrace: options.millrace,
     folder: '',
-    program,
     runs: [
       {
         ...(await view.head()),
@@ -67,6 +66,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     total: 1,
     unreadable: [],
     commands: [],
+    command: typed('millrace view'),
   };
   answers.put(dataPath('/'), list);
   answers.put('/terms.json', terms());

@@ -10,8 +10,8 @@ import type { Viewed } from '../run/runView.ts';
 import type { Opened } from './hotRuns.ts';
 
 export interface Host {
-  /** How the program is called: commands to copy begin with it. */
-  readonly program: string;
+  /** A text with its commands as they are typed here: `npx millrace tap …`. */
+  readonly typed: (text: string) => string;
   /** Of millrace. */
   readonly version: string;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface RunCommands {
   ): ChildProcessWithoutNullStreams;
 }
 
-export interface KnownRun extends Pick<Viewed, 'name' | 'place' | 'resume'> {
+export interface KnownRun extends Pick<Viewed, 'name' | 'place' | 'resume' | 'typed'> {
   readonly facts: RunFacts;
   /** Opens its log to read, for as long as `use` takes; a broker is waited for as long as it says. */
   withLog<T>(use: (log: Log) => Promise<T>, brokerOpenMs: number): Promise<T>;

@@ -13,12 +13,12 @@ const OUTPUT_MAX = 32_768;
 const STOP_MS = 5_000;
 
 export class Recomputing {
-  readonly #host: Pick<Host, 'program' | 'say' | 'commands'>;
+  readonly #host: Pick<Host, 'typed' | 'say' | 'commands'>;
   #job: ControlJob | null = null;
   #child: ReturnType<RunCommands['replay']> | null = null;
   #isClosed = false;
 
-  constructor(host: Pick<Host, 'program' | 'say' | 'commands'>) {
+  constructor(host: Pick<Host, 'typed' | 'say' | 'commands'>) {
     this.#host = host;
   }
 
@@ -63,8 +63,8 @@ export class Recomputing {
         `${this.#job!.command} is still running, and only one can run at a time; wait until it has ended`,
       );
     }
-    const { program, say, commands } = this.#host;
-    const command = `${program} replay ${what.run} ${how.join(' ')}`;
+    const { typed, say, commands } = this.#host;
+    const command = typed(`millrace replay ${what.run} ${how.join(' ')}`);
     say(`control: ${command}`);
     let job: ControlJob = { ...what, command, state: 'running', output: '', cut: 0 };
     this.#job = job;

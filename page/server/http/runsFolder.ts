@@ -65,7 +65,7 @@ export class RunsFolder {
   }
 
   async #list(): Promise<RunsData> {
-    const { program, version, clock, folder } = this.#host;
+    const { typed, version, clock, folder } = this.#host;
     const runs = await this.#host.runs();
     const rows: RunRow[] = [];
     const late: KnownRun[] = [];
@@ -86,11 +86,11 @@ export class RunsFolder {
       nowMs: clock.now(),
       millrace: version,
       folder,
-      program,
       runs: rows,
       total: runs.length,
       unreadable: (await this.#host.unreadable()).slice(0, UNREADABLE_MAX),
-      commands: [`${program} run quickstart --run first`, `${program} run --list`],
+      commands: [typed('millrace run quickstart --run first'), typed('millrace run --list')],
+      command: typed('millrace view'),
     };
   }
 

@@ -6,7 +6,12 @@ import { type Live, type RunState, stateOf } from '../../../summary/index.ts';
 import type { RunHead } from '../../wire/index.ts';
 
 export interface HeadParts {
-  readonly viewed: { readonly name: string; readonly place: string; readonly resume: string };
+  readonly viewed: {
+    readonly name: string;
+    readonly place: string;
+    readonly resume: string;
+    readonly typed: (text: string) => string;
+  };
   readonly facts: RunFacts;
   readonly live: Pick<Live, 'workers' | 'atMs'> & { readonly paused?: boolean };
   /** Whether records of it cannot be read. */
@@ -16,7 +21,7 @@ export interface HeadParts {
 }
 
 export function headOf({ viewed, facts, live, newest, damaged = false }: HeadParts): RunHead {
-  const { name, place, resume } = viewed;
+  const { name, place, resume, typed } = viewed;
   const last = facts.starts.at(-1)!;
   const heard = live.workers.map(({ silentMs }) => live.atMs - silentMs);
   const heardMs = heard.length === 0 ? null : Math.max(...heard);
@@ -28,7 +33,7 @@ export function headOf({ viewed, facts, live, newest, damaged = false }: HeadPar
     seed: facts.seed,
     status: facts.status,
     state,
-    stateText: stateText(state, { name, facts, silentMs: live.atMs - since, again: resume }),
+    stateText: typed(stateText(state, { name, facts, silentMs: live.atMs - since, again: resume })),
     startedMs: facts.starts[0]!.startedMs,
     endedMs: last.endedMs,
     starts: facts.starts.length,

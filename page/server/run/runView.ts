@@ -26,7 +26,7 @@ import { Cursor } from './cursor.ts';
 import { Damage } from './damage.ts';
 import { headOf } from './head.ts';
 import { millOf } from './mill.ts';
-import { type Moment, now } from './moment.ts';
+import type { Moment } from './moment.ts';
 import { Trained } from './phases.ts';
 import { Places } from './places.ts';
 import { RateHistory } from './rateHistory.ts';
@@ -42,9 +42,9 @@ export interface Viewed {
   /** `folder`, or the address of a broker without secrets. */
   readonly place: string;
   readonly clock: Clock;
-  /** How the program is called: commands to copy begin with it. */
-  readonly program: string;
-  /** The command that goes on with it. */
+  /** A text with its commands as they are typed here: `npx millrace tap …`. */
+  readonly typed: (text: string) => string;
+  /** The command that resumes it. */
   readonly resume: string;
   /** What `run.json` says now. */
   facts(): Promise<RunFacts>;
@@ -163,10 +163,11 @@ export class RunView {
     return this.#look;
   }
 
-  /** What the data of every page of the run begins with. */
-  async frame(moment: Moment = now): Promise<OfRun> {
-    const nowMs = this.viewed.clock.now();
-    return { wire: WIRE, nowMs, run: await this.head(moment), at: moment.at };
+  /** What the data of every page of the run begins with; `command` shows the same in a terminal. */
+  async frame(moment: Moment, command: string): Promise<OfRun> {
+    const { clock, typed } = this.viewed;
+    const run = await this.head(moment);
+    return { wire: WIRE, nowMs: clock.now(), run, at: moment.at, command: typed(command) };
   }
 
   async head(moment: Moment | null = null): Promise<RunHead> {
@@ -198,8 +199,8 @@ export class RunView {
 
   /** Which records cannot be read; empty for none. */
   get #damaged(): string {
-    const { program, name } = this.viewed;
-    const texts = [this.#damage.text(`${program} doctor ${name}`), this.#trouble];
+    const { typed, name } = this.viewed;
+    const texts = [this.#damage.text(typed(`millrace doctor ${name}`)), this.#trouble];
     return texts.filter((text) => text !== '').join(' ');
   }
 
@@ -225,7 +226,7 @@ export class RunView {
       newest,
       head,
       damage,
-      idle: this.#learning.notes(viewed.name),
+      idle: this.#learning.notes(viewed.name).map(viewed.typed),
       history: this.history,
       recent: this.recent,
       trained: this.#trained,

@@ -37,7 +37,7 @@ export async function diffData(a: RunView, b: RunView, divergence: Divergence): 
     readings === null
       ? { paired: null, pairedWhy: `a run has more than ${RECORDS_MAX} records` }
       : pairedOf(...readings, facts[0].seed);
-  const { clock, program } = a.viewed;
+  const { clock, name, typed } = a.viewed;
   return {
     wire: WIRE,
     nowMs: clock.now(),
@@ -49,7 +49,7 @@ export async function diffData(a: RunView, b: RunView, divergence: Divergence): 
     pairedWhy,
     metrics: readings === null ? [] : metricsOf(...readings),
     divergence,
-    command: `${program} diff ${a.viewed.name} ${b.viewed.name}`,
+    command: typed(`millrace diff ${name} ${b.viewed.name}`),
   };
 }
 

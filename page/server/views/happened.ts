@@ -48,7 +48,7 @@ export async function data({ view, moment }: Asked): Promise<HappenedData> {
     return found;
   };
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace tap ${view.viewed.name}.metrics`)),
     events: await described(learning),
     speedEvents: await described(events.filter((event) => !event.some(isLearning))),
     total: learning.length,

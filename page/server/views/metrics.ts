@@ -1,7 +1,7 @@
 /** The data of the curves: series of this run and of those compared with it, over steps, time or tokens. */
 
 import { MillraceError } from '../../../base/index.ts';
-import { counted } from '../../../base/text/index.ts';
+import { counted, shellWord } from '../../../base/text/index.ts';
 import { metricNames } from '../../../summary/index.ts';
 import type { AbsentMetric, MetricsData, Series } from '../../wire/index.ts';
 import type { Bucket, BucketSeries } from '../run/bucketSeries.ts';
@@ -96,7 +96,7 @@ export async function metricsData(
     );
   }
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, tapOf(view, wanted[0]))),
     cursor: view.cursor.text,
     behind: view.behind,
     names: view.book.names,
@@ -105,6 +105,11 @@ export async function metricsData(
     absent: found.absent,
     missing,
   };
+}
+
+function tapOf({ viewed: { name } }: RunView, metric: string | undefined): string {
+  const only = metric === undefined ? '' : ` --where ${shellWord(`name = ${metric}`)}`;
+  return `millrace tap ${name}.metrics${only}`;
 }
 
 /** Read again from the log where a part is wanted finer than the book has it. */

@@ -11,18 +11,30 @@ const BUCKETS = 400;
 const SETTINGS_MAX = 500;
 const VALUE_MAX = 500;
 
+const steering = [
+  ['change a setting', 'set RUN temperature=0.8'],
+  ['start nothing new', 'pause RUN'],
+  ['resume', 'resume RUN'],
+  ['stop cleanly', 'stop RUN'],
+] as const;
+
 export async function data({ view, moment }: Asked): Promise<OverviewData> {
   const { facts, mill } = await view.look();
+  const { name, typed } = view.viewed;
   const range = { ...whole, most: BUCKETS };
   const { series, absent } = seriesOf(view, curveNames(view), range, moment);
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace top ${name}`)),
     cursor: view.cursor.text,
     behind: view.behind,
     mill: moment.at === null ? mill : millAt(mill, moment),
     curves: series,
     absent,
     settings: settingsOf(facts),
+    steering: steering.map(([about, command]) => ({
+      about,
+      command: typed(`millrace ${command.replace('RUN', name)}`),
+    })),
   };
 }
 

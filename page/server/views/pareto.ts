@@ -92,7 +92,7 @@ async function paretoData(
   const verdicts: Record<string, number> = {};
   for (const { verdict } of points) verdicts[verdict] = (verdicts[verdict] ?? 0) + 1;
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace tap ${view.viewed.name}.selected`)),
     round: shownRound,
     rounds: rounds.map((one) => ({ round: one, name: nameOf(one) })),
     x,

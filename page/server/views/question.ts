@@ -1,5 +1,6 @@
 /** The data of a question: every group of it. */
 import { MillraceError } from '../../../base/index.ts';
+import { shellWord } from '../../../base/text/index.ts';
 import type { QuestionData } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import { questionFacts } from '../run/rollouts.ts';
@@ -18,7 +19,10 @@ export async function data({ view, moment, id }: Asked): Promise<QuestionData> {
     );
   }
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(
+      moment,
+      `millrace tap ${view.viewed.name}.rollouts --key ${shellWord(id)}`,
+    )),
     question: questionFacts(question),
     groups,
     total,

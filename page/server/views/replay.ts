@@ -1,6 +1,7 @@
 /** The data of the scrubber: every step, what a verification found last, and the commands that go back. */
 import { metricNames } from '../../../summary/index.ts';
 import type { ReplayData, ReplayStep } from '../../wire/index.ts';
+import { now } from '../run/moment.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 import type { Asked } from './asked.ts';
@@ -8,24 +9,24 @@ import type { Asked } from './asked.ts';
 const STEPS_MAX = 4096;
 
 export async function data({ view }: Asked): Promise<ReplayData> {
-  const { name, program } = view.viewed;
+  const { name, typed } = view.viewed;
   const steps = stepsOf(view);
-  const at = `${program} replay ${name}`;
+  const at = `millrace replay ${name}`;
   const last = steps.at(-1)?.step ?? 0;
   return {
-    ...(await view.frame()),
+    ...(await view.frame(now, `millrace tap ${name}.weights`)),
     steps,
     total: view.timeline.total,
     verified: await view.viewed.verified(),
     commands: [
-      { about: 'recompute every record and compare', command: `${at} --verify` },
+      { about: 'recompute every record and compare', command: typed(`${at} --verify`) },
       {
         about: 'score the same rollouts with another reward',
-        command: `${at} --from scored --set reward=accuracy --into ${name}-again`,
+        command: typed(`${at} --from scored --set reward=accuracy --into ${name}-again`),
       },
       {
         about: 'continue from this step in a new run',
-        command: `${program} rewind ${name} --to step=${last} --into ${name}-from-${last}`,
+        command: typed(`millrace rewind ${name} --to step=${last} --into ${name}-from-${last}`),
       },
     ],
   };

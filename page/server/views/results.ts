@@ -14,6 +14,7 @@ import {
 import { askedOf, trainedOf } from '../../../summary/text/index.ts';
 import type { Headline, ResultCurve, ResultsData, Shot } from '../../wire/index.ts';
 import { limits } from '../run/limits.ts';
+import { now } from '../run/moment.ts';
 import { refOf } from '../run/refs.ts';
 import { cutText, finite } from '../run/shown.ts';
 import type { Asked } from './asked.ts';
@@ -26,9 +27,9 @@ export async function data({ view }: Asked): Promise<ResultsData> {
   const { facts } = await view.look();
   const { results, curves, samples } = await view.achievement.get(facts);
   return {
-    ...(await view.frame()),
+    ...(await view.frame(now, `millrace report ${view.viewed.name}`)),
     headline: headlineOf(results),
-    warnings: results.warnings,
+    warnings: results.warnings.map(view.viewed.typed),
     tables: tablesOf(results),
     about: aboutLabels,
     curves: curves.curves

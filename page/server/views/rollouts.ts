@@ -30,7 +30,7 @@ export async function data({ view, moment, query }: Asked): Promise<RolloutsData
   const stats = await log.stats();
   const counted = stats.find(({ topic }) => topic === topics.rollouts.name)?.records ?? 0;
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace tap ${view.viewed.name}.rollouts`)),
     rows: byAge(rollouts.rows).map((stored) => {
       const { question, text } = stored.value;
       return {

@@ -7,7 +7,7 @@ import { figures } from '../../../summary/tables/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { RunRow } from '../../wire/index.ts';
 import { Damage } from '../run/damage.ts';
-import { headOf } from '../run/head.ts';
+import { type HeadParts, headOf } from '../run/head.ts';
 import { stretch } from '../run/records.ts';
 import { finite } from '../run/shown.ts';
 
@@ -72,7 +72,7 @@ async function last<T>(log: Log, topic: Topic<T>, count: number): Promise<T[]> {
 }
 
 export interface RowParts {
-  readonly viewed: { readonly name: string; readonly place: string; readonly resume: string };
+  readonly viewed: HeadParts['viewed'];
   readonly facts: RunFacts;
   /** Null if its log was not opened. */
   readonly seen: Glance | null;

@@ -4,6 +4,7 @@
  */
 
 import { MillraceError } from '../../../base/index.ts';
+import { shellWord } from '../../../base/text/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
 import type { TopicData, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
@@ -74,7 +75,7 @@ async function topic({ view, moment, id, query }: Asked): Promise<TopicData> {
 async function topicsData({ view, moment }: Asked): Promise<TopicsData> {
   const { mill } = await view.look();
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace topics ${view.viewed.name}`)),
     topics: mill.topics.map((topic) => topicAt(topic, moment)),
   };
 }
@@ -85,7 +86,7 @@ async function topicData(
   moment: Moment,
   asked: TopicAsked,
 ): Promise<TopicData> {
-  const { log, name: run, program } = view.viewed;
+  const { log, name: run } = view.viewed;
   const stats = (await log.stats()).filter((stat) => stat.topic === topic.name);
   const size = stats.length > 0 ? stats : [{ topic: topic.name, records: 0, bytes: 0, lag: {} }];
   const about = topicAt(topicsOf(size, view.history)[0]!, moment);
@@ -98,7 +99,7 @@ async function topicData(
   const textMax = asked.full ? limits.textFull : one ? limits.textInRecord : limits.textInRow;
   const rows = reading.rows.map((stored) => rowOf(stored, { run, textMax }));
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, commandOf(`millrace tap ${run}.${topic.name}`, asked))),
     topic: about,
     keyIs: keyOf(topic.name),
     fields: reading.rows.length === 0 ? [] : fieldsOf(reading.rows[0]!.value),
@@ -109,14 +110,13 @@ async function topicData(
     scanned: reading.scanned,
     of: about.records,
     next: reading.next === null ? null : `offset=${reading.next}&dir=${asked.dir}`,
-    command: commandOf(`${program} tap ${run}.${topic.name}`, asked),
   };
 }
 
 /** The expression is another language there: it is left out. */
 function commandOf(tap: string, { offset, dir, key, limit }: TopicAsked): string {
   const from = offset !== undefined && /^\d+$/.test(offset) && dir === 'on' ? offset : `-${limit}`;
-  return `${tap} --from ${from}${key === undefined ? '' : ` --key '${key.replaceAll("'", "'\\''")}'`} -n ${limit}`;
+  return `${tap} --from ${from}${key === undefined ? '' : ` --key ${shellWord(key)}`} -n ${limit}`;
 }
 
 /** One reading of stretches, until enough is found or the budget is used up. */

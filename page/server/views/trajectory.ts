@@ -59,7 +59,7 @@ async function trajectoryData(
   moment: Moment,
   { ref, full }: { readonly ref: string; readonly full: boolean },
 ): Promise<TrajectoryData> {
-  const { log, name: run, program } = view.viewed;
+  const { log, name: run } = view.viewed;
   const stored = await rolloutAt(log, moment, ref);
   const rollout = stored.value;
   const { question } = rollout;
@@ -83,7 +83,10 @@ async function trajectoryData(
   const session = await sessionView(log, moment, rollout, SEARCH_MAX);
   const at = `/r/${encodeURIComponent(run)}`;
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(
+      moment,
+      `millrace tap ${run}.${topics.rollouts.name} --from ${stored.position.offset} -n 1`,
+    )),
     rollout: { ...row, toolErrors: calls.filter(({ ok }) => !ok).length },
     question: questionFacts(question, textMax),
     group,
@@ -104,7 +107,6 @@ async function trajectoryData(
       pieces === null ? null : { href: `${at}/t/${own}/tokens.bin`, count: rollout.tokens.length },
     tokensWhy: pieces === null ? 'the tokenizer of this run is not on this machine' : '',
     record: `${at}/topics/${topics.rollouts.name}?offset=${own}&limit=1`,
-    command: `${program} tap ${run}.${topics.rollouts.name} --from ${stored.position.offset} -n 1`,
     ...(session !== null && { session }),
   };
 }

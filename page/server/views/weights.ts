@@ -45,7 +45,7 @@ async function dataOf(
   const rounds = await view.rounds();
   const after = marks.find((mark) => mark.version > version)?.version ?? null;
   return {
-    ...(await view.frame(moment)),
+    ...(await view.frame(moment, `millrace tap ${view.viewed.name}.weights`)),
     version,
     ref: refOf(position),
     atMs,

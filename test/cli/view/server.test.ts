@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
+import type { Io } from '../../../cli/io.ts';
 import { main } from '../../../cli/program.ts';
 import { writeRunRecord } from '../../../cli/runRecord.ts';
 import { logFolder } from '../../../cli/runs.ts';
@@ -26,6 +27,7 @@ import type {
   TrajectoryData,
   WeightsData,
 } from '../../../page/wire/index.ts';
+import { dataPath, pathOf, runPages, runViews } from '../../../page/wire/index.ts';
 import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Log } from '../../../streams/log.ts';
 import { topics } from '../../../topics/index.ts';
@@ -52,9 +54,9 @@ afterAll(async () => {
   await folder.remove();
 });
 
-function serve(tickMs = 20): Promise<Viewer> {
+function serve(tickMs = 20, from: Io = io): Promise<Viewer> {
   const options = { runs, port: 0, token };
-  return serveView(options, checkedOptions(options), io, { tickMs });
+  return serveView(options, checkedOptions(options), from, { tickMs });
 }
 
 interface Answer {
@@ -252,6 +254,34 @@ describe('the data of a view', () => {
     expect((await data<DiffData>('/diff/first..first.json')).divergence.state).toMatch(
       /pending|same/,
     );
+  });
+
+  test('names the folder of runs in every command if it is not the usual one', async () => {
+    const at = await serve(20, { ...io, runs: '../a b' });
+    const commandsAt = async (path: string): Promise<string[]> => {
+      const { body } = await ask(path, { at });
+      const found = JSON.stringify(JSON.parse(body.toString())).match(/npx millrace [^"`]*/g);
+      return found ?? [];
+    };
+    try {
+      const views = runPages.filter((page) => runViews[page].id === undefined);
+      for (const page of views) {
+        const commands = await commandsAt(dataPath(pathOf({ page, run: 'first', id: '' })));
+        expect({ page, commands: commands.length }).not.toEqual({ page, commands: 0 });
+        for (const command of commands) expect(command).toContain(" --runs '../a b' ");
+      }
+      expect(await commandsAt('/r/first/topics/scored.json?limit=3&where=question.id=x')).toEqual([
+        "npx millrace tap --runs '../a b' first.scored --from -3 -n 3",
+      ]);
+      expect(await commandsAt('/r/first/weights/2.json')).toEqual([
+        "npx millrace tap --runs '../a b' first.weights",
+      ]);
+      expect(await commandsAt('/diff/first..second.json')).toEqual([
+        "npx millrace diff --runs '../a b' first second",
+      ]);
+    } finally {
+      await at.close();
+    }
   });
 
   test('as of a step has nothing later than that step', async () => {

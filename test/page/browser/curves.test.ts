@@ -116,7 +116,11 @@ describe('the text of a chart', () => {
   });
 
   test('writes counts', () => {
-    expect([thousands(48210), thousands(7), thousands(1234567)]).toEqual(['48,210', '7', '1,234,567']);
+    expect([thousands(48210), thousands(7), thousands(1234567)]).toEqual([
+      '48,210',
+      '7',
+      '1,234,567',
+    ]);
     expect([short(950), short(1900), short(48_210), short(3.1e6)]).toEqual([
       '950',
       '1.9k',

@@ -109,7 +109,7 @@ withBrowser('the page of a damaged run', () => {
     expect(await said('/r/texts/t/0')).toMatch(/checksum does not match/);
     await page.goto(`${viewer.origin}/r/texts`);
     const sentence = page.locator('.sentence', { hasText: /records of this run cannot be read/ });
-    await sentence.filter({ hasText: 'millrace doctor texts' }).waitFor();
+    await sentence.filter({ hasText: /millrace doctor --runs \S+ texts/ }).waitFor();
     await sentence.filter({ hasText: 'Finished after step 5' }).waitFor();
     expect(seen.wrong).toEqual([]);
   });

@@ -24,7 +24,7 @@ const head: RunHead = {
   ...{ startedMs: nowMs - 1000, endedMs: nowMs, starts: 1, step: 40, version: 40 },
   ...{ heardMs: nowMs, log: 'folder' },
 };
-const ofRun = { wire: WIRE, nowMs, run: head, at: null };
+const ofRun = { wire: WIRE, nowMs, run: head, at: null, command: '' };
 
 function shares(busy: number, starved: number, blocked: number, paced: number): Shares {
   return { busy, starved, blocked, paced };
@@ -84,7 +84,7 @@ const curves = ['reward/mean', 'accuracy/mean', 'entropy/mean'].map((name, i) =>
   series('fixed', name, i),
 );
 const overview: OverviewData = {
-  ...{ ...ofRun, cursor: '', behind: 0, mill, curves, absent: [], settings: [] },
+  ...{ ...ofRun, cursor: '', behind: 0, mill, curves, absent: [], settings: [], steering: [] },
 };
 const metrics: MetricsData = {
   ...{ ...ofRun, cursor: '', behind: 0, names: [], x: 'step', absent: [], missing: [] },

@@ -61,7 +61,7 @@ async function opened(query: string, tickMs: number) {
       log,
       place: 'folder',
       clock: systemClock,
-      program: 'millrace',
+      typed: (text) => text,
       resume: '',
       facts: async () => record,
       tokenizer: async () => null,

@@ -26,7 +26,7 @@ freshLog((fresh) => {
 
 function viewOf(read: Log): RunView {
   return new RunView({
-    ...{ name: 'live', log: read, place: 'folder', clock: systemClock, program: 'millrace' },
+    ...{ name: 'live', log: read, place: 'folder', clock: systemClock, typed: (text) => text },
     ...{ resume: 'millrace run job.ts', facts: async () => record, tokenizer: async () => null },
     ...{ verified: async () => null, checkpoint: async () => ({ kind: 'intact', why: '' }) },
   });
