@@ -22,7 +22,7 @@ import type {
   TopicStat,
   Tx,
 } from '../log.ts';
-import { closedLog, readOnlyLog } from '../logErrors.ts';
+import { closedLog, noPartition, noRecord, readOnlyLog } from '../logErrors.ts';
 import { belongs, namesIn } from '../names.ts';
 import type { Position } from '../position.ts';
 import { Progress } from '../progress.ts';
@@ -179,12 +179,9 @@ export class EmbeddedLog implements Log {
     this.#fresh();
     const end = this.#end(topic.name);
     return positions.map(({ partition, offset }) => {
-      if (partition !== 0 || offset < 0 || offset >= end || !Number.isInteger(offset)) {
-        throw new MillraceError(
-          'NOT_FOUND',
-          `${topic.name} has no record at ${partition}/${offset}; it ends at 0/${end}`,
-          { context: { topic: topic.name, partition, offset, end } },
-        );
+      if (partition !== 0) throw noPartition(topic.name, partition, 1);
+      if (offset < 0 || offset >= end || !Number.isInteger(offset)) {
+        throw noRecord(topic.name, { partition, offset }, end);
       }
       return this.#at(topic, offset);
     });

@@ -1,6 +1,8 @@
 /** Records by position: only those parts of a partition are read, neighbours in one page. */
 import { MillraceError } from '../../base/index.ts';
+import { thousands } from '../../base/text/index.ts';
 import type { Stored } from '../log.ts';
+import { noPartition, noRecord } from '../logErrors.ts';
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 import { pause } from './link.ts';
@@ -32,15 +34,20 @@ export async function fetchPositions<T>(
     wanted.set(partition, [...(wanted.get(partition) ?? []), offset]);
   }
   const found = new Map<string, Raw>();
+  const ends = new Map<number, number>();
   for (const [partition, offsets] of wanted) {
-    for (const record of await lookUp(topic.name, partition, offsets, parts)) {
+    const { link, topics, writtenEnd } = parts;
+    const name = topics.nameOf(topic.name);
+    const end = Math.max(await stableEnd(link, name, partition), writtenEnd(name, partition));
+    ends.set(partition, end);
+    for (const record of await lookUp(topic.name, { partition, end }, offsets, parts)) {
       found.set(at(record), record);
     }
   }
   await parts.schemas.prepare([...found.values()]);
   return positions.map((position) => {
     const record = found.get(at(position));
-    if (record === undefined) throw missing(topic.name, position);
+    if (record === undefined) throw missing(topic.name, position, { count, ends });
     const { key, atMs } = record;
     const value = parts.schemas.decode(topic, record);
     return { topic: topic.name, position, key, value, atMs, bytes: sizeOf(record) };
@@ -49,12 +56,10 @@ export async function fetchPositions<T>(
 
 async function lookUp(
   topic: string,
-  partition: number,
+  { partition, end }: { readonly partition: number; readonly end: number },
   offsets: readonly number[],
-  { link, topics, pages, writtenEnd, closing }: FetchParts,
+  { link, pages, closing }: FetchParts,
 ): Promise<readonly Raw[]> {
-  const name = topics.nameOf(topic);
-  const end = Math.max(await stableEnd(link, name, partition), writtenEnd(name, partition));
   let left = [...new Set(offsets)].sort((a, b) => a - b);
   const found: Raw[] = [];
   for (let [first = end] = left; first < end; [first = end] = left) {
@@ -71,10 +76,21 @@ async function lookUp(
   return found;
 }
 
-function missing(topic: string, { partition, offset }: Position): MillraceError {
+interface There {
+  /** Partitions. */
+  readonly count: number;
+  /** By partition. */
+  readonly ends: ReadonlyMap<number, number>;
+}
+
+function missing(topic: string, position: Position, { count, ends }: There): MillraceError {
+  const { partition, offset } = position;
+  if (count > 0 && partition >= count) return noPartition(topic, partition, count);
+  const end = ends.get(partition) ?? 0;
+  if (offset >= end) return noRecord(topic, position, end);
   return new MillraceError(
     'NOT_FOUND',
-    `${topic} has no record at ${partition}/${offset}; it was never written, or its transaction was aborted`,
+    `${topic} has no record at offset ${thousands(offset)} of partition ${partition}: the broker no longer keeps it, or its transaction was aborted`,
     { context: { topic, partition, offset } },
   );
 }

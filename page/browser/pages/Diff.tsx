@@ -161,7 +161,7 @@ function DivergenceCard({
       {divergence.state === 'tooLarge' && (
         <p class="muted">
           {thousands(divergence.records)} records are more than the {thousands(divergence.max)} that
-          are compared here; the command compares them all.
+          are compared here; this command compares them all.
         </p>
       )}
       {divergence.state === 'failed' && <p class="muted">{divergence.why}</p>}
@@ -354,7 +354,7 @@ function PairedCards({
           </button>
         </div>
         {flips.length === 0 ? (
-          <p class="empty">No question flips.</p>
+          <p class="empty">No question flipped.</p>
         ) : (
           <Scrolls label="flips">
             <table>

@@ -29,7 +29,7 @@ export function Happened({ run }: { readonly run: string }) {
           <p>
             {curves === 0
               ? 'No curves yet: the first steps draw them.'
-              : 'No curve of learning changed its level by more than its noise.'}
+              : 'No learning curve changed by more than its noise.'}
           </p>
         </div>
       )}

@@ -216,9 +216,7 @@ function Names({
             ))}
           </fieldset>
         ))}
-        {shown.length === 0 && data.names.length > 0 && (
-          <p class="muted">No name has these words.</p>
-        )}
+        {shown.length === 0 && data.names.length > 0 && <p class="muted">No metric matches.</p>}
       </div>
     </aside>
   );

@@ -71,7 +71,7 @@ export function Rollouts({ run }: { readonly run: string }) {
       </div>
       {rows.length === 0 ? (
         <div class="card empty">
-          <p>{data.rows.length === 0 ? 'No rollout has finished yet.' : 'None of them.'}</p>
+          <p>{data.rows.length === 0 ? 'No rollout has finished yet.' : 'No rollout matches.'}</p>
         </div>
       ) : (
         <Table rows={rows} run={run} />

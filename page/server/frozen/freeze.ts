@@ -4,6 +4,7 @@
  * as well.
  */
 
+import { thousands } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
 import { topics } from '../../../topics/index.ts';
 import {
@@ -100,7 +101,7 @@ export async function freeze(view: RunView, options: FreezeOptions): Promise<Fro
     json: answers.json,
     bins: answers.bins,
     leftOut:
-      shown < all ? `It holds ${shown} of ${all.toLocaleString('en')} trajectories${full}.` : '',
+      shown < all ? `It holds ${thousands(shown)} of ${thousands(all)} trajectories${full}.` : '',
   };
 }
 

@@ -59,7 +59,7 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
         return json(controlData(posts, host.clock), 202);
       }
       default:
-        throw new MillraceError('NOT_FOUND', 'no such address');
+        throw new MillraceError('NOT_FOUND', 'there is no such page');
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

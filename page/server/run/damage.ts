@@ -2,6 +2,7 @@
  * Records of a run that could not be read when a page met them: their places, so that the overview can report
  * them.
  */
+import { counted, thousands } from '../../../base/text/index.ts';
 import type { Log, TapOptions, Topic } from '../../../streams/index.ts';
 
 const KEPT_MAX = 1_000;
@@ -39,10 +40,9 @@ export class Damage {
   text(doctor: string): string {
     const places = [...this.#places];
     if (places.length === 0) return '';
-    const several = places.length > 1;
     const named = places.slice(0, NAMED).join(', ');
     const more = places.length > NAMED ? ', …' : '';
-    const number = places.length >= KEPT_MAX ? `${KEPT_MAX} or more` : String(places.length);
-    return `${number} ${several ? 'records' : 'record'} of this run cannot be read (${named}${more}). To inspect what survives, run \`${doctor}\`.`;
+    const number = `${thousands(places.length)}${places.length >= KEPT_MAX ? ' or more' : ''}`;
+    return `${counted(places.length, 'record', number)} of this run cannot be read (${named}${more}). To inspect what survives, run \`${doctor}\`.`;
   }
 }

@@ -26,7 +26,10 @@ type Differs = Extract<Divergence, { state: 'differs' }>;
 export async function divergenceOf(a: RunView, b: RunView, reading: Reading): Promise<Divergence> {
   const logs = [a.viewed.log, b.viewed.log] as const;
   if (logs.some(({ standing }) => standing === undefined)) {
-    return { state: 'failed', why: 'Records on Kafka are compared by the command.' };
+    return {
+      state: 'failed',
+      why: 'Records on Kafka are not compared here; this command compares them:',
+    };
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
   if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };

@@ -1,4 +1,5 @@
 /** What limits a run, or what is wrong with it, in one sentence. Pure. */
+import { counted } from '../../../base/text/index.ts';
 import { duration, percent } from '../../../summary/format/index.ts';
 import type { Health, MillStage, RunHead } from '../../wire/index.ts';
 
@@ -48,7 +49,7 @@ function conditionOf({ head, stages, deadLetters }: HealthParts): Health {
     };
   }
   const { text, stage } = bottleneck(stages);
-  const dead = deadLetters === 0 ? '' : ` ${letters(deadLetters)}.`;
+  const dead = deadLetters === 0 ? '' : ` ${counted(deadLetters, 'dead letter')}.`;
   return { level: deadLetters === 0 ? 'good' : 'note', text: text + dead, stage };
 }
 
@@ -108,11 +109,7 @@ function idleText({ name, shares }: MillStage): string {
 
 function doneText({ step }: RunHead, deadLetters: number): string {
   const steps = step === null || step === 0 ? 'Finished' : `Finished after step ${step}`;
-  return deadLetters === 0 ? `${steps}.` : `${steps}. ${letters(deadLetters)}.`;
-}
-
-function letters(count: number): string {
-  return count === 1 ? '1 dead letter' : `${count} dead letters`;
+  return deadLetters === 0 ? `${steps}.` : `${steps}. ${counted(deadLetters, 'dead letter')}.`;
 }
 
 function sentence(text: string): string {

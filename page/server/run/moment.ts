@@ -79,7 +79,7 @@ async function ofStep(step: number, { log, timeline }: Asked): Promise<Mark> {
       'NOT_FOUND',
       first === undefined
         ? 'this run has no weights yet, so there is no step to look at'
-        : `this run begins at step ${first.step}`,
+        : `there is no step ${step} in this run: it begins at step ${first.step}`,
     );
   }
   if (found.step === step || found === timeline.newest) return found;

@@ -5,7 +5,9 @@
  * It holds state and no queue: what is not taken is merged into the newest, and of values a bounded number is
  * kept before the reader has to read again.
  */
+
 import type { Subscription } from 'rxjs';
+import { counted } from '../../../base/text/index.ts';
 import { topics } from '../../../topics/index.ts';
 import type { Heads, Mill, Points, RunHead, StateChange, StreamEvents } from '../../wire/index.ts';
 import type { Cursor } from './cursor.ts';
@@ -62,7 +64,8 @@ export class RunStream {
       const from = since.partitions.get(partition) ?? 0;
       if (from < end) records += end - from;
     }
-    if (records > MISSED_MAX) return [this.#reset(`${records} values arrived meanwhile`)];
+    if (records > MISSED_MAX)
+      return [this.#reset(`${counted(records, 'value')} arrived meanwhile`)];
     for (const [partition, end] of until.partitions) {
       const from = since.partitions.get(partition) ?? 0;
       if (from >= end || this.#wanted.size === 0) continue;
@@ -168,10 +171,10 @@ export class RunStream {
       changes.push(change(kind, text));
     }
     if (head.version !== before.version && head.version !== null) {
-      changes.push(change('weights', `Weights ${head.version} of step ${head.step ?? 0}.`));
+      changes.push(change('weights', `Step ${head.step ?? 0} made version ${head.version}.`));
     }
     const dead = this.#deadLetters - deadBefore;
-    if (dead > 0) changes.push(change('deadLetter', `${dead} new in \`dead-letters\`.`));
+    if (dead > 0) changes.push(change('deadLetter', `${counted(dead, 'new dead letter')}.`));
     return changes;
   }
 }

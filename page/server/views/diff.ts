@@ -2,7 +2,9 @@
  * The data of two runs side by side: settings, answers paired by question with intervals, metrics, and the
  * first record that differs.
  */
+
 import { isDeepStrictEqual } from 'node:util';
+import { counted } from '../../../base/text/index.ts';
 import { byQuestion, meanFigures } from '../../../operators/metrics/index.ts';
 import {
   compareMetrics,
@@ -35,7 +37,10 @@ export async function diffData(a: RunView, b: RunView, divergence: Divergence): 
   const readings = await bothRead(a, b);
   const { paired, pairedWhy } =
     readings === null
-      ? { paired: null, pairedWhy: `a run has more than ${RECORDS_MAX} records` }
+      ? {
+          paired: null,
+          pairedWhy: `a run has more than ${counted(RECORDS_MAX, 'record')}, too many to read here`,
+        }
       : pairedOf(...readings, facts[0].seed);
   const { clock, name, typed } = a.viewed;
   return {

@@ -129,7 +129,7 @@ export function seriesOf(
   { at }: Pick<Moment, 'at'> = { at: null },
 ): { readonly series: readonly Series[]; readonly absent: readonly AbsentMetric[] } {
   if (names.length > limits.metricsMax) {
-    throw new MillraceError('USAGE', `m= takes ${limits.metricsMax} metrics at most`);
+    throw new MillraceError('USAGE', `m= takes at most ${limits.metricsMax} metrics`);
   }
   const last = at === null ? range.to : Math.min(range.to, at.step);
   const series: Series[] = [];
@@ -174,7 +174,7 @@ function seriesFrom(
 
 function whyAbsent({ book, timeline, behind }: RunView, name: string): string {
   if (book.names.some((known) => known.name === name)) {
-    return `this run has more than ${limits.seriesMax} metrics; \`millrace tap\` reads this one`;
+    return `this run has more than ${counted(limits.seriesMax, 'metric')}; \`millrace tap\` reads this one`;
   }
   if (behind > 0) return 'the metrics of this run are still being read';
   const steps = timeline.newest?.step ?? 0;

@@ -43,7 +43,10 @@ function isAxis(name: string): name is ParetoAxis {
 export async function data({ view, moment, query }: Asked): Promise<ParetoData> {
   const [x, y] = [query.get('x') ?? 'spreadCalls', query.get('y') ?? 'spreadCorrect'];
   if (!isAxis(x) || !isAxis(y)) {
-    throw new MillraceError('USAGE', `x= and y= take ${axes.map(({ name }) => name).join(', ')}`);
+    throw new MillraceError(
+      'USAGE',
+      `x= and y= take one of ${axes.map(({ name }) => name).join(', ')}`,
+    );
   }
   const step = numberIn(query, 'step');
   const round =

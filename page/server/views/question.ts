@@ -1,6 +1,6 @@
 /** The data of a question: every group of it. */
 import { MillraceError } from '../../../base/index.ts';
-import { shellWord } from '../../../base/text/index.ts';
+import { shellWord, thousands } from '../../../base/text/index.ts';
 import type { QuestionData } from '../../wire/index.ts';
 import { groupsOf } from '../run/groups.ts';
 import { questionFacts } from '../run/rollouts.ts';
@@ -12,7 +12,10 @@ export async function data({ view, moment, id }: Asked): Promise<QuestionData> {
   const found = await groupsOf(view.viewed.log, moment, { id, askedIn });
   const { groups, question, total, scanned, of } = found;
   if (question === null) {
-    const among = scanned < of ? `, in the ${scanned} of ${of} records that were searched` : '';
+    const among =
+      scanned < of
+        ? `, among the ${thousands(scanned)} of ${thousands(of)} records that were searched`
+        : '';
     throw new MillraceError(
       'NOT_FOUND',
       `there is no question ${JSON.stringify(id.slice(0, 200))} in this run${among}`,

@@ -1,5 +1,7 @@
 /** The data of the table of rollouts: the newest ones, with what was scored of them. */
+
 import { MillraceError } from '../../../base/index.ts';
+import { thousands } from '../../../base/text/index.ts';
 import { extractAnswer } from '../../../operators/dialect/index.ts';
 import type { From, Stored, Topic } from '../../../streams/index.ts';
 import { type Scored, topics } from '../../../topics/index.ts';
@@ -18,7 +20,7 @@ export async function data({ view, moment, query }: Asked): Promise<RolloutsData
   const { log } = view.viewed;
   const most = Math.trunc(numberIn(query, 'n') ?? ROWS);
   if (most < 1 || most > limits.rowsMax) {
-    throw new MillraceError('USAGE', `n= takes 1 to ${limits.rowsMax}`);
+    throw new MillraceError('USAGE', `n= takes 1 to ${thousands(limits.rowsMax)}`);
   }
   const newest = <T>(topic: Topic<T>) => stretch(log, topic, newestOf(topic.name, moment, most));
   const [rollouts, groups] = [await newest(topics.rollouts), await newest(topics.scored)];

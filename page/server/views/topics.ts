@@ -4,7 +4,7 @@
  */
 
 import { MillraceError } from '../../../base/index.ts';
-import { shellWord } from '../../../base/text/index.ts';
+import { shellWord, thousands } from '../../../base/text/index.ts';
 import type { Stored, Topic } from '../../../streams/index.ts';
 import type { TopicData, TopicsData, UnreadableRow } from '../../wire/index.ts';
 import { Cursor } from '../run/cursor.ts';
@@ -58,7 +58,7 @@ async function topic({ view, moment, id, query }: Asked): Promise<TopicData> {
   if (dir !== 'back' && dir !== 'on') throw new MillraceError('USAGE', 'dir= takes back or on');
   const limit = Math.trunc(numberIn(query, 'limit') ?? limits.rowsDefault);
   if (limit < 1 || limit > limits.rowsMax) {
-    throw new MillraceError('USAGE', `limit= takes 1 to ${limits.rowsMax}`);
+    throw new MillraceError('USAGE', `limit= takes 1 to ${thousands(limits.rowsMax)}`);
   }
   const full = query.get('full') === '1';
   if (full && limit > 1) throw new MillraceError('USAGE', 'full=1 needs limit=1');

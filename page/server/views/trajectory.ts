@@ -41,7 +41,10 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
     );
     if (found[0] !== undefined) return found[0];
   }
-  throw new MillraceError('NOT_FOUND', `no rollout ${JSON.stringify(ref.slice(0, 200))}`);
+  throw new MillraceError(
+    'NOT_FOUND',
+    `there is no rollout ${JSON.stringify(ref.slice(0, 200))} in this run`,
+  );
 }
 
 export function data({ view, moment, id, query }: Asked): Promise<TrajectoryData> {

@@ -18,7 +18,11 @@ const SEARCH_MAX = 100_000;
 const ROLLOUTS_MAX = 64;
 
 export async function data({ view, moment, id }: Asked): Promise<WeightsData> {
-  if (!/^\d{1,12}$/.test(id)) throw new MillraceError('NOT_FOUND', 'no such address');
+  if (!/^\d{1,12}$/.test(id))
+    throw new MillraceError(
+      'NOT_FOUND',
+      `${JSON.stringify(id.slice(0, 100))} is no version of the weights`,
+    );
   const [found] = await weightsData(view, moment, [Number(id)]);
   return found!;
 }
@@ -82,7 +86,7 @@ async function manifestOf(
   const newest = timeline.newest?.version;
   throw new MillraceError(
     'NOT_FOUND',
-    `no weights of version ${version}${newest === undefined ? '; this run has none yet' : `; the newest is ${newest}`}`,
+    `there is no version ${version} of the weights in this run${newest === undefined ? ' yet' : `; the newest is ${newest}`}`,
   );
 }
 

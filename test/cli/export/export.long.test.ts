@@ -152,7 +152,7 @@ describe('millrace export', () => {
     const args = ['first.metrics', '--to', 'jsonl', '--out', 'some'];
     await millrace(...args);
     const { out } = await millrace(...args, '--key', 'm2', '--from', '-3000');
-    expect(out).toBe('some/first.metrics.jsonl: 1000 records\n');
+    expect(out).toBe('some/first.metrics.jsonl: 1,000 records\n');
     expect(readdirSync(at('some'))).toEqual(['first.metrics.jsonl']);
     const empty = await millrace('first.pairs', '--question', 'nobody', '--out', 'some');
     expect(empty.out).toMatch(/: 0 records/);

@@ -110,7 +110,7 @@ test('retriever build is stopped by Ctrl-C with a sentence, and resumes where it
   expect(before).toBeGreaterThan(0);
   expect(before).toBeLessThan(1500);
   const again = await run('long.jsonl', '--encoder', 'e5-tiny');
-  expect(again.stdout()).toContain('indexed 1500 passages in');
+  expect(again.stdout()).toContain('indexed 1,500 passages in');
   expect(again.code).toBe(0);
 });
 

@@ -326,6 +326,23 @@ describe('the data of a view', () => {
       `${status} ${code}`,
     );
   });
+
+  test.each([
+    [
+      '/r/first/t/999999.json',
+      /^rollouts has no record at offset 999,999: partition 0 has offsets 0 to \d+$/,
+    ],
+    ['/r/first/t/3-0.json', /^there is no partition 3: rollouts has only partition 0$/],
+    ['/r/first/t/x.json', /^there is no rollout "x" in this run$/],
+    [
+      '/r/first/weights/999.json',
+      /^there is no version 999 of the weights in this run; the newest is \d+$/,
+    ],
+    ['/r/first/topics/rollouts.json?limit=100000', /^limit= takes 1 to 1,000$/],
+  ])('at %s says what there is', async (path, message) => {
+    const { body } = await ask(path);
+    expect(JSON.parse(body.toString()).error.message).toMatch(message);
+  });
 });
 
 describe('every answer', () => {
@@ -528,7 +545,7 @@ describe('the stream', () => {
     });
     await reader.until<{ kind: string; text: string }>(
       'state',
-      ({ kind, text }) => kind === 'weights' && text === 'Weights 6 of step 6.',
+      ({ kind, text }) => kind === 'weights' && text === 'Step 6 made version 6.',
     );
     await writeRunRecord(join(runs, 'live'), { ...record, status: 'done' });
     await reader.until<{ kind: string }>('state', ({ kind }) => kind === 'finished');
