@@ -3,7 +3,7 @@
  * lives, n times. Shows what would have come of another turn there. Nothing is trained, and nothing is kept.
  */
 import { resolve } from 'node:path';
-import { terminalText } from '../base/text/index.ts';
+import { counted, terminalText } from '../base/text/index.ts';
 import type { OpenedLoop } from '../jobs/index.ts';
 import { type Log, recordsOf } from '../streams/index.ts';
 import { type McpCallRecord, type ModelCallRecord, type Rollout, topics } from '../topics/index.ts';
@@ -35,7 +35,7 @@ export async function forkCommand(options: ForkOptions, io: Io): Promise<number>
   const { rollout, calls, tools } = await withLog(run, (log) => recordedSession(log, options));
   if (options.call > calls.length) {
     throw usageError(
-      `rollout ${rollout.id} made ${calls.length} model calls: give --call a number from 1 to ${calls.length}`,
+      `rollout ${rollout.id} made ${counted(calls.length, 'model call')}: give --call a number from 1 to ${calls.length}`,
     );
   }
   const job = await loadJob(record.job.file, io.cwd);
