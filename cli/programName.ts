@@ -67,7 +67,8 @@ export function asTyped(text: string, here: Pick<Io, 'program' | 'runs'>): strin
     const namesRun = ofRuns.has(name)
       ? rest.trim() !== ''
       : mayNameRun.has(name) && / --run /.test(rest);
-    const where = runs !== undefined && namesRun ? ` --runs ${shellWord(runs)}` : '';
+    const isGiven = rest.includes(' --runs ');
+    const where = runs !== undefined && namesRun && !isGiven ? ` --runs ${shellWord(runs)}` : '';
     return `${program} ${name}${where}${asTyped(rest, here)}`;
   });
 }

@@ -11,7 +11,7 @@ import { summarise } from '../summary/index.ts';
 import { reportText } from '../summary/text/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Io } from './io.ts';
-import { tell } from './programName.ts';
+import { asTyped, tell } from './programName.ts';
 import { findRun, type Run, withLog } from './runs.ts';
 import { version } from './version.ts';
 import { withView } from './view/host.ts';
@@ -39,8 +39,9 @@ async function reported(run: Run, log: Log, options: ReportOptions, io: Io): Pro
   if (options.json === true) await io.out(`${jsonText(results)}\n`);
   else await tell(io, `${reportText(results, look)}\n`);
   if (options.page === false) return exitCodes.done;
+  const warnings = results.warnings.map((text) => asTyped(text, io));
   const { page, note } = await reportFile(
-    summary,
+    { ...summary, results: { ...results, warnings } },
     (use) => withView(run, log, io, use, { achieved: summary }),
     { version },
   );

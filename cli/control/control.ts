@@ -16,6 +16,7 @@ import { jobOf } from '../foreign.ts';
 import { interruption } from '../interruption.ts';
 import type { Io } from '../io.ts';
 import { didYouMean, nearestNames } from '../nearest.ts';
+import { asTyped } from '../programName.ts';
 import { readRunRecord } from '../runRecord.ts';
 import { findRun, logFolder, openRunLog, type Run, withLog } from '../runs.ts';
 import { knownSettings } from '../settingFields.ts';
@@ -47,9 +48,9 @@ export async function pauseCommand(
   if (before !== (kind === 'pause')) await tell(run, [asked({ kind }, io.clock.now())], io);
   const said =
     kind === 'pause'
-      ? `run ${run.name} is ${before ? 'already paused' : 'paused'}: it finishes what is in flight and starts nothing new; resume it with: ${io.program} resume ${run.name}`
+      ? `run ${run.name} is ${before ? 'already paused' : 'paused'}: it finishes what is in flight and starts nothing new; resume it with: millrace resume ${run.name}`
       : `run ${run.name} ${before ? 'resumed' : 'is not paused'}`;
-  await answer(options, io, said, { run: run.name, paused: kind === 'pause' });
+  await answer(options, io, asTyped(said, io), { run: run.name, paused: kind === 'pause' });
   return exitCodes.done;
 }
 
@@ -187,9 +188,10 @@ async function mustRun(run: Run, io: Io): Promise<void> {
   const status = await statusOf(run);
   const is = status === 'running' ? 'was killed' : `is ${status}`;
   const file = run.record.job.file;
+  const again = status === 'done' ? '' : `; resume it with: millrace run ${file} --run ${run.name}`;
   throw new MillraceError(
     'NOT_RUNNING',
-    `run ${run.name} is not running: it ${is}${status === 'done' ? '' : `; resume it with: ${io.program} run ${file} --run ${run.name}`}`,
+    asTyped(`run ${run.name} is not running: it ${is}${again}`, io),
     { context: { run: run.name, status } },
   );
 }

@@ -200,7 +200,7 @@ class Tapping {
       warned = true;
       const why = damaged ? 'the index by key is damaged' : 'there is no index by key';
       this.#io.err(
-        `${topic}: reading ${records(to - from)} one by one, because ${why}; to rebuild it once the run has stopped: ${this.#io.program} doctor ${this.#run} --index`,
+        `${topic}: reading ${records(to - from)} one by one, because ${why}; to rebuild it once the run has stopped: millrace doctor ${this.#run} --index`,
       );
     };
   }

@@ -61,6 +61,7 @@ describe('a command in a text', () => {
     ['(millrace dlq ls first)', '(npx millrace dlq ls --runs ../r first)'],
     ['millrace run job.ts --run first', 'npx millrace run --runs ../r job.ts --run first'],
     ['millrace rewind RUN --into N', 'npx millrace rewind --runs ../r RUN --into N'],
+    ['millrace diff --runs ../r a b', 'npx millrace diff --runs ../r a b'],
     // They name no run.
     ['millrace run --list shows; or --run NAME', 'npx millrace run --list shows; or --run NAME'],
     ['check it with `millrace doctor` and go on', 'check it with `npx millrace doctor` and go on'],
