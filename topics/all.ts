@@ -12,7 +12,7 @@ export type { FeedbackKind, FeedbackRecord, SessionStop } from './feedback.ts';
 export type { FoldRecord } from './folds.ts';
 export { type IdleSteps, Learning, noteOf } from './learning.ts';
 export type { RowLink } from './links.ts';
-export type { McpCallRecord } from './mcpCalls.ts';
+export { type McpCallRecord, mcpAnswer, mcpCallsIn } from './mcpCalls.ts';
 export { isTimeMetric, type Metric } from './metrics.ts';
 export type { Pairs, PreferencePair } from './pairs.ts';
 export {

@@ -2,6 +2,7 @@
 import { real, record, text, type ValueOf, whole } from '../streams/contracts/index.ts';
 import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
+import type { Rollout } from './rollouts.ts';
 
 export const mcpCall = record('McpCall', {
   /** Id of the session: that of its rollout. */
@@ -25,6 +26,38 @@ export const mcpCall = record('McpCall', {
 });
 /** A call of a tool that an agent reached through the gateway. */
 export interface McpCallRecord extends ValueOf<typeof mcpCall> {}
+
+/** What the server answered: its text, and whether the call failed. What is no text there is JSON. */
+export function mcpAnswer({ output }: Pick<McpCallRecord, 'output'>): {
+  readonly ok: boolean;
+  readonly text: string;
+} {
+  const { result, error } = JSON.parse(output) as Outcome;
+  if (result === undefined) return { ok: false, text: error?.message ?? '' };
+  const { content = [], structuredContent, isError } = result;
+  const parts = content.map((part) => part.text ?? JSON.stringify(part));
+  const text =
+    parts.length === 0 && structuredContent ? JSON.stringify(structuredContent) : parts.join('\n');
+  return { ok: isError !== true, text };
+}
+
+interface Outcome {
+  readonly result?: {
+    readonly content?: readonly { readonly text?: string }[];
+    readonly structuredContent?: unknown;
+    readonly isError?: boolean;
+  };
+  readonly error?: { readonly message: string };
+}
+
+/** Those of a session's calls that its rollout has: after one of its model calls, or before all of them. */
+export function mcpCallsIn(
+  { session }: Pick<Rollout, 'session'>,
+  calls: readonly McpCallRecord[],
+): McpCallRecord[] {
+  const there = new Set([-1, ...(session?.calls ?? []).map(({ call }) => call)]);
+  return calls.filter(({ after }) => there.has(after)).toSorted((a, b) => a.number - b.number);
+}
 
 export const agentMcpCalls = defineRunTopic<McpCallRecord>({
   name: 'mcp-calls',

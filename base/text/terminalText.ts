@@ -4,7 +4,7 @@
  */
 import { visibleLines } from './visible.ts';
 
-const COLOUR = new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
+const COLOUR = /* @__PURE__ */ new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
 
 export function terminalText(text: string): string {
   // Every second part is a colour.

@@ -1,7 +1,8 @@
 /** A rollout as a trajectory of ATIF-v1.7, the format of Harbor's agents. Pure. */
 import { jsonIn } from '../../base/text/index.ts';
 import type { FunctionCall } from '../../gateway/index.ts';
-import type { ModelCallRecord, Rollout } from '../../topics/index.ts';
+import { type McpCallRecord, mcpAnswer, mcpCallsIn, type Rollout } from '../../topics/index.ts';
+import type { SessionRecords } from './sessionRecords.ts';
 import { type Turn, turnsOf } from './turns.ts';
 
 interface Step {
@@ -27,11 +28,11 @@ export interface AtifOf {
 
 export function atifOf(
   rollout: Rollout,
-  calls: readonly ModelCallRecord[],
+  { calls, mcpCalls }: SessionRecords,
   { run, job, version }: AtifOf,
 ): Readonly<Record<string, unknown>> {
   const turns = turnsOf(rollout, calls);
-  const steps = stepsOf(turns);
+  const steps = stepsOf(turns, mcpCallsIn(rollout, mcpCalls));
   const made = turns.flatMap((turn) => (turn.made === null ? [] : [turn.made]));
   const sum = (length: (one: (typeof made)[number]) => number) =>
     made.reduce((total, one) => total + length(one), 0);
@@ -62,13 +63,20 @@ export function atifOf(
   };
 }
 
-function stepsOf(turns: readonly Turn[]): readonly Step[] {
+function stepsOf(turns: readonly Turn[], mcpCalls: readonly McpCallRecord[]): readonly Step[] {
   const steps: Step[] = [];
+  const dispatch = (after: number | undefined): void => {
+    const calls = mcpCalls.filter((call) => call.after === after);
+    if (calls.length > 0) steps.push(dispatchStep(calls));
+  };
+  dispatch(-1);
   for (const turn of turns) {
     const { message } = turn;
     if (message.role === 'tool') addResult(steps, message.callId, message.content);
-    else if (message.role === 'assistant') steps.push(agentStep(turn));
-    else steps.push({ source: message.role, message: message.content });
+    else if (message.role === 'assistant') {
+      steps.push(agentStep(turn));
+      dispatch(turn.made?.call?.call);
+    } else steps.push({ source: message.role, message: message.content });
   }
   return steps;
 }
@@ -113,6 +121,29 @@ function agentStep({ message, made }: Turn): Step {
     ...(call === undefined
       ? {}
       : { extra: { call: call.call, parent: call.parent, join: call.join, finish: call.finish } }),
+  };
+}
+
+/** What the agent did by itself, without the policy. */
+function dispatchStep(calls: readonly McpCallRecord[]): Step {
+  const idOf = ({ number }: McpCallRecord): string => `mcp-${number}`;
+  return {
+    ...{ timestamp: new Date(calls[0]!.startedMs).toISOString(), source: 'agent' as const },
+    ...{ message: '', llm_call_count: 0 },
+    tool_calls: calls.map((call) => ({
+      ...toolCall({ id: idOf(call), name: call.tool, arguments: call.input }),
+      extra: {
+        ...{ server: call.server, duration_ms: call.endedMs - call.startedMs },
+        from_record: call.ranFor !== call.sessionId,
+      },
+    })),
+    observation: {
+      results: calls.map((call) => {
+        const { ok, text } = mcpAnswer(call);
+        const failed = ok ? {} : { extra: { is_error: true } };
+        return { source_call_id: idOf(call), content: text, ...failed };
+      }),
+    },
   };
 }
 

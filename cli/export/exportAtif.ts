@@ -16,6 +16,7 @@ import { inScratch } from '../scratch.ts';
 import { version } from '../version.ts';
 import { atifOf } from './atif.ts';
 import { positions } from './positions.ts';
+import { sessionRecords } from './sessionRecords.ts';
 import type { Place } from './verl.ts';
 
 /** Of the topic `rollouts` alone; fails with `USAGE` for others. */
@@ -25,15 +26,13 @@ export async function exportAtif(names: readonly string[], place: Place): Promis
     throw usageError(`--schema atif is for rollouts: ${run.name}.rollouts`);
   const path = join(out, `${run.name}.atif.jsonl`);
   const rollouts = (await positions(log, topics.rollouts, () => '')).get('') ?? [];
-  const calls = await positions(log, topics.calls, ({ sessionId }) => sessionId);
+  const recordsOf = await sessionRecords(log);
   const from = { run: run.name, job: run.record.job.name, version };
   async function* lines(): AsyncGenerator<string> {
     for (const at of rollouts) {
       const [stored] = await log.fetch(topics.rollouts, [at]);
       const { value } = stored!;
-      const own = value.session ? (calls.get(value.id) ?? []) : [];
-      const made = (await log.fetch(topics.calls, own)).map((one) => one.value);
-      yield `${jsonText(atifOf(value, made, from))}\n`;
+      yield `${jsonText(atifOf(value, await recordsOf(value), from))}\n`;
     }
   }
   await inScratch(scratch, `${path}.tmp`, async () => {

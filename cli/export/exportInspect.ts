@@ -10,7 +10,7 @@ import { about } from '../../base/index.ts';
 import { jsonText } from '../../base/terminal/index.ts';
 import { counted } from '../../base/text/index.ts';
 import type { Position } from '../../streams/index.ts';
-import { askedIn, topics } from '../../topics/index.ts';
+import { askedIn, type Rollout, topics } from '../../topics/index.ts';
 import { usageError } from '../failure.ts';
 import { inScratch } from '../scratch.ts';
 import { version } from '../version.ts';
@@ -23,6 +23,7 @@ import {
   sampleOf,
 } from './inspect.ts';
 import { positions } from './positions.ts';
+import { type SessionRecords, sessionRecords } from './sessionRecords.ts';
 import type { Place } from './verl.ts';
 
 /** Of the topic `scored` alone; fails with `USAGE` for others. */
@@ -32,13 +33,13 @@ export async function exportInspect(names: readonly string[], place: Place): Pro
     throw usageError(`--schema inspect is for scored groups: ${run.name}.scored`);
   const rounds = await positions(log, topics.scored, ({ question }) => askedIn(question));
   if (rounds.size === 0) throw usageError(`${run.name} has no scored groups yet; export it later`);
-  const calls = await positions(log, topics.calls, ({ sessionId }) => sessionId);
+  const recordsOf = await sessionRecords(log);
   for (const [asked, groups] of rounds) {
     const path = join(out, `${run.name}.${asked}.eval`);
     const of = { run: run.name, job: run.record.job.name, version, asked };
     const samples = await inScratch(scratch, `${path}.tmp`, async () => {
       try {
-        const written = await writeLog(`${path}.tmp`, groups, calls, of, place);
+        const written = await writeLog(`${path}.tmp`, groups, recordsOf, of, place);
         await rename(`${path}.tmp`, path);
         return written;
       } catch (error) {
@@ -52,7 +53,7 @@ export async function exportInspect(names: readonly string[], place: Place): Pro
 async function writeLog(
   path: string,
   groups: readonly Position[],
-  calls: ReadonlyMap<string, readonly Position[]>,
+  recordsOf: (rollout: Rollout) => Promise<SessionRecords>,
   of: InspectOf,
   { log }: Place,
 ): Promise<number> {
@@ -65,11 +66,10 @@ async function writeLog(
       for (const [i, place] of rollouts.entries()) {
         const [stored] = await log.fetch(topics.rollouts, [place]);
         const rollout = stored!.value;
-        const own = rollout.session ? (calls.get(rollout.id) ?? []) : [];
-        const made = (await log.fetch(topics.calls, own)).map(({ value }) => value);
+        const records = await recordsOf(rollout);
         const fact = factsOf(rollout, rewards[i]!);
         facts.push(fact);
-        file.add(sampleFile(fact), sampleOf(rollout, made, rewards[i]!, of));
+        file.add(sampleFile(fact), sampleOf(rollout, records, rewards[i]!, of));
       }
     }
     file.add('header.json', headerOf(facts, of));

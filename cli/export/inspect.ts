@@ -1,7 +1,14 @@
 /** Rollouts as samples of an Inspect log (`.eval`), and what stands at its head. Pure. */
 import { jsonIn } from '../../base/text/index.ts';
 import type { FunctionCall, Message } from '../../gateway/index.ts';
-import type { ModelCallRecord, Reward, Rollout } from '../../topics/index.ts';
+import {
+  type McpCallRecord,
+  mcpAnswer,
+  mcpCallsIn,
+  type Reward,
+  type Rollout,
+} from '../../topics/index.ts';
+import type { SessionRecords } from './sessionRecords.ts';
 import { type Turn, turnsOf } from './turns.ts';
 
 /** What a log says of where it comes from. */
@@ -39,7 +46,7 @@ export function sampleFile({ id, epoch }: SampleFacts): string {
 
 export function sampleOf(
   rollout: Rollout,
-  calls: readonly ModelCallRecord[],
+  { calls, mcpCalls }: SessionRecords,
   reward: Reward,
   { run }: InspectOf,
 ): Readonly<Record<string, unknown>> {
@@ -53,6 +60,7 @@ export function sampleOf(
   const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
   const last = turns.findLast(({ message }) => message.role === 'assistant');
   const stop = finish === 'length' ? 'max_tokens' : 'stop';
+  const events = mcpCallsIn(rollout, mcpCalls).map((call) => toolEvent(call, rollout.startedMs));
   const seconds = Math.max(0, rollout.endedMs - rollout.startedMs) / 1000;
   return {
     ...{ id: facts.id, epoch: facts.epoch, input: question.question, target: question.answers },
@@ -69,7 +77,7 @@ export function sampleOf(
       ...{ rollout: rollout.id, phase: question.phase, round: question.round, status, finish },
       ...{ reason, source: question.source, version },
     },
-    ...{ store: {}, events: [], model_usage: { [model]: usage }, uuid: `${run}/${rollout.id}` },
+    ...{ store: {}, events, model_usage: { [model]: usage }, uuid: `${run}/${rollout.id}` },
     ...{ started_at: isoTime(rollout.startedMs), completed_at: isoTime(rollout.endedMs) },
     ...{ total_time: seconds, working_time: seconds },
     ...(status === 'failed'
@@ -89,6 +97,20 @@ function chatMessage({ message }: Turn): Readonly<Record<string, unknown>> {
     ...{ role, source: 'generate' },
     content: reasoning === null ? content : [{ type: 'reasoning', reasoning }, text],
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCall) }),
+  };
+}
+
+/** A call of an MCP tool that the agent made by itself. */
+function toolEvent(call: McpCallRecord, beganMs: number): Readonly<Record<string, unknown>> {
+  const { number, after, server, tool, input, ranFor, sessionId, startedMs, endedMs } = call;
+  const { ok, text } = mcpAnswer(call);
+  return {
+    ...{ event: 'tool', ...toolCall({ id: `mcp-${number}`, name: tool, arguments: input }) },
+    ...(ok ? { result: text } : { result: '', error: { type: 'unknown', message: text } }),
+    ...{ timestamp: isoTime(startedMs), completed: isoTime(endedMs), events: [] },
+    working_start: Math.max(0, startedMs - beganMs) / 1000,
+    working_time: Math.max(0, endedMs - startedMs) / 1000,
+    metadata: { server, after_call: after, from_record: ranFor !== sessionId },
   };
 }
 

@@ -70,7 +70,7 @@ export type Divergence =
       readonly read: { readonly records: number; readonly of: number } | null;
     }
   | { readonly state: 'same'; readonly records: number }
-  | { readonly state: 'tooLarge'; readonly records: number; readonly max: number }
+  /** A sentence, before the command that compares them. */
   | { readonly state: 'failed'; readonly why: string }
   | {
       readonly state: 'differs';

@@ -75,6 +75,7 @@ export type { TopicData, TopicRow, TopicsData, UnreadableRow } from './topics.ts
 export {
   type Call,
   type SessionCallView,
+  type SessionToolView,
   type SessionView,
   TOKENS_MAGIC,
   type TokensHeader,

@@ -33,6 +33,8 @@ export interface SessionView {
   /** Of its calls the first, in the order in which they were made. */
   readonly calls: readonly SessionCallView[];
   readonly of: number;
+  /** Calls of MCP tools that the agent made through the gateway, the first 200. */
+  readonly tools: readonly SessionToolView[];
   /** From its beginning to its end, and of that in model calls. */
   readonly ms: number;
   readonly modelMs: number;
@@ -51,6 +53,24 @@ export interface SessionCallView {
   readonly ms: number;
   /** The turn that it is; null = unknown. */
   readonly turn: number | null;
+}
+
+export interface SessionToolView {
+  /** Of its record in `mcp-calls`. */
+  readonly ref: string;
+  /** The model call that it came after; -1 = before all of them. */
+  readonly after: number;
+  /** That call's turn; null = unknown. */
+  readonly turn: number | null;
+  /** Server and tool. */
+  readonly tool: string;
+  readonly input: string | Cut;
+  readonly output: string | Cut;
+  readonly ok: boolean;
+  /** It was answered from the record of the session that this one is a fork of. */
+  readonly fromRecord: boolean;
+  /** How long it took when it ran. */
+  readonly ms: number;
 }
 
 export interface Turn {

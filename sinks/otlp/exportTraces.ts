@@ -8,8 +8,8 @@
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder, replaceFile } from '../../base/index.ts';
-import type { Log, Stored } from '../../streams/index.ts';
-import { type ModelCallRecord, type Rollout, type ToolCall, topics } from '../../topics/index.ts';
+import type { Log, Stored, Topic } from '../../streams/index.ts';
+import { type Rollout, type ToolCall, topics } from '../../topics/index.ts';
 import { advanced, parseCursor, unread } from '../outside/cursor.ts';
 import type { ExportOptions } from '../outside/exportMetrics.ts';
 import { gathered } from '../outside/gathered.ts';
@@ -42,10 +42,13 @@ export async function exportTraces(
     for await (const batch of gathered(rollouts, { max: ROLLOUTS_MAX, waitMs: WAIT_MS }, clock)) {
       if (stop.aborted) return;
       const calls = await callsOf(log, batch);
-      const asked = await modelCallsOf(log, batch);
-      const spans = batch.map(({ value }) =>
-        spansOf(value, calls.get(value.id) ?? [], options, asked.get(value.id)),
-      );
+      const models = await bySession(log, topics.calls, batch, ({ call }) => call);
+      const mcp = await bySession(log, topics.mcpCalls, batch, ({ number }) => number);
+      const spans = batch.map(({ value }) => {
+        const { id } = value;
+        const agent = { models: models.get(id) ?? [], mcp: mcp.get(id) ?? [] };
+        return spansOf(value, calls.get(id) ?? [], options, agent);
+      });
       await collector.send(spans, stop);
       cursor = advanced(cursor, batch);
       await replaceFile(kept, JSON.stringify(cursor));
@@ -77,21 +80,23 @@ async function callsOf(
   return found;
 }
 
-/** The model calls of agents that these rollouts are made of, by rollout, in order. */
-async function modelCallsOf(
+/** What the agents did that these rollouts are made of, by rollout, in order. */
+async function bySession<T extends { readonly sessionId: string }>(
   log: Log,
+  topic: Topic<T>,
   batch: readonly Stored<Rollout>[],
-): Promise<ReadonlyMap<string, readonly ModelCallRecord[]>> {
-  const found = new Map<string, ModelCallRecord[]>();
+  numberOf: (value: T) => number,
+): Promise<ReadonlyMap<string, readonly T[]>> {
+  const found = new Map<string, T[]>();
   for (const { value } of batch) if (value.session != null) found.set(value.id, []);
   if (found.size === 0) return found;
-  const read = log.tap(topics.calls, {
+  const read = log.tap(topic, {
     from: { kind: 'earliest' },
     follow: false,
     only: { keys: [...found.keys()] },
     unreadable: () => undefined,
   });
   await read.forEach(({ value }) => void found.get(value.sessionId)?.push(value));
-  for (const calls of found.values()) calls.sort((a, b) => a.call - b.call);
+  for (const calls of found.values()) calls.sort((a, b) => numberOf(a) - numberOf(b));
   return found;
 }

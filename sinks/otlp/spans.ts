@@ -1,6 +1,6 @@
 /**
  * A rollout and its calls as spans, by OpenTelemetry's conventions for generative AI: `invoke_agent` and, in
- * it, `execute_tool`, and `chat` for the model calls of an agent. Pure.
+ * it, `execute_tool`, and for an agent `chat` for its model calls and `execute_tool` for its MCP tools. Pure.
  *
  * Their ids are made of the run's and the rollout's, so that a span which is sent twice is the same span. The
  * words of models, tools and questions are in them only on request, and truncated.
@@ -8,7 +8,13 @@
 import { createHash } from 'node:crypto';
 import { outsideText, withoutSecrets } from '../../base/index.ts';
 import { visibleLines } from '../../base/text/index.ts';
-import type { ModelCallRecord, Rollout, ToolCall } from '../../topics/index.ts';
+import {
+  type McpCallRecord,
+  type ModelCallRecord,
+  mcpAnswer,
+  type Rollout,
+  type ToolCall,
+} from '../../topics/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
 
 export interface SpanId {
@@ -46,12 +52,20 @@ export const TEXT_MAX = 8_000;
 const NAME_MAX = 200;
 const TOOL_MAX = 64;
 
-/** `calls` and `asked`: the tool calls of this rollout, and the model calls of its agent, in order. */
+/** What an agent did, in order. */
+export interface AgentCalls {
+  readonly models: readonly ModelCallRecord[];
+  readonly mcp: readonly McpCallRecord[];
+}
+
+const NONE: AgentCalls = { models: [], mcp: [] };
+
+/** `calls`: the tool calls of this rollout, in order. */
 export function spansOf(
   rollout: Rollout,
   calls: readonly ToolCall[],
   { about, content }: SpanOptions,
-  asked: readonly ModelCallRecord[] = [],
+  agent: AgentCalls = NONE,
 ): RolloutSpans {
   const id = idOf(about, rollout.id);
   const startMs = rollout.startedMs;
@@ -68,7 +82,8 @@ export function spansOf(
       from: parentOf(rollout, about),
     },
     calls: [
-      ...asked.map((call) => chatSpan(call, id, { about, content })),
+      ...agent.models.map((call) => chatSpan(call, id, { about, content })),
+      ...agent.mcp.map((call) => mcpSpan(call, { id, startMs, endMs }, { about, content })),
       ...calls.map((call, i) => ({
         id: {
           traceId: id.traceId,
@@ -100,6 +115,47 @@ function chatSpan(
     endMs: Math.max(startedMs, endedMs),
     attributes: { ...chatAttributes(call, model, about), ...(content ? saidInChat(call) : {}) },
     failed: false,
+    from: null,
+  };
+}
+
+/**
+ * A call of an MCP tool by an agent. One that was answered from the record of another session ran before this
+ * one: it has no time here.
+ */
+function mcpSpan(
+  call: McpCallRecord,
+  { id, startMs, endMs }: Pick<Span, 'id' | 'startMs' | 'endMs'>,
+  { about, content }: SpanOptions,
+): Span {
+  const { sessionId, number, server, input, ranFor } = call;
+  const { ok, text } = mcpAnswer(call);
+  const within = (ms: number): number => Math.min(endMs, Math.max(startMs, ms));
+  const name = toolName(call);
+  return {
+    id: {
+      traceId: id.traceId,
+      spanId: digest(about, `${sessionId}#mcp ${number}`).slice(32, 48),
+    },
+    name: `execute_tool ${name}`,
+    startMs: within(call.startedMs),
+    endMs: within(call.endedMs),
+    attributes: {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.provider.name': 'millrace',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.type': 'extension',
+      'gen_ai.tool.call.id': named(`${sessionId}#mcp ${number}`),
+      'gen_ai.conversation.id': named(sessionId),
+      'mcp.method.name': 'tools/call',
+      'millrace.run': about.run,
+      'millrace.mcp.server': named(server),
+      'millrace.tool.from_record': ranFor !== sessionId,
+      'millrace.tool.duration_ms': call.endedMs - call.startedMs,
+      ...(ok ? {} : { 'error.type': 'tool_failed' }),
+      ...(content ? saidBy({ input, output: text }) : {}),
+    },
+    failed: !ok,
     from: null,
   };
 }
@@ -203,7 +259,7 @@ function saidIn({ question, text, reason }: Rollout): Attributes {
   };
 }
 
-function saidBy({ input, output }: ToolCall): Attributes {
+function saidBy({ input, output }: Pick<ToolCall, 'input' | 'output'>): Attributes {
   return { 'gen_ai.tool.call.arguments': said(input), 'gen_ai.tool.call.result': said(output) };
 }
 
@@ -249,7 +305,7 @@ function digest({ run, startedMs }: RunAbout, what: string): string {
 }
 
 /** A policy may call tools that there are not, by any name. */
-function toolName({ tool }: ToolCall): string {
+function toolName({ tool }: Pick<ToolCall, 'tool'>): string {
   return outsideText(tool, TOOL_MAX);
 }
 

@@ -158,15 +158,11 @@ function DivergenceCard({
       {divergence.state === 'same' && (
         <p>✓ All {thousands(divergence.records)} records are the same.</p>
       )}
-      {divergence.state === 'tooLarge' && (
-        <p class="muted">
-          {thousands(divergence.records)} records are more than the {thousands(divergence.max)} that
-          are compared here; this command compares them all.
-        </p>
-      )}
-      {divergence.state === 'failed' && <p class="muted">{divergence.why}</p>}
-      {(divergence.state === 'failed' || divergence.state === 'tooLarge') && (
-        <Command text={text} />
+      {divergence.state === 'failed' && (
+        <>
+          <p class="muted">{divergence.why}</p>
+          <Command text={text} />
+        </>
       )}
       {divergence.state === 'differs' && (
         <>

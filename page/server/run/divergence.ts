@@ -2,6 +2,7 @@
  * Where two runs diverge, for a page: the first record that differs, and in a rollout the first token that
  * does.
  */
+import { thousands } from '../../../base/text/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { type Compared, divergence, type Reading } from '../../../streams/replay/index.ts';
@@ -32,7 +33,10 @@ export async function divergenceOf(a: RunView, b: RunView, reading: Reading): Pr
     };
   }
   const records = (await recordsIn(logs[0])) + (await recordsIn(logs[1]));
-  if (records > RECORDS_MAX) return { state: 'tooLarge', records, max: RECORDS_MAX };
+  if (records > RECORDS_MAX) {
+    const why = `${thousands(records)} records are more than the ${thousands(RECORDS_MAX)} that are compared here; this command compares them:`;
+    return { state: 'failed', why };
+  }
   const compared = await divergence(allTopics, ...logs, reading);
   if (compared.divergence === null) {
     const same = Object.values(compared.same).reduce((sum, { equal }) => sum + equal, 0);

@@ -7,7 +7,7 @@ import { recordOf } from '../../../gateway/sessions/records.ts';
 import { rolloutOf } from '../../../gateway/sessions/rolloutOf.ts';
 import { ask, asking, calling, hermesChat, scripted } from '../../support/chatSession.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { question, rollout } from '../../support/records.ts';
+import { question, rollout, samples } from '../../support/records.ts';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -46,10 +46,20 @@ test("an agent's session: results stand at the calls that they answer, tokens ar
     sampledBy: made.id,
   };
   const records = session.calls.map((node) => recordOf(node, owner));
-  const atif = atifOf(made, records, from) as { steps: Record<string, unknown>[] };
+  const mcpCalls = [
+    { ...samples.mcpCalls.full, sessionId: made.id, number: 0, after: 0, ranFor: made.id },
+    { ...samples.mcpCalls.full, sessionId: made.id, number: 1, after: 9 },
+    {
+      ...{ ...samples.mcpCalls.full, sessionId: made.id, number: 2, after: 0, tool: 'write' },
+      output: '{"error":{"code":1,"message":"disk is full"}}',
+    },
+  ];
+  const atif = atifOf(made, { calls: records, mcpCalls }, from) as {
+    steps: Record<string, unknown>[];
+  };
   expect(atif).toMatchObject({
     ...{ schema_version: 'ATIF-v1.7', session_id: 'first/q1/explore-0/0' },
-    final_metrics: { total_steps: 5 },
+    final_metrics: { total_steps: 6 },
     steps: [
       { step_id: 1, source: 'user', message: 'Ulm?' },
       {
@@ -57,9 +67,25 @@ test("an agent's session: results stand at the calls that they answer, tokens ar
         tool_calls: [{ tool_call_id: id, function_name: 'weather', arguments: { city: 'Ulm' } }],
         observation: { results: [{ source_call_id: id, content: '7' }] },
       },
-      { step_id: 3, source: 'agent', message: 'Seven degrees.', extra: { call: 1, parent: 0 } },
-      { step_id: 4, source: 'user', message: 'eight', extra: { tool_call_id: id } },
-      { step_id: 5, source: 'agent', extra: { call: 2, parent: 0 } },
+      {
+        ...{ step_id: 3, source: 'agent', message: '', llm_call_count: 0 },
+        tool_calls: [
+          {
+            ...{ tool_call_id: 'mcp-0', function_name: 'read', arguments: { path: 'a.txt' } },
+            extra: { server: 'files', duration_ms: 900.25, from_record: false },
+          },
+          { tool_call_id: 'mcp-2', function_name: 'write', extra: { from_record: true } },
+        ],
+        observation: {
+          results: [
+            { source_call_id: 'mcp-0', content: '🌊' },
+            { source_call_id: 'mcp-2', content: 'disk is full', extra: { is_error: true } },
+          ],
+        },
+      },
+      { step_id: 4, source: 'agent', message: 'Seven degrees.', extra: { call: 1, parent: 0 } },
+      { step_id: 5, source: 'user', message: 'eight', extra: { tool_call_id: id } },
+      { step_id: 6, source: 'agent', extra: { call: 2, parent: 0 } },
     ],
   });
   const metrics = atif.steps.flatMap(({ metrics: one }) => (one === undefined ? [] : [one]));
@@ -70,7 +96,9 @@ test("an agent's session: results stand at the calls that they answer, tokens ar
       prompt_token_ids: [...contextOf(node)].slice(0, -node.tokens.length),
     })),
   );
-  expect(() => atifOf(made, records.slice(1), from)).toThrow('lacks call 0');
+  expect(() => atifOf(made, { calls: records.slice(1), mcpCalls: [] }, from)).toThrow(
+    'lacks call 0',
+  );
 });
 
 test('a rollout of ours: steps between results, with the tokens that the policy wrote', () => {
@@ -88,7 +116,7 @@ test('a rollout of ours: steps between results, with the tokens that the policy 
       part('policy', 3, 4),
     ],
   });
-  expect(atifOf(own, [], from).steps).toEqual([
+  expect(atifOf(own, { calls: [], mcpCalls: [] }, from).steps).toEqual([
     { step_id: 1, source: 'user', message: 'How many?' },
     {
       ...{ step_id: 2, source: 'agent', message: '<search>Ulm</search>', llm_call_count: 1 },
@@ -107,5 +135,7 @@ test('a rollout of ours: steps between results, with the tokens that the policy 
     },
   ]);
   const other = rollout({ ...own, text: 'no result' });
-  expect(JSON.stringify(atifOf(other, [], from))).not.toContain('token_ids');
+  expect(JSON.stringify(atifOf(other, { calls: [], mcpCalls: [] }, from))).not.toContain(
+    'token_ids',
+  );
 });

@@ -10,7 +10,7 @@ import { openLog } from '../../../streams/embedded/openLog.ts';
 import type { Position } from '../../../streams/index.ts';
 import { topics } from '../../../topics/index.ts';
 import { temporaryFolder } from '../../support/folder.ts';
-import { question, rollout } from '../../support/records.ts';
+import { question, rollout, samples } from '../../support/records.ts';
 import { scored } from '../../support/scored.ts';
 import { fakeIo } from '../support/fakeIo.ts';
 import { record } from '../support/syntheticRun.ts';
@@ -19,6 +19,9 @@ const folder = temporaryFolder();
 const asked = (['explore', 'evaluate'] as const).map((phase) =>
   question({ id: 'train/q 1', phase, round: 2 }),
 );
+
+/** An agent that asked the policy nothing. */
+const session = { ...samples.rollouts.full.session!, calls: [] };
 
 beforeAll(async () => {
   const run = join(folder.path, 'runs', 'first');
@@ -33,9 +36,18 @@ beforeAll(async () => {
           rollout({
             ...{ id: `${one.id}/${one.phase}-2/${index}`, question: one, index, endedMs: 1500 },
             text: `<search>x</search><result>y</result>answer ${index}`,
-            ...(index === 0 ? {} : { status: 'failed', finish: 'failed', reason: 'tool gone' }),
+            ...(index === 0
+              ? {}
+              : { status: 'failed', finish: 'failed', reason: 'tool gone', session }),
           }),
         );
+  });
+  await log.commit((tx) => {
+    const sessionId = 'train/q 1/evaluate-2/1';
+    const call = { ...samples.mcpCalls.full, sessionId, after: -1 };
+    tx.append(topics.mcpCalls, { ...call, ranFor: sessionId });
+    const output = '{"error":{"code":1,"message":"disk is full"}}';
+    tx.append(topics.mcpCalls, { ...call, number: 3, output });
   });
   const at: Position[] = [];
   await log
@@ -64,12 +76,14 @@ import sys, json
 from inspect_ai.log import read_eval_log, read_eval_log_sample
 log = read_eval_log(sys.argv[1])
 one = read_eval_log_sample(sys.argv[1], id='train/q 1', epoch=1)
+two = read_eval_log_sample(sys.argv[1], id='train/q 1', epoch=2)
 print(json.dumps({
   'status': log.status, 'model': log.eval.model, 'task': log.eval.task,
   'means': {s.name: s.metrics['mean'].value for s in log.results.scores},
   'samples': [[s.id, s.epoch, s.target, s.output.completion, {k: v.value for k, v in s.scores.items()},
                s.error.message if s.error else None] for s in log.samples],
   'roles': [[m.role, m.text] for m in one.messages],
+  'tools': [[e.function, e.arguments, e.result, e.error.message if e.error else None, e.metadata['from_record']] for e in two.events],
 }))
 `;
 const python = process.env.MILLRACE_INSPECT ?? 'python3';
@@ -96,13 +110,17 @@ test('writes a log for each phase and round, of scored groups alone', async () =
       means: { raw: 1, reward: 0.5 },
       samples: [
         ['train/q 1', 1, ['7'], 'answer 0', { raw: 1, reward: 0.5 }, null],
-        ['train/q 1', 2, ['7'], 'answer 1', {}, 'tool gone'],
+        ['train/q 1', 2, ['7'], '', {}, 'tool gone'],
       ],
       roles: [
         ['user', 'How many?'],
         ['assistant', '<search>x</search>'],
         ['tool', 'y'],
         ['assistant', 'answer 0'],
+      ],
+      tools: [
+        ['read', { path: 'a.txt' }, '🌊', null, false],
+        ['read', { path: 'a.txt' }, '', 'disk is full', true],
       ],
     });
   },

@@ -142,6 +142,42 @@ describe('exported traces', () => {
     expect(String(second.attributes['gen_ai.output.messages'])).toContain('It is 7.');
   });
 
+  test('have a span for each MCP tool that an agent called, with its own times unless it ran before', async () => {
+    const id = 'q1/explore-0/0';
+    const made = traced(id, { session: samples.rollouts.full.session ?? null, toolCalls: 0 });
+    const startedMs = made.startedMs + 100;
+    const call = { ...samples.mcpCalls.full, sessionId: id, startedMs, endedMs: startedMs + 50 };
+    const output = '{"error":{"code":1,"message":"disk is full"}}';
+    await log.commit((tx) => {
+      tx.append(topics.mcpCalls, { ...call, ranFor: id, number: 1, output });
+      tx.append(topics.mcpCalls, { ...call, number: 0, startedMs: 1, endedMs: 9 });
+      tx.append(topics.mcpCalls, { ...call, sessionId: 'q9/explore-0/0' });
+      tx.append(topics.rollouts, made);
+    });
+    expect(await carry({ content: true })).toBe(1);
+    const [agent, recorded, ran] = receiver.spans as [
+      (typeof receiver.spans)[0],
+      (typeof receiver.spans)[0],
+      (typeof receiver.spans)[0],
+    ];
+    expect(receiver.spans).toHaveLength(3);
+    expect(recorded).toMatchObject({
+      ...{ name: 'execute_tool read', parentSpanId: agent.spanId, failed: false },
+      ...{ startMs: made.startedMs, endMs: made.startedMs },
+      attributes: {
+        'gen_ai.tool.type': 'extension',
+        'gen_ai.tool.call.arguments': '{"path":"a.txt"}',
+        'gen_ai.tool.call.result': '🌊',
+        'millrace.mcp.server': 'files',
+        'millrace.tool.from_record': true,
+      },
+    });
+    expect(ran).toMatchObject({
+      ...{ failed: true, startMs: startedMs, endMs: expect.closeTo(startedMs + 50, 1) },
+      attributes: { 'error.type': 'tool_failed', 'gen_ai.tool.call.result': 'disk is full' },
+    });
+  });
+
   test('have a span for the agent and one for each call, by the conventions for generative AI', async () => {
     await write('q1/explore-0/0');
     expect(await carry()).toBe(1);

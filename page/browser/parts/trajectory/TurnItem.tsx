@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import { counted } from '../../../../base/text/index.ts';
-import type { Call, Turn } from '../../../wire/index.ts';
+import type { Call, SessionToolView, Turn } from '../../../wire/index.ts';
 import { linkAt, query } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { milliseconds, value } from '../../logic/format.ts';
@@ -16,13 +16,15 @@ export interface Prepared {
   readonly shown: ShownText;
   readonly blocks: readonly string[];
   readonly part: string;
+  /** Calls of MCP tools that the agent made after it. */
+  readonly tools: readonly SessionToolView[];
 }
 
 /** More of a tool's result than this is folded away until it is opened. */
 const resultMax = 900;
 
 export function TurnItem({
-  prepared: { turn, shown, blocks, part },
+  prepared: { turn, shown, blocks, part, tools },
   here,
   run,
   id,
@@ -72,7 +74,15 @@ export function TurnItem({
         )}
       </div>
       {turn.calls.map((call) => (
-        <CallLine key={call.ref} call={call} run={run} />
+        <CallLine
+          key={call.ref}
+          call={call}
+          run={run}
+          facts={[
+            call.cached ? 'cached' : '',
+            call.attempts > 1 ? `${call.attempts} attempts` : '',
+          ]}
+        />
       ))}
       <div class={folded ? 'turn-text folded' : 'turn-text'}>
         <Blocks blocks={blocks} />
@@ -85,6 +95,15 @@ export function TurnItem({
           </button>
         </p>
       )}
+      {tools.map((call) => (
+        <CallLine
+          key={call.ref}
+          call={call}
+          run={run}
+          facts={[call.fromRecord ? 'from the record' : '']}
+          topic="mcp-calls"
+        />
+      ))}
     </li>
   );
 }
@@ -106,23 +125,36 @@ function Blocks({ blocks }: { readonly blocks: readonly string[] }) {
   );
 }
 
-function CallLine({ call, run }: { readonly call: Call; readonly run: string }) {
-  const input = textOf(call.input);
-  const facts = [
-    milliseconds(call.ms),
-    call.cached ? 'cached' : '',
-    call.attempts > 1 ? `${call.attempts} attempts` : '',
-  ].filter((fact) => fact !== '');
+/** The result of a tool of ours is the text of its turn. */
+function CallLine({
+  call,
+  run,
+  facts,
+  topic = 'tool-calls',
+}: {
+  readonly call: Pick<Call, 'ref' | 'tool' | 'input' | 'output' | 'ok' | 'ms'>;
+  readonly run: string;
+  readonly facts: readonly string[];
+  readonly topic?: string;
+}) {
   return (
     <p class="call">
       <span class={call.ok ? 'good' : 'bad'}>
         <span aria-hidden="true">{call.ok ? '✓' : '!'}</span> {call.ok ? 'ok' : 'failed'}
       </span>{' '}
       <code>
-        {call.tool}(<Hostile text={input.text} max={300} />)
+        {call.tool}(<Hostile text={textOf(call.input).text} max={300} />)
+        {topic === 'mcp-calls' && (
+          <>
+            {' → '}
+            <Hostile text={textOf(call.output).text} max={300} />
+          </>
+        )}
       </code>{' '}
-      <span class="muted num">{facts.join(' · ')}</span>{' '}
-      <a class="muted" href={recordLink(run, 'tool-calls', call.ref)}>
+      <span class="muted num">
+        {[milliseconds(call.ms), ...facts].filter((fact) => fact !== '').join(' · ')}
+      </span>{' '}
+      <a class="muted" href={recordLink(run, topic, call.ref)}>
         record
       </a>
     </p>

@@ -37,7 +37,11 @@ export function Turns({
       data.turns.map((one): Prepared => {
         const { text, part } = textOf(one.text);
         const shown = shownText(text);
-        return { turn: one, shown, blocks: blocksOf(shown.text), part };
+        // Of a text that is not divided, all.
+        const tools = data.session?.tools.filter(
+          ({ turn: after }) => data.tokens === null || (after ?? 0) === one.index,
+        );
+        return { turn: one, shown, blocks: blocksOf(shown.text), part, tools: tools ?? [] };
       }),
     [data.turns],
   );

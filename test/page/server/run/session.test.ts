@@ -1,7 +1,16 @@
 /** The calls of a session in lanes. */
 import { expect, test } from '@jest/globals';
-import { callsIn } from '../../../../page/server/run/session.ts';
-import { samples } from '../../../support/records.ts';
+import { now } from '../../../../page/server/run/moment.ts';
+import { callsIn, sessionView } from '../../../../page/server/run/session.ts';
+import type { Log } from '../../../../streams/log.ts';
+import { topics } from '../../../../topics/index.ts';
+import { freshLog } from '../../../support/freshLog.ts';
+import { rollout, samples } from '../../../support/records.ts';
+
+let log: Log;
+freshLog((fresh) => {
+  log = fresh;
+});
 
 const record = (call: number, parent: number) => ({
   ...samples.calls.full,
@@ -24,4 +33,46 @@ test('a fork has a lane of its own, and calls that no rollout has are left out',
     [3, 0, 3, 30],
     [4, 2, null, 30],
   ]);
+});
+
+test('calls of MCP tools stand after the model call that they came after, with what was answered', async () => {
+  const { session } = samples.rollouts.full;
+  const made = rollout({
+    segments: [policy(0, 4), policy(10, 14)],
+    session: {
+      ...session!,
+      calls: [0, 1].map((call) => ({ call, start: 10 * call, end: 10 * call + 4 })),
+    },
+  });
+  const call = (number: number, after: number, over: object = {}) => ({
+    ...samples.mcpCalls.full,
+    ...{ sessionId: made.id, ranFor: made.id, number, after, startedMs: 5, endedMs: 17 },
+    ...over,
+  });
+  const refused = { output: '{"error":{"code":-32000,"message":"no such file"}}' };
+  const failed = '{"result":{"isError":true,"content":[{"type":"text","text":"denied"}]}}';
+  await log.commit((tx) => {
+    for (const number of [0, 1]) {
+      const own = { sessionId: made.id, call: number, parent: number - 1 };
+      tx.append(topics.calls, { ...samples.calls.full, ...own });
+    }
+    // What came of a model call that no rollout has is left out, and so is another session's.
+    tx.append(topics.mcpCalls, call(3, 1, { output: failed }));
+    tx.append(topics.mcpCalls, call(0, -1));
+    tx.append(topics.mcpCalls, call(1, 0, { ranFor: 'q1/explore-0/9' }));
+    tx.append(topics.mcpCalls, call(2, 0, refused));
+    tx.append(topics.mcpCalls, call(4, 7));
+    tx.append(topics.mcpCalls, { ...call(5, 0), sessionId: 'q1/explore-0/9' });
+  });
+  const { tools } = (await sessionView(log, now, made, 1000))!;
+  const seen = tools.map(({ after, turn, ok, fromRecord, output, ref }) => [
+    ...[after, turn, ok, fromRecord, output, ref],
+  ]);
+  expect(seen).toEqual([
+    [-1, null, true, false, '🌊', '1'],
+    [0, 0, true, true, '🌊', '2'],
+    [0, 0, false, false, 'no such file', '3'],
+    [1, 1, false, false, 'denied', '0'],
+  ]);
+  expect(tools[0]).toMatchObject({ tool: 'files.read', input: '{"path":"a.txt"}', ms: 12 });
 });
