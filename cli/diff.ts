@@ -43,10 +43,7 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   const b = await findRun(io, options.runs, options.b);
   const { compared, metrics } = await stoppable(io, (scratch) =>
     withLocalLog(a, { io, scratch }, ({ log: first }) =>
-      withLocalLog(b, { io, scratch }, async ({ log: second }) => ({
-        compared: await divergenceOf(first, second, io),
-        metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
-      })),
+      withLocalLog(b, { io, scratch }, ({ log: second }) => comparedLogs(first, second, io)),
     ),
   );
   const started = startedWith(a, b);
@@ -59,16 +56,19 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
 }
 
 /** A terminal sees how far it is. */
-async function divergenceOf(first: Log, second: Log, io: Io): Promise<Compared> {
+async function comparedLogs(first: Log, second: Log, io: Io): Promise<Omit<Found, 'started'>> {
   let seen: Parameters<Reading> | null = null;
   const done = meanwhile(io, () =>
     seen === null ? 'comparing' : `compared ${thousands(seen[0])} of ${counted(seen[1], 'record')}`,
   );
-  const reading: Reading = (...now) => {
-    seen = now;
-  };
   try {
-    return await divergence(allTopics, first, second, reading);
+    const compared = await divergence(allTopics, first, second, (...now) => {
+      seen = now;
+    });
+    return {
+      compared,
+      metrics: compareMetrics(await readMetrics(first), await readMetrics(second)),
+    };
   } finally {
     done();
   }

@@ -147,7 +147,6 @@ function mcpSpan(
       'gen_ai.tool.type': 'extension',
       'gen_ai.tool.call.id': named(`${sessionId}#mcp ${number}`),
       'gen_ai.conversation.id': named(sessionId),
-      'mcp.method.name': 'tools/call',
       'millrace.run': about.run,
       'millrace.mcp.server': named(server),
       'millrace.tool.from_record': ranFor !== sessionId,

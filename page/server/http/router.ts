@@ -9,7 +9,7 @@ import type { Asked } from '../views/asked.ts';
 import { diffData } from '../views/diff.ts';
 import { servedView } from '../views/views.ts';
 import { type Answer, json } from './answers.ts';
-import type { Divergences } from './divergences.ts';
+import type { Comparisons } from './comparisons.ts';
 import type { HotRuns } from './hotRuns.ts';
 import type { RunsFolder } from './runsFolder.ts';
 import { terms } from './terms.ts';
@@ -17,7 +17,7 @@ import { terms } from './terms.ts';
 export interface Served {
   readonly hot: HotRuns;
   readonly folder: RunsFolder;
-  readonly divergences: Divergences;
+  readonly comparisons: Comparisons;
 }
 
 const dataAddress = /^(.+?)(\.json|\.ndjson|\/tokens\.bin)$/;
@@ -62,11 +62,11 @@ async function askedOf(
   return { view, moment, id, query, others };
 }
 
-async function diff(a: string, b: string, { hot, divergences }: Served): Promise<Answer> {
+async function diff(a: string, b: string, { hot, comparisons }: Served): Promise<Answer> {
   return hot.with(a, (first) =>
     hot.with(b, async (second) => {
       await Promise.all([first.ready(), second.ready()]);
-      return json(await diffData(first, second, await divergences.of(a, b)));
+      return json(await diffData(first, second, await comparisons.of(a, b)));
     }),
   );
 }

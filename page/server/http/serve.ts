@@ -2,7 +2,7 @@
 import { inspect } from 'node:util';
 import { keepSecret, newSecret, withoutSecrets } from '../../../base/index.ts';
 import { loadAssets } from './assets.ts';
-import { Divergences } from './divergences.ts';
+import { Comparisons } from './comparisons.ts';
 import type { Host } from './host.ts';
 import { HotRuns } from './hotRuns.ts';
 import { type Listening, listen } from './listen.ts';
@@ -37,7 +37,7 @@ export async function servePage(options: ServeOptions, host: Host): Promise<View
   const hot = new HotRuns((name) => host.open(name));
   const assets = loadAssets();
   const failed = (error: unknown): void => host.say(withoutSecrets(inspect(error)));
-  const served = { hot, folder: new RunsFolder(host), divergences: new Divergences(hot) };
+  const served = { hot, folder: new RunsFolder(host), comparisons: new Comparisons(hot) };
   const pace = tickMs === undefined ? {} : { tickMs };
   const streams = { ...served, ...pace, clock: host.clock, server: newSecret() };
   const control = options.control ? newSecret() : null;

@@ -28,11 +28,14 @@ const VALUE_MAX = 500;
 /** A question counts as solved when at least this share of its rollouts is right. */
 const SOLVED = 0.5;
 
-export async function diffData(a: RunView, b: RunView, divergence: Divergence): Promise<DiffData> {
-  const [heads, facts] = [
-    [await a.head(), await b.head()] as const,
-    [await a.viewed.facts(), await b.viewed.facts()] as const,
-  ];
+/** What is said of a pair besides the first record that differs; both runs are read for it. */
+export type Figures = Pick<
+  DiffData,
+  'settings' | 'settingsTotal' | 'paired' | 'pairedWhy' | 'metrics'
+>;
+
+export async function figuresOf(a: RunView, b: RunView): Promise<Figures> {
+  const facts = [await a.viewed.facts(), await b.viewed.facts()] as const;
   const { rows, total } = settingsOf(...facts);
   const readings = await bothRead(a, b);
   const { paired, pairedWhy } =
@@ -42,18 +45,24 @@ export async function diffData(a: RunView, b: RunView, divergence: Divergence): 
           pairedWhy: `a run has more than ${counted(RECORDS_MAX, 'record')}, too many to read here`,
         }
       : pairedOf(...readings, facts[0].seed);
-  const { clock, name, typed } = a.viewed;
   return {
-    wire: WIRE,
-    nowMs: clock.now(),
-    a: heads[0],
-    b: heads[1],
     settings: rows,
     settingsTotal: total,
     paired,
     pairedWhy,
     metrics: readings === null ? [] : metricsOf(...readings),
-    divergence,
+  };
+}
+
+export async function diffData(
+  a: RunView,
+  b: RunView,
+  { figures, divergence }: { readonly figures: Figures; readonly divergence: Divergence },
+): Promise<DiffData> {
+  const { clock, name, typed } = a.viewed;
+  return {
+    ...{ wire: WIRE, nowMs: clock.now(), a: await a.head(), b: await b.head() },
+    ...{ ...figures, divergence },
     command: typed(`millrace diff ${name} ${b.viewed.name}`),
   };
 }

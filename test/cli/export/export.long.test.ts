@@ -117,7 +117,7 @@ describe('millrace export', () => {
 
   test('writes row groups, and says where the file is', async () => {
     const { out } = await millrace('first.metrics', '--out', 'groups');
-    expect(out).toMatch(/^groups\/first\.metrics\.parquet: 2500\d records\n$/);
+    expect(out).toMatch(/^groups\/first\.metrics\.parquet: 25,00\d records\n$/);
     const path = at('groups/first.metrics.parquet');
     const groups = await duckdb(
       `SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('${path}')`,

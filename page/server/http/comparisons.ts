@@ -1,11 +1,12 @@
 /**
- * Where pairs of runs diverge: computed in the background, one pair at a time, and kept until one of the runs
- * has grown.
+ * Pairs of runs compared, kept until one of them has grown. Their figures come first; where they diverge is
+ * looked for after that, in the background, one pair at a time: together both would take as long as the longer.
  */
 import { messageOf } from '../../../base/index.ts';
 import type { Reading } from '../../../streams/replay/index.ts';
 import type { Divergence } from '../../wire/index.ts';
 import { divergenceOf } from '../run/divergence.ts';
+import { type Figures, figuresOf } from '../views/diff.ts';
 import type { HotRuns } from './hotRuns.ts';
 
 const KEPT_MAX = 16;
@@ -16,6 +17,7 @@ const SOON_MS = 1_500;
 interface Entry {
   /** Sizes of both, when it was looked for. */
   readonly sign: string;
+  readonly figures: Promise<Figures>;
   readonly divergence: Promise<Divergence>;
   /** How far it is. */
   pending: Divergence;
@@ -24,35 +26,43 @@ interface Entry {
 
 const WAITING: Divergence = { state: 'pending', read: null };
 
-export class Divergences {
+export interface Compared {
+  readonly figures: Figures;
+  readonly divergence: Divergence;
+}
+
+export class Comparisons {
   readonly #hot: HotRuns;
-  readonly #soonMs: number;
+  readonly #means: { readonly soonMs: number; readonly figuresOf: typeof figuresOf };
   readonly #entries = new Map<string, Entry>();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor(hot: HotRuns, soonMs = SOON_MS) {
+  constructor(hot: HotRuns, means: { soonMs?: number; figuresOf?: typeof figuresOf } = {}) {
     this.#hot = hot;
-    this.#soonMs = soonMs;
+    this.#means = { soonMs: SOON_MS, figuresOf, ...means };
   }
 
-  /** What is known within a moment; `pending` while it is looked for. */
-  async of(a: string, b: string): Promise<Divergence> {
+  /** The figures, and of the divergence what is known a moment later. */
+  async of(a: string, b: string): Promise<Compared> {
     const pair = `${a}..${b}`;
     const sign = `${await this.#size(a)} ${await this.#size(b)}`;
     let entry = this.#entries.get(pair);
     // One that is under way is waited for, whatever came meanwhile.
     if (entry === undefined || (entry.done && entry.sign !== sign)) {
-      if (this.#waiting >= WAITING_MAX) return WAITING;
+      if (this.#waiting >= WAITING_MAX) {
+        return { figures: await this.#figures(a, b), divergence: WAITING };
+      }
       entry = this.#begin(pair, sign, [a, b]);
     }
+    const figures = await entry.figures;
     let timer: NodeJS.Timeout | undefined;
     const later = new Promise<Divergence>((resolve) => {
-      timer = setTimeout(() => resolve(entry.pending), this.#soonMs);
+      timer = setTimeout(() => resolve(entry.pending), this.#means.soonMs);
     });
     const found = await Promise.race([entry.divergence, later]);
     clearTimeout(timer);
-    return found;
+    return { figures, divergence: found };
   }
 
   #size(name: string): Promise<number> {
@@ -63,13 +73,16 @@ export class Divergences {
 
   #begin(pair: string, sign: string, [a, b]: readonly [string, string]): Entry {
     this.#waiting += 1;
-    const divergence = this.#last.then(() =>
+    const figures = this.#figures(a, b);
+    // A pair that cannot be read is asked for again.
+    figures.catch(() => this.#entries.delete(pair));
+    const divergence = Promise.allSettled([this.#last, figures]).then(() =>
       this.#look(a, b, (records, of) => {
         entry.pending = { state: 'pending', read: { records, of } };
       }),
     );
     this.#last = divergence;
-    const entry: Entry = { sign, divergence, pending: WAITING, done: false };
+    const entry: Entry = { sign, figures, divergence, pending: WAITING, done: false };
     void divergence.then(() => {
       entry.done = true;
       this.#waiting -= 1;
@@ -78,6 +91,12 @@ export class Divergences {
     this.#entries.set(pair, entry);
     if (this.#entries.size > KEPT_MAX) this.#entries.delete([...this.#entries.keys()][0]!);
     return entry;
+  }
+
+  #figures(a: string, b: string): Promise<Figures> {
+    return this.#hot.with(a, (first) =>
+      this.#hot.with(b, (second) => this.#means.figuresOf(first, second)),
+    );
   }
 
   /** Never rejects. */

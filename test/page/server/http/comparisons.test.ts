@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Divergences } from '../../../../page/server/http/divergences.ts';
+import { Comparisons } from '../../../../page/server/http/comparisons.ts';
 import { HotRuns } from '../../../../page/server/http/hotRuns.ts';
 import type { RunView } from '../../../../page/server/run/runView.ts';
 import type { Divergence } from '../../../../page/wire/index.ts';
@@ -12,6 +12,7 @@ import { until } from '../../../support/until.ts';
 const RECORDS = 300;
 /** Records that a reader is given at once. */
 const STRETCH = 64;
+const figures = { settings: [], settingsTotal: 0, paired: null, pairedWhy: '', metrics: [] };
 
 let log: Log;
 freshLog((fresh) => {
@@ -53,8 +54,8 @@ test('runs that are compared say how many records have been read, until the answ
     view: view as unknown as RunView,
     close: async () => undefined,
   }));
-  const divergences = new Divergences(hot, 0);
-  const found = (): Promise<Divergence> => divergences.of('one', 'two');
+  const comparisons = new Comparisons(hot, { soonMs: 0, figuresOf: async () => figures });
+  const found = async (): Promise<Divergence> => (await comparisons.of('one', 'two')).divergence;
   expect((await found()).state).toBe('pending');
   const records = 2 * STRETCH;
   await until(async () => {
@@ -65,4 +66,34 @@ test('runs that are compared say how many records have been read, until the answ
   open();
   await until(async () => (await found()).state === 'same');
   expect(await found()).toEqual({ state: 'same', records: RECORDS });
+});
+
+test('the figures of a pair come before its records are compared, and are computed once', async () => {
+  await log.commit((tx) => tx.append(topics.metrics, metric()));
+  const view = { viewed: { log } } as unknown as RunView;
+  const hot = new HotRuns(async () => ({ view, close: async () => undefined }));
+  let asked = 0;
+  let come = (): void => undefined;
+  const figuresOf = async () => {
+    asked += 1;
+    await new Promise<void>((resolve) => {
+      come = resolve;
+    });
+    return figures;
+  };
+  const comparisons = new Comparisons(hot, { soonMs: 0, figuresOf });
+  const first = comparisons.of('one', 'two');
+  const second = comparisons.of('one', 'two');
+  await until(() => asked === 1);
+  come();
+  expect((await first).figures).toBe(figures);
+  expect((await second).figures).toBe(figures);
+  await until(async () => (await comparisons.of('one', 'two')).divergence.state === 'same');
+  expect(asked).toBe(1);
+  // A run that has grown is compared again.
+  await log.commit((tx) => tx.append(topics.metrics, metric({ step: 1 })));
+  const again = comparisons.of('one', 'two');
+  await until(() => asked === 2);
+  come();
+  await again;
 });
