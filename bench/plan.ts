@@ -237,7 +237,7 @@ async function planned({ lagMax, workers }: Case): Promise<number> {
       servers: { ...cluster.servers, gpus: workers },
       job: { ...cluster.job, lagMax, workers },
     },
-    ...{ samples: recordedSamples(groups, 1), seed: 1, steps, before: WARM_UP },
+    ...{ samples: recordedSamples(groups, 1), seed: 1 },
   });
   return stepSeconds;
 }

@@ -31,7 +31,7 @@ export interface PlanOptions {
   readonly lagMax?: string;
   readonly workers?: string;
   readonly set: readonly string[];
-  readonly steps: number;
+  readonly steps?: number;
   readonly seed: number;
   readonly json?: boolean;
 }
@@ -54,7 +54,8 @@ export async function planCommand(options: PlanOptions, io: Io): Promise<number>
   for (const { name, cluster, how } of variants) {
     io.err(`planning ${name}, lagMax ${cluster.job.lagMax}`);
     const { seed, steps } = options;
-    const planned = await plannedRun({ ...{ cluster, seed, steps }, ...how(cluster) });
+    const measured = steps === undefined ? {} : { steps };
+    const planned = await plannedRun({ cluster, seed, ...measured, ...how(cluster) });
     cases.push({ name, lagMax: cluster.job.lagMax, planned });
   }
   const found = cases.map(({ name, lagMax, planned }) => ({ name, lagMax, ...planned }));

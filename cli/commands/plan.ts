@@ -19,7 +19,7 @@ function declarePlan(it: Command, { io, done }: Place): void {
     .option('--lag-max <N,…>', 'versions that rollouts may lag behind; a plan for each')
     .option('--workers <N,…>', 'processes that roll out; a plan for each')
     .option('--set <key=value>', 'override a value of the file', collect, [])
-    .option('--steps <N>', 'steps to measure', positive, 8)
+    .option('--steps <N>', 'steps to measure; 8 or more unless given', positive)
     .option('--seed <N>', 'seed of what is drawn', whole, 1)
     .option('--json', 'print one JSON object')
     .action(async (files: readonly string[], options) => {

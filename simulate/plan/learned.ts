@@ -8,6 +8,8 @@ import { type CalibrateSettings, calibrateSettings } from '../../jobs/index.ts';
 import { type Log, recordsOf, type Topic } from '../../streams/index.ts';
 import { asked, type Metric, type Rollout, topics } from '../../topics/index.ts';
 import { type Cluster, clusterSettings } from './cluster.ts';
+import { decoding, type Timed } from './decoding.ts';
+import { type Line, line } from './line.ts';
 import type { Sample, Turn } from './samples.ts';
 
 export interface Learned {
@@ -36,7 +38,8 @@ export async function learned(
   await each(log, topics.rollouts, (rollout) => {
     if (rollout.status !== 'done' || rollout.parent !== null) return;
     const sample = sampleOf(rollout, seconds);
-    rolled.push(rolledOf(rollout, sample));
+    const { id, startedMs: startMs, endedMs: endMs } = rollout;
+    rolled.push({ ...sample, id, startMs, endMs });
     const key = asked(rollout.question);
     groups.set(key, [...(groups.get(key) ?? []), sample]);
   });
@@ -47,8 +50,8 @@ export async function learned(
       `the run has ${rolled.length} rollouts and ${steps.length} steps: at least ${ROLLOUTS_MIN} and ${STEPS_MIN} are needed to learn from; let it go on, or describe the cluster in a file`,
     );
   }
-  const decode = line(rolled.map(({ inFlight, tokens, ms }) => [inFlight, ms / tokens]));
-  const train = line(steps.map(({ tokens, trainMs }) => [tokens, trainMs]));
+  const decode = decoding(rolled);
+  const train = line(steps.map(({ tokens, trainMs }) => ({ x: tokens, y: trainMs })));
   if (decode.at0 + decode.slope <= 0 || train.at0 + train.slope <= 0) {
     throw new MillraceError(
       'PLAN',
@@ -57,7 +60,6 @@ export async function learned(
   }
   const known = calibrateSettings.partial().loose().parse(settings) as Partial<CalibrateSettings>;
   const { rollouts = 8, batchGroups = 12, lagMax = 0, concurrency = 24 } = known;
-  const all = rolled.map(({ sample }) => sample);
   const cluster = clusterSettings.parse({
     servers: { gpus: 1, tokensPerSecond: speeds(decode), requestsMax: 1 << 20 },
     trainer: {
@@ -70,8 +72,8 @@ export async function learned(
       loadSeconds: lagMax === 0 ? median(steps.flatMap((one) => one.loadMs ?? [])) / 1000 : 0,
     },
     rollout: {
-      promptTokens: Math.max(1, Math.round(mean(all.map((one) => one.promptTokens)))),
-      calls: mean(all.map(({ turns }) => turns.length - 1)),
+      promptTokens: Math.max(1, Math.round(mean(rolled.map((one) => one.promptTokens)))),
+      calls: mean(rolled.map(({ turns }) => turns.length - 1)),
     },
     job: { rollouts, batchGroups, lagMax, concurrency },
     leader: { coreSeconds: 0, tokensPerSecond: 1e12 },
@@ -118,65 +120,9 @@ function sampleOf({ id, prompt, segments }: Rollout, seconds: ReadonlyMap<string
   return { promptTokens: prompt.length, turns };
 }
 
-/** A rollout as the speed of the engine is learned from it. */
-interface Rolled {
-  readonly sample: Sample;
+/** A rollout, and its time. */
+interface Rolled extends Sample, Timed {
   readonly id: string;
-  readonly index: number | null;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly tokens: number;
-  /** In the engine. */
-  readonly ms: number;
-  inFlight: number;
-}
-
-function rolledOf({ id, question, startedMs, endedMs }: Rollout, sample: Sample): Rolled {
-  const calls = sum(sample.turns.map(({ call }) => 1000 * (call?.seconds ?? 0)));
-  const tokens = sum(sample.turns.map((turn) => turn.tokens));
-  const ms = Math.max(0, endedMs - startedMs - calls);
-  const index = question.schedule?.index ?? null;
-  return { sample, id, index, startMs: startedMs, endMs: endedMs, tokens, ms, inFlight: 1 };
-}
-
-/** How many were in the engine at once with each, on average over its time. */
-function countInFlight(rolled: readonly Rolled[]): void {
-  const events = rolled
-    .flatMap(({ startMs, endMs, ms }) => {
-      // In tools it is not in the engine: it counts as the part of its time that it was.
-      const part = ms / Math.max(1, endMs - startMs);
-      return [
-        [startMs, part],
-        [endMs, -part],
-      ] as const;
-    })
-    .toSorted(([a], [b]) => a - b);
-  const times: number[] = [];
-  const areas: number[] = [];
-  let [count, area, lastMs] = [0, 0, events[0]?.[0] ?? 0];
-  for (const [atMs, more] of events) {
-    area += count * (atMs - lastMs);
-    count += more;
-    lastMs = atMs;
-    times.push(atMs);
-    areas.push(area);
-  }
-  const areaAt = (ms: number): number => areas[lastAt(times, ms)] ?? 0;
-  for (const one of rolled) {
-    const length = Math.max(1, one.endMs - one.startMs);
-    one.inFlight = Math.max(1, (areaAt(one.endMs) - areaAt(one.startMs)) / length);
-  }
-}
-
-/** The last place of a value that is not above this one. */
-function lastAt(values: readonly number[], value: number): number {
-  let [from, to] = [0, values.length - 1];
-  while (from < to) {
-    const middle = (from + to + 1) >> 1;
-    if (values[middle]! <= value) from = middle;
-    else to = middle - 1;
-  }
-  return from;
 }
 
 interface Step {
@@ -189,7 +135,6 @@ interface Step {
 }
 
 async function stepsIn(log: Log, rolled: readonly Rolled[]): Promise<readonly Step[]> {
-  countInFlight(rolled);
   const numbers = new Map<number, Map<string, Metric>>();
   await each(log, topics.metrics, (metric) => {
     if (!WANTED.has(metric.name)) return;
@@ -237,23 +182,6 @@ function speeds({ at0, slope }: Line): (readonly [number, number])[] {
     const requests = 2 ** i;
     return [requests, (1000 * requests) / (at0 + slope * requests)] as const;
   });
-}
-
-interface Line {
-  readonly at0: number;
-  readonly slope: number;
-}
-
-/** Least squares; neither number is below 0. */
-function line(points: readonly (readonly [x: number, y: number])[]): Line {
-  const [x0, y0] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
-  const varied = sum(points.map(([x]) => (x - x0) ** 2));
-  const together = sum(points.map(([x, y]) => (x - x0) * (y - y0)));
-  // Where nothing varies, all of it is proportional.
-  if (varied < 1e-6 * x0 * x0 * points.length) return { at0: 0, slope: y0 / x0 };
-  const slope = Math.max(0, together / varied);
-  const at0 = y0 - slope * x0;
-  return at0 >= 0 ? { at0, slope } : { at0: 0, slope: y0 / x0 };
 }
 
 function sum(values: readonly number[]): number {

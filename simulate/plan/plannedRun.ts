@@ -35,9 +35,8 @@ export interface PlanOptions {
   readonly cluster: Cluster;
   readonly samples: Samples;
   readonly seed: number;
-  readonly steps: number;
-  /** Steps before them; `warmUp` unless given. */
-  readonly before?: number;
+  /** `enough` unless given. */
+  readonly steps?: number;
   /** How the run that it was learned from is divided into rounds; left out = one endless round. */
   readonly rounds?: Partial<CalibrateSettings> & { readonly selects: boolean };
 }
@@ -81,11 +80,16 @@ const warmUp = ({ job }: Cluster): number => 3 + job.lagMax;
 /** Words of a segment. */
 const WORDS = 16;
 const GRACE_MS = 1_000;
+/** So few steps, or of so few rollouts, say little: slow rollouts make one step long and the next short. */
+const [STEPS_MIN, ROLLOUTS_MIN] = [8, 1024];
+const enough = ({ job }: Cluster): number =>
+  Math.max(STEPS_MIN, Math.ceil(ROLLOUTS_MIN / (job.batchGroups * job.rollouts)));
 /** A step that takes longer is none. */
 const STEP_MAX_MS = 30 * 86_400_000;
 
 export async function plannedRun(options: PlanOptions): Promise<Planned> {
-  const { cluster, samples, seed, steps } = options;
+  const { cluster, samples, seed } = options;
+  const { steps = enough(cluster) } = options;
   const { job, servers } = cluster;
   const small = reduced(cluster);
   const clock = new VirtualClock(seed);
@@ -109,7 +113,7 @@ export async function plannedRun(options: PlanOptions): Promise<Planned> {
   const versions: number[] = [];
   let before: Heads = new Map();
   let failed: unknown = null;
-  const begin = options.before ?? warmUp(cluster);
+  const begin = warmUp(cluster);
   const last = begin + steps;
   const parts = {
     base: 'base weights',

@@ -3,7 +3,7 @@
  * cluster's file says, or taken from the rollouts of a run, a whole rollout at a time, so that what belongs
  * together stays together. Keyed by the rollout, so the same ones come out of any schedule.
  */
-import { type Draws, draws } from '../../base/index.ts';
+import { type Draws, draws, shuffled } from '../../base/index.ts';
 import type { Cluster } from './cluster.ts';
 
 /** A segment of the policy, and the call that it ends in. */
@@ -41,13 +41,23 @@ export function drawnSamples({ rollout, tools }: Cluster, seed: number): Samples
   });
 }
 
-/** Of recorded groups one is drawn for each question; its rollouts keep their places. */
+/**
+ * Each question is dealt a recorded group, in an order that is drawn, and none twice before all were dealt: so
+ * few steps too have the mean of what was recorded. Rollouts keep their places in their group.
+ */
 export function recordedSamples(groups: readonly (readonly Sample[])[], seed: number): Samples {
-  const all = draws('plan', seed);
+  const packs = new Map<string, readonly (readonly Sample[])[]>();
+  const pack = (...key: readonly (string | number)[]) => {
+    const name = key.join('/');
+    const known = packs.get(name) ?? shuffled(groups, 'plan', seed, ...key);
+    packs.set(name, known);
+    return known;
+  };
   return (id) => {
-    const cut = id.lastIndexOf('/');
-    const group = groups[all.under(id.slice(0, cut)).integer(0, groups.length)]!;
-    return group[Number(id.slice(cut + 1)) % group.length]!;
+    const [, question, round, index] = /(\d+)\/([^/]+)\/(\d+)$/.exec(id)!;
+    const dealt = pack(round!, Math.floor(Number(question) / groups.length));
+    const group = dealt[Number(question) % groups.length]!;
+    return group[Number(index) % group.length]!;
   };
 }
 

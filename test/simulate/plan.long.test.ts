@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Cluster, clusterSettings } from '../../simulate/plan/cluster.ts';
+import { decoding, type Timed } from '../../simulate/plan/decoding.ts';
 import { type Planned, plannedRun } from '../../simulate/plan/plannedRun.ts';
-import { drawnSamples } from '../../simulate/plan/samples.ts';
+import { drawnSamples, recordedSamples, type Sample } from '../../simulate/plan/samples.ts';
 import { Servers } from '../../simulate/plan/servers.ts';
 import { planText } from '../../simulate/plan/text.ts';
 import { VirtualClock } from '../../simulate/world/virtualClock.ts';
@@ -33,6 +34,67 @@ describe('servers', () => {
     await clock.run(() => ends.length === 3);
     expect(ends).toEqual(['a@1000', 'c@1143', 'b@1743']);
   });
+});
+
+describe('the times of an engine', () => {
+  test('are found from when rollouts began and ended, though they call tools in between', async () => {
+    const [at0, slope] = [10, 0.5];
+    const tokensPerSecond = Array.from({ length: 7 }, (_, i): [number, number] => [
+      2 ** i,
+      (1000 * 2 ** i) / (at0 + slope * 2 ** i),
+    ]);
+    const servers = clusterSettings.shape.servers.parse({ gpus: 1, tokensPerSecond });
+    const clock = new VirtualClock(1, 0);
+    const timer = { ...{ timer: clock, servers, count: 1, faster: 1 }, changed: () => undefined };
+    const pool = new Servers(timer);
+    const samples = drawnSamples(
+      clusterOf({
+        rollout: { tokens: 100, spread: 0.5, calls: 1, resultTokens: 10 },
+        tools: { seconds: 0.5, spread: 0.6 },
+      }),
+      1,
+    );
+    const rolled: Timed[] = [];
+    const roll = async (id: string): Promise<void> => {
+      const { turns } = samples(id);
+      const startMs = clock.now();
+      for (const { tokens, call } of turns) {
+        await pool.generate(tokens);
+        await clock.sleep(1000 * (call?.seconds ?? 0));
+      }
+      rolled.push({ startMs, endMs: clock.now(), turns });
+    };
+    // As with lagMax 0: all begin at once, and the next ones when the last has ended.
+    const steps = async (): Promise<void> => {
+      for (let step = 0; step < 6; step++) {
+        await Promise.all(Array.from({ length: 32 }, (_, i) => roll(`${step}/explore-1/${i}`)));
+      }
+    };
+    let ended = false;
+    void steps().then(() => {
+      ended = true;
+    });
+    await clock.run(() => ended);
+    const found = decoding(rolled);
+    expect(found.at0 / at0).toBeCloseTo(1, 1);
+    expect((found.at0 + 32 * found.slope) / (at0 + 32 * slope)).toBeCloseTo(1, 1);
+  });
+});
+
+test('recorded groups are dealt in an order that is drawn, none twice before all were', () => {
+  const groups = Array.from({ length: 10 }, (_, i): Sample[] => [
+    { promptTokens: i, turns: [{ tokens: 1, call: null }] },
+  ]);
+  const dealt = (seed: number, from: number): number[] => {
+    const samples = recordedSamples(groups, seed);
+    const ids = Array.from({ length: 10 }, (_, i) => `q${from + i}/explore-1/3`);
+    return ids.map((id) => samples(id).promptTokens);
+  };
+  const all = groups.map((_, i) => i);
+  expect(dealt(1, 0).toSorted((a, b) => a - b)).toEqual(all);
+  expect(dealt(1, 10).toSorted((a, b) => a - b)).toEqual(all);
+  expect(dealt(1, 0)).toEqual(dealt(1, 0));
+  for (const other of [all, dealt(1, 10), dealt(2, 0)]) expect(dealt(1, 0)).not.toEqual(other);
 });
 
 const base = {
