@@ -2,7 +2,7 @@
 export type { Called, ToolboxOptions } from './callTool.ts';
 export { type AskHelper, helperTools } from './helperTools.ts';
 export { notEmpty } from './notEmpty.ts';
-export { answerCalls, throughTopics, toolTopics } from './throughTopics.ts';
+export { answerCalls, type ToolReply, throughTopics, toolTopics } from './throughTopics.ts';
 export {
   type CallSituation,
   pureTool,

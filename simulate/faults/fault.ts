@@ -40,6 +40,10 @@ export type Fault =
   /** A share of tool calls hangs; the tool is not there. */
   | ({ readonly kind: 'hang'; readonly share: number } & Lasting)
   | ({ readonly kind: 'down' } & Lasting)
+  /** A share is answered after the tool's deadline, or when the call has been called off. */
+  | ({ readonly kind: 'overdue'; readonly share: number } & Lasting)
+  /** A share of answers comes a second time; only where calls go through topics. */
+  | ({ readonly kind: 'again'; readonly share: number } & Lasting)
   /** Someone pauses the run, and resumes it later. */
   | ({ readonly kind: 'pause' } & Lasting)
   /** Someone stops it; it is started again. */
@@ -57,11 +61,11 @@ export type FaultKind = Fault['kind'];
 export const faultKinds: readonly FaultKind[] = [
   ...(['crash', 'kill', 'still', 'jump', 'full', 'broker', 'elect', 'twice'] as const),
   ...(['server', 'restart'] as const),
-  ...(['lost', 'late', 'hang', 'down', 'pause', 'stop', 'set'] as const),
+  ...(['lost', 'late', 'hang', 'down', 'overdue', 'again', 'pause', 'stop', 'set'] as const),
 ];
 
 /** Those that change what comes of a question, and so the weights, not only when. */
-const TELLING: readonly FaultKind[] = ['server', 'lost', 'hang', 'down', 'set'];
+const TELLING: readonly FaultKind[] = ['server', 'lost', 'hang', 'down', 'overdue', 'set'];
 
 /** Whether a run with these faults must end with the weights of one without. */
 export function changeNothing(faults: readonly Fault[]): boolean {
@@ -84,12 +88,14 @@ export function faultsOf(shape: Shape, kinds: readonly FaultKind[] = faultKinds)
   );
 }
 
-function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
+function faultOf(draw: ReturnType<typeof draws>, { processes, settings }: Shape): Fault {
   const several = processes.length > 1;
+  const not = [
+    ...(several ? [] : SHARED),
+    ...(settings.toolCalls === 'topics' ? [] : (['again'] as const)),
+  ];
   const often: readonly FaultKind[] = ['crash', 'crash', 'crash', 'crash', 'kill', 'stop'];
-  const possible = [...often, ...SHARED, ...faultKinds].filter(
-    (kind) => !SHARED.includes(kind) || several,
-  );
+  const possible = [...often, ...SHARED, ...faultKinds].filter((kind) => !not.includes(kind));
   const kind = possible[draw.integer(0, possible.length)]!;
   // Early things are done more often than late ones.
   const early = draw.uniform(1) ** 1.5;
@@ -122,6 +128,8 @@ function faultOf(draw: ReturnType<typeof draws>, { processes }: Shape): Fault {
     case 'lost':
     case 'late':
     case 'hang':
+    case 'overdue':
+    case 'again':
       return { kind, fromMs, forMs, share };
     case 'set': {
       const [setting, value] = (

@@ -15,6 +15,7 @@ import {
 } from '../../topics/index.ts';
 import type { Disk } from '../world/disk.ts';
 import { roundsOf, type Shape } from '../world/shape.ts';
+import { answerTo } from '../world/tools.ts';
 import type { VirtualClock } from '../world/virtualClock.ts';
 
 /** What a world leaves. */
@@ -45,6 +46,7 @@ export async function breaches(remains: Remains): Promise<readonly string[]> {
       ...undue(records, remains.shape),
       ...controlled(records),
       ...lettered(records),
+      ...answered(records),
       ...(finished ? complete(records, remains.shape) : []),
       ...onDisk(records, remains),
       ...kept(records, remains),
@@ -94,6 +96,7 @@ async function recordsIn(log: Log) {
     metrics: await read(log, topics.metrics),
     letters: await read(log, topics.deadLetters),
     control: await read(log, topics.control),
+    toolCalls: await read(log, topics.toolCalls),
   };
 }
 
@@ -187,6 +190,15 @@ function lettered({ letters }: Records): string[] {
       ({ origin, reason }) => origin !== 'questions' || !/no reply|cannot answer/.test(reason),
     )
     .map(({ origin, place, reason }) => `dead letter of ${origin}@${place}: ${reason}`);
+}
+
+/** What came of a call is what the tool said to this very call, however often and late it said it. */
+function answered({ toolCalls }: Records): string[] {
+  return toolCalls.flatMap((call) =>
+    !call.ok || call.output === answerTo(call)
+      ? []
+      : [`call ${call.rolloutId}#${call.turn} got the answer to another: ${call.output}`],
+  );
 }
 
 /** Everything that was planned was done. */

@@ -5,6 +5,7 @@
  */
 import { calibrateSettings } from '../../jobs/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
+import { Bounds } from '../world/bounds.ts';
 import { Disk } from '../world/disk.ts';
 import { Life } from '../world/life.ts';
 import { CALM, partsIn, serversOf } from '../world/parts.ts';
@@ -87,13 +88,17 @@ export async function* growth(options: GrowthOptions): AsyncGenerator<Age> {
     const stop = new AbortController();
     let failed: unknown = null;
     const nothing = (): void => undefined;
+    const broken = (what: string): void => {
+      failed ??= new Error(what);
+    };
+    const bounds = new Bounds({ life, store, weighs: false, broken });
     void processLife({
       ...{ life, shape, process: shape.processes[0]!, log, disk, signal: stop.signal },
       parts: partsIn(shape, {
         ...{ life, disk, clock, servers: serversOf(shape, disk), ...CALM },
-        ...{ busy: nothing, broken: nothing },
+        ...{ busy: nothing, broken },
       }),
-      ...{ print: nothing, onStats: nothing },
+      ...{ bounds, print: nothing, onStats: (stats) => bounds.told(stats) },
     }).catch((error: unknown) => {
       failed = error;
     });

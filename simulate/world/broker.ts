@@ -70,10 +70,12 @@ export class Broker {
       read: (topic, asks) =>
         new Observable((subscriber) => {
           let reading = { unsubscribe: (): void => undefined };
+          const gone = new AbortController();
           const out = (): void => {
             reading.unsubscribe();
-            // A process that stands still learns of it later.
-            void life.clock.sleep(0).then(() => subscriber.error(fenced(name)));
+            // A process that stands still learns of it later, if it still reads.
+            const learns = life.clock.sleep(0, gone.signal);
+            learns.then(() => subscriber.error(fenced(name))).catch(() => undefined);
           };
           session.readers.add(out);
           if (session.out) out();
@@ -86,6 +88,7 @@ export class Broker {
           }
           return () => {
             session.readers.delete(out);
+            gone.abort();
             reading.unsubscribe();
           };
         }),

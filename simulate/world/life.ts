@@ -58,6 +58,11 @@ export class Life {
     return this.#dead;
   }
 
+  /** Timers that run and subscriptions that have not ended. */
+  get open(): number {
+    return this.#ends.size;
+  }
+
   /** It does something. It may be dead after this. */
   passes(point: Point): void {
     if (!this.#dead) this.#options.passed(this, point);

@@ -21,11 +21,13 @@ export interface Surroundings {
   readonly weather: EngineOptions['weather'];
   readonly toolWeather: ToolsOptions['weather'];
   readonly busy: EngineOptions['busy'];
+  readonly lateAnswer: ToolsOptions['late'];
   readonly broken: ToolsOptions['broken'];
 }
 
 export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
   const { life, disk, clock, servers, weather, toolWeather, busy, broken } = surroundings;
+  const { lateAnswer: late } = surroundings;
   const { seed, tokenMs, toolMs, stepMs, swap } = shape;
   const chance = draws('world', seed);
   return {
@@ -37,7 +39,8 @@ export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
     critic: simulatedCritic(life, chance.under('critic'), 4 * tokenMs),
     trainer: simulatedTrainer({ life, disk, stepMs, draws: chance.under('trainer') }),
     tools: simulatedTools({
-      ...{ life, toolMs, broken, weather: toolWeather, draws: chance.under('tools', life.name) },
+      ...{ life, clock, toolMs, late, broken, weather: toolWeather },
+      draws: chance.under('tools', life.name),
     }),
   };
 }
@@ -57,9 +60,10 @@ export function calmParts(
 }
 
 /** Nothing is away or slow. */
-export const CALM: Pick<Surroundings, 'weather' | 'toolWeather'> = {
+export const CALM: Pick<Surroundings, 'weather' | 'toolWeather' | 'lateAnswer'> = {
   weather: () => ({ lost: 0, late: 0, away: false }),
-  toolWeather: () => ({ hang: 0, down: false }),
+  toolWeather: () => ({ hang: 0, overdue: 0, down: false }),
+  lateAnswer: () => undefined,
 };
 
 /** The servers of one process. */

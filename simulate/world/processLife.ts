@@ -4,6 +4,7 @@
  */
 import { followControl, type Log, partOf, restOf } from '../../streams/index.ts';
 import { type FlowEnd, type FlowStats, runFlow } from '../../streams/run/index.ts';
+import type { Bounds } from './bounds.ts';
 import type { Disk } from './disk.ts';
 import { jobOf, placeOn, type WorldParts } from './job.ts';
 import type { Life } from './life.ts';
@@ -16,6 +17,7 @@ export interface ProcessOptions {
   readonly log: Log;
   readonly disk: Disk;
   readonly parts: WorldParts;
+  readonly bounds: Bounds;
   /** Aborts when the process is to end. */
   readonly signal: AbortSignal;
   readonly print: (line: string) => void;
@@ -28,12 +30,15 @@ const RETAIN_MS = 700;
 
 /** Rejects when it fails, and never resolves when it is killed. */
 export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
-  const { life, shape, process, log, disk, parts, print, onStats } = options;
+  const { life, shape, process, log, disk, parts, bounds, print, onStats } = options;
   const { clock } = life;
   life.passes('build');
-  const owned: { close(): Promise<void> }[] = [];
+  const owned: { close(): Promise<void> }[] = [parts.engine, parts.tools];
+  const ended = new AbortController();
+  let retained: Promise<void> | null = null;
   const control = await followControl(log);
   const stopping = AbortSignal.any([options.signal, control.stop]);
+  bounds.stopsBy(stopping);
   try {
     const whole = await jobOf(shape, parts).build({
       ...{ run: 'simulated', folder: '/simulated', seed: shape.seed, log, clock, control, print },
@@ -49,12 +54,17 @@ export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
     const own = alone ? whole : partOf(whole, process);
     const rest = restOf(whole, own);
     const leads = rest.sources.length === 0;
-    if (leads && shape.retention !== null) void retaining(log, shape.retention, life, stopping);
+    if (leads && shape.retention !== null) {
+      const until = AbortSignal.any([stopping, ended.signal]);
+      retained = retaining(log, shape.retention, life, until);
+    }
     return await runFlow(own, {
       ...{ log, clock, signal: stopping, graceMs: GRACE_MS, onStats, statsMs: STATS_MS },
       ...(leads ? { elsewhere: rest.stages } : { forever: true }),
     });
   } finally {
+    ended.abort();
+    await retained;
     for (const resource of owned.reverse()) await resource.close();
     await control.close();
   }

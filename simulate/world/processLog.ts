@@ -7,6 +7,7 @@ import { defer, from, Observable, switchMap } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/index.ts';
 import { type Log, Progress, type ReadOptions, type Topic } from '../../streams/index.ts';
 import type { MemoryStore } from '../../streams/memory/index.ts';
+import type { Bounds } from './bounds.ts';
 import { type Life, never } from './life.ts';
 
 /** Readers that gather nothing are held back early: else a run as small as these never fills a buffer. */
@@ -20,12 +21,15 @@ export interface ProcessLogOptions {
   readonly reach: () => Promise<void> | null;
   /** Transactions that are in the store. */
   readonly applied: () => number;
+  readonly bounds: Bounds;
+  /** Told of each record that is in the store. */
+  readonly appended: (topic: string, value: unknown) => void;
   /** Told of what must not be. */
   readonly broken: (what: string) => void;
 }
 
 export function processLog(log: Log, options: ProcessLogOptions): Log {
-  const { life, reach, applied, broken } = options;
+  const { life, reach, applied, appended, broken } = options;
   /** Of `log`, for as long as the process lives; asked when it can be reached. */
   const asked = async <T>(work: () => Promise<T>): Promise<T> => {
     if (life.dead) return never();
@@ -65,12 +69,15 @@ export function processLog(log: Log, options: ProcessLogOptions): Log {
       life.passes('commit');
       let before = 0;
       let writes = 0;
+      let told: (() => void)[] = [];
       await asked(() => {
         before = applied();
+        told = [];
         return log.commit((tx) =>
           write({
             append: (topic, value) => {
               writes += 1;
+              told.push(() => appended(topic.name, value));
               tx.append(topic, value);
             },
             settle: (delivery) => {
@@ -87,6 +94,7 @@ export function processLog(log: Log, options: ProcessLogOptions): Log {
       if (writes > 0 && applied() === before) {
         broken(`${life.name} was told that a commit is durable, and nothing was written since`);
       }
+      for (const tell of told) tell();
       life.passes('committed');
       if (life.dead) await never();
     },
@@ -107,7 +115,7 @@ function watched<T>(
   deliveries$: Observable<Delivery<T>>,
   topic: string,
   { group, inflightMax }: ReadOptions,
-  { life, store, broken }: ProcessLogOptions,
+  { life, store, bounds, broken }: ProcessLogOptions,
 ): Observable<Delivery<T>> {
   const open = new Set<number>();
   return new Observable((subscriber) =>
@@ -117,6 +125,7 @@ function watched<T>(
         if (life.dead) return;
         const { offset } = delivery.position;
         open.add(offset);
+        bounds.handed(topic, group, delivery);
         if (open.size > inflightMax) {
           const settled = new Progress(store.progress(topic, group));
           if (settled.has(offset))

@@ -7,11 +7,13 @@
  */
 import { type Draws, draws, hasCode, messageOf } from '../../base/index.ts';
 import type { GenerateRequest } from '../../model/index.ts';
+import { type ToolReply, toolTopics } from '../../operators/tools/index.ts';
 import { controlTopic, type Log } from '../../streams/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
 import { allTopics } from '../../topics/index.ts';
 import type { Fault } from '../faults/fault.ts';
+import { Bounds } from './bounds.ts';
 import { Broker } from './broker.ts';
 import { Disk } from './disk.ts';
 import type { WorldParts } from './job.ts';
@@ -21,6 +23,7 @@ import { processLife } from './processLife.ts';
 import { processLog } from './processLog.ts';
 import type { SimulatedServer } from './servers.ts';
 import type { Shape } from './shape.ts';
+import { type Asked, TOOL } from './tools.ts';
 import { VirtualClock } from './virtualClock.ts';
 
 export interface WorldOptions {
@@ -50,6 +53,10 @@ const MAY_FAIL = ['LOG_WRITE', 'NO_SPACE', 'TOOL_DOWN'];
 /** A process whose name was taken over ends within this, once it runs. */
 const SHUT_OUT_MS = 60_000;
 const BROKEN_MAX = 8;
+/** A second answer comes within this. */
+const AGAIN_MS = 3_000;
+/** Of so many histories one is looked at for what it keeps in memory. */
+const WEIGHED = 4;
 
 /** Looks that nothing leaves the log that a reader still needs. */
 class WatchedStore extends MemoryStore {
@@ -95,6 +102,7 @@ export class World {
   #owner: Life | null = null;
   #applied = 0;
   #commits = 0;
+  #replies = 0;
   #lastCommitMs = 0;
   #aheadMs = 0;
   #points = 0;
@@ -218,7 +226,7 @@ export class World {
     return this.#now(kind).length > 0;
   }
 
-  #share(kind: 'lost' | 'late' | 'hang'): number {
+  #share(kind: 'lost' | 'late' | 'hang' | 'overdue' | 'again'): number {
     return Math.max(0, ...this.#now(kind).map(({ share }) => share));
   }
 
@@ -267,6 +275,31 @@ export class World {
     if (place >= 0) void this.#restart(place, 'killed');
   }
 
+  // Answers of tools, where calls go through topics.
+
+  #appended(topic: string, value: unknown): void {
+    if (topic !== toolTopics.replies.name) return;
+    const chance = this.#draws.under('again', this.#replies++);
+    if (chance.uniform(0) >= this.#share('again')) return;
+    const reply = value as ToolReply;
+    this.clock.at(this.clock.now() + AGAIN_MS * chance.uniform(1) ** 2, () => this.#reply(reply));
+  }
+
+  /** The worker had said that the call was given up. */
+  #late(call: Asked, output: string): void {
+    if (this.#shape.settings.toolCalls !== 'topics') return;
+    this.#reply({
+      ...{ ...call, tool: TOOL, output, ok: true, failure: '' },
+      ...{ attempts: 1, cached: false, ms: 0 },
+    });
+  }
+
+  #reply(reply: ToolReply): void {
+    if (this.#done) return;
+    this.#say(`once more: the answer to ${reply.rolloutId}#${reply.turn}`);
+    this.#log?.commit((tx) => tx.append(toolTopics.replies, reply)).catch(() => undefined);
+  }
+
   // The log's store.
 
   async #flush(apply: () => void): Promise<void> {
@@ -282,23 +315,28 @@ export class World {
     this.#lastCommitMs = this.#elapsedMs();
   }
 
-  async #archive(life: Life, apply: () => void): Promise<void> {
-    life.passes('archive');
-    await life.clock.sleep(10);
+  /** A shared log outlives who asks for it: what was begun is done. */
+  async #archive(life: Life | null, apply: () => void): Promise<void> {
+    const passed = (): void => (life ?? this.#lives[0])?.passes('archive');
+    passed();
+    await (life ?? this).clock.sleep(10);
     if (this.disk.full) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
     apply();
-    life.passes('archive');
+    passed();
   }
 
   get #shared(): boolean {
     return this.#shape.processes.length > 1;
   }
 
-  #openLog(life: Life): Log {
+  #openLog(life: Life, bounds: Bounds): Log {
     const open = (clock: VirtualClock | Life['clock']): Log =>
       openMemoryLog({
         ...{ store: this.store, clock, board: this.#board },
-        retention: { topics: allTopics, write: (apply) => this.#archive(life, apply) },
+        retention: {
+          topics: allTopics,
+          write: (apply) => this.#archive(this.#shared ? null : life, apply),
+        },
       });
     if (!this.#shared) {
       this.#owner = life;
@@ -311,8 +349,9 @@ export class World {
       });
     }
     return processLog(this.#broker?.session(life) ?? this.#log!, {
-      ...{ life, store: this.store, applied: () => this.#applied },
+      ...{ life, store: this.store, bounds, applied: () => this.#applied },
       broken: (what) => this.#break(what),
+      appended: (topic, value) => this.#appended(topic, value),
       reach: () => (this.#shared && this.#is('broker') ? this.#reached() : null),
     });
   }
@@ -340,16 +379,24 @@ export class World {
     });
     this.#lives[place] = life;
     this.#say(`${process.name} starts`);
-    const log = this.#openLog(life);
+    const bounds = new Bounds({
+      ...{ life, store: this.store, weighs: this.#shape.seed % WEIGHED === 0 },
+      broken: (what) => this.#break(what),
+    });
+    const log = this.#openLog(life, bounds);
     try {
       const end = await processLife({
-        ...{ life, shape: this.#shape, process, log, disk: this.disk },
+        ...{ life, shape: this.#shape, process, log, disk: this.disk, bounds },
         parts: this.#partsOf(life, this.#servers[place]!),
         signal: this.#over.signal,
         print: (line) => this.#say(`${process.name}: ${line}`),
-        onStats: (stats) => this.#stats.set(process.name, stats),
+        onStats: (stats) => {
+          this.#stats.set(process.name, stats);
+          bounds.told(stats);
+        },
       });
       if (life.dead) return;
+      bounds.ended();
       await this.#closed(life);
       this.#say(`${process.name} ends: ${end}`);
       if (this.#takenOver.has(life)) return;
@@ -423,7 +470,12 @@ export class World {
         late: this.#share('late'),
         away: this.#is('server'),
       }),
-      toolWeather: () => ({ hang: this.#share('hang'), down: this.#is('down') }),
+      toolWeather: () => ({
+        hang: this.#share('hang'),
+        overdue: this.#share('overdue'),
+        down: this.#is('down'),
+      }),
+      lateAnswer: (call, output) => this.#late(call, output),
     });
   }
 

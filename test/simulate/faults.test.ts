@@ -101,6 +101,26 @@ describe('a run keeps all laws', () => {
     ]);
     expect(history.breaches).toEqual([]);
   });
+
+  test('where tools answer a second time, and when they have been given up', async () => {
+    const topics = seedWith(
+      ({ processes, settings, stopMs }) =>
+        processes.length > 1 && settings.toolCalls === 'topics' && stopMs === null,
+    );
+    const told: string[] = [];
+    const history = await historyOf(
+      shapeOf(topics),
+      [
+        { kind: 'again', fromMs: 0, forMs: 60_000, share: 1 },
+        { kind: 'overdue', fromMs: 0, forMs: 60_000, share: 0.3 },
+        { kind: 'stop', fromMs: 2_000 },
+        { kind: 'kill', fromMs: 5_000, process: 0 },
+      ],
+      (line) => told.push(line),
+    );
+    expect(history.breaches).toEqual([]);
+    expect(told.filter((line) => line.includes('once more')).length).toBeGreaterThan(0);
+  });
 });
 
 test('a run that waits for what never comes is reported with who waits', async () => {
