@@ -1,7 +1,7 @@
 /**
- * How long an engine takes for a token of a request, by the requests that it has at once: from the rollouts of
- * a run, of which is known when they began and ended, how many tokens each turn has and how long each call
- * took.
+ * How long an engine takes for a token of a request, by the requests that it has at once: from the rollouts
+ * of a run, of which is known when they began and ended, how many tokens each turn has and how long each
+ * call took.
  *
  * When a turn began is not known, and so not how many others the engine had at that time. The time that a
  * rollout was in the engine is divided among its turns, by their tokens at first, then as the times that were

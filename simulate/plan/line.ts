@@ -1,4 +1,4 @@
-/** A straight line through points: least squares, each point with its weight. Neither of its numbers is below 0. */
+/** A straight line: least squares over points, each with its weight. Neither of its numbers is below 0. */
 export interface Line {
   readonly at0: number;
   readonly slope: number;

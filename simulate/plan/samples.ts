@@ -42,8 +42,8 @@ export function drawnSamples({ rollout, tools }: Cluster, seed: number): Samples
 }
 
 /**
- * Each question is dealt a recorded group, in an order that is drawn, and none twice before all were dealt: so
- * few steps too have the mean of what was recorded. Rollouts keep their places in their group.
+ * Each question is dealt a recorded group, in an order that is drawn, and none twice before all were dealt:
+ * so few steps too have the mean of what was recorded. Rollouts keep their places in their group.
  */
 export function recordedSamples(groups: readonly (readonly Sample[])[], seed: number): Samples {
   const packs = new Map<string, readonly (readonly Sample[])[]>();

@@ -1,8 +1,8 @@
 /**
  * What a process may hold, whatever goes wrong. Looked at whenever its stages tell of themselves:
  *
- * - a stage has no more in flight than its `inflightMax`: whatever waits at the gate, for a call or for a commit
- *   is in flight too; and no more is in open groups;
+ * - a stage has no more in flight than its `inflightMax`: whatever waits at the gate, for a call or for a
+ *   commit is in flight too; and no more is in open groups;
  * - no more listen for the end of the run than records are in flight: whoever waits at the gate or for a
  *   place listens, and stops when it is let in;
  * - what is settled is let go of: of a reader's settled records few can still be reached. That takes a
