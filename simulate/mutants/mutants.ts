@@ -20,7 +20,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends, settles: [], marks: new Map(), committed: () => undefined }); await committer.commit({ appends: [], settles, marks, committed });',
-    seed: 3,
+    seed: 46,
     seeds: 120,
   },
   {
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
       'await committer.commit({ appends: [], settles, marks, committed: () => undefined }); await committer.commit({ appends, settles: [], marks: new Map(), committed });',
-    seed: 42,
+    seed: 32,
     seeds: 120,
   },
   {
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/committer',
     find: 'await this.#store.write((writes) => this.#build(commits, change, writes));',
     replace: 'void this.#store.write((writes) => this.#build(commits, change, writes));',
-    seed: 2,
+    seed: 1,
     seeds: 20,
   },
   {
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/embedded/groupReader',
     find: 'progress.has(this.#next))',
     replace: 'false)',
-    seed: 3,
+    seed: 2,
     seeds: 20,
   },
   {
@@ -68,7 +68,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/gate',
     find: 'return lagMax === 0 ? due : newest();',
     replace: 'return newest();',
-    seed: 93,
+    seed: 30,
     seeds: 120,
   },
   {
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
     find: 'let refused = false;',
     replace:
       'let refused = false; if (globalThis.millraceTrained === begun.version) for (const sequences of ready.steps) if (sequences.length > 0) await engine.step({ sequences, loss, lr }); globalThis.millraceTrained = begun.version;',
-    seed: 12,
+    seed: 3,
     seeds: 60,
   },
   {
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/batch',
     find: 'step === 1',
     replace: 'step > 0',
-    seed: 7,
+    seed: 5,
     seeds: 20,
   },
   {
@@ -178,7 +178,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/feedback',
     find: 'offset = position.offset + 1;',
     replace: 'offset = position.offset + 2;',
-    seed: 3,
+    seed: 4,
     seeds: 20,
   },
   {
@@ -187,8 +187,8 @@ export const mutants: readonly Mutant[] = [
     file: 'model/remote/checkReply',
     find: 'checkLabel(made, serving);',
     replace: '',
-    seed: 109,
-    seeds: 120,
+    seed: 129,
+    seeds: 160,
   },
   {
     name: 'sent-again',
@@ -197,8 +197,8 @@ export const mutants: readonly Mutant[] = [
     find: 'await log.commit((tx) => {',
     replace:
       "const commit = async (write) => { try { await log.commit(write); } catch (error) { if (error.code !== 'LOG_WRITE') throw error; await log.commit(write); } }; await commit((tx) => {",
-    seed: 3,
-    seeds: 20,
+    seed: 44,
+    seeds: 60,
   },
   {
     name: 'archived-unsettled',
@@ -242,7 +242,7 @@ export const mutants: readonly Mutant[] = [
     file: 'streams/deliveries/calls',
     find: 'this.#promised.delete(call);',
     replace: '',
-    seed: 1,
+    seed: 20,
     seeds: 60,
   },
   {
@@ -252,7 +252,7 @@ export const mutants: readonly Mutant[] = [
     find: "end.removeEventListener('abort', abort);",
     replace: 'end;',
     seed: 1,
-    seeds: 60,
+    seeds: 20,
   },
   {
     name: 'next-call-settled',
@@ -260,7 +260,7 @@ export const mutants: readonly Mutant[] = [
     file: 'operators/tools/throughTopics',
     find: 'JSON.stringify([rolloutId, turn, tool, input])',
     replace: 'JSON.stringify([rolloutId, tool, input])',
-    seed: 1,
+    seed: 44,
     seeds: 120,
   },
 ];
