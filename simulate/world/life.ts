@@ -43,6 +43,8 @@ export class Life {
   readonly clock: SleepClock;
   readonly #options: LifeOptions;
   readonly #ends = new Set<() => void>();
+  /** Waits that no one can call off, as for a step of the trainer. */
+  #endless = 0;
   #dead = false;
 
   constructor(options: LifeOptions) {
@@ -58,9 +60,9 @@ export class Life {
     return this.#dead;
   }
 
-  /** Timers that run and subscriptions that have not ended. */
+  /** Subscriptions that have not ended, and timers that can be called off and run. */
   get open(): number {
-    return this.#ends.size;
+    return this.#ends.size - this.#endless;
   }
 
   /** It does something. It may be dead after this. */
@@ -117,7 +119,9 @@ export class Life {
         over();
         reject(signal?.reason);
       };
+      if (signal === undefined) this.#endless += 1;
       const over = (): void => {
+        if (signal === undefined) this.#endless -= 1;
         cancel();
         forget();
         signal?.removeEventListener('abort', abort);

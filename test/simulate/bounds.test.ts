@@ -54,6 +54,8 @@ describe('a process that holds more than it may is told of:', () => {
     bounds.stopsBy(stopping.signal);
     bounds.ended();
     expect(found).toEqual([]);
+    void life.clock.sleep(1_000, new AbortController().signal);
+    // A step of the trainer goes on: no one can call it off.
     void life.clock.sleep(1_000);
     stopping.signal.addEventListener('abort', () => undefined);
     bounds.ended();
@@ -83,7 +85,9 @@ describe('a process that holds more than it may is told of:', () => {
     await new Promise((resolve) => setImmediate(resolve));
     bounds.told(stats(0, 0));
     // A variable of the loop may still name the last one.
-    expect(found.join()).toMatch(/^lead: score holds 1[01] records of rollouts that it has settled$/);
+    expect(found.join()).toMatch(
+      /^lead: score holds 1[01] records of rollouts that it has settled$/,
+    );
     expect(kept.length).toBe(10);
   });
 });
