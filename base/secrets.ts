@@ -9,7 +9,7 @@
  * servers and tools say.
  */
 import { randomBytes } from 'node:crypto';
-import { literal } from './text/literal.ts';
+import { literal } from './text/escaping.ts';
 
 const MARK = '[secret]';
 /**
