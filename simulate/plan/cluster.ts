@@ -82,10 +82,10 @@ export const clusterSettings = z.object({
   leader: z
     .object({
       tokensPerSecond: above0
-        .default(450_000)
+        .default(4_000_000)
         .describe('tokens that one leader encodes and sends to the trainer'),
       coreSeconds: orNone
-        .default(0.9)
+        .default(0.14)
         .describe('processor time per million tokens that are encoded and sent to the trainer'),
     })
     .prefault({}),
