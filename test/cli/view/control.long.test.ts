@@ -282,7 +282,7 @@ describe('a server with control', () => {
     expect((await post('replay', { run: 'first', from: 'scored' })).verdict).toBe('202');
     const job = await ended();
     expect(job).toMatchObject({ kind: 'replay', into: 'first-again-1', state: 'done' });
-    expect(job.command).toMatch(/ replay first --from scored --into first-again-1$/);
+    expect(job.command).toMatch(/ replay --runs \S+ first --from scored --into first-again-1$/);
     const { runs: all } = await data<RunsData>('/runs.json');
     expect(all.map(({ name }) => name)).toContain('first-again-1');
   });
