@@ -139,7 +139,10 @@ describeKafka('a run on Kafka', () => {
     await writeFile(file, `${row('good', ['a'])}\n${row('bad', [])}\n`);
     const job = ['run', 'test/cli/fixtures/file.job.ts', '--run', letters];
     const first = await millrace(...job, '--log', url, '--set', `file=${file}`);
-    expect([first.code, first.err]).toEqual([0, expect.stringMatching(new RegExp(`dlq ls --runs \\S+ ${letters}`))]);
+    expect([first.code, first.err]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`dlq ls --runs \\S+ ${letters}`)),
+    ]);
     await writeFile(file, `${row('good', ['a'])}\n${row('bad', ['b'])}\n`);
 
     const { code, out, err } = await millrace('dlq', 'retry', letters);
