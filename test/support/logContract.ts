@@ -540,8 +540,9 @@ export function keepsLogContract(
         const positions = [0, 7, 8].map((offset) => ({ partition: 0, offset }));
         const fetching = log.fetch(topics.questions, positions);
         await expect(fetching).rejects.toMatchObject({ code: 'NOT_FOUND' });
+        // On Kafka the end of a transaction takes an offset as well.
         await expect(log.fetch(topics.questions, positions)).rejects.toThrow(
-          'questions has no record at offset 7: partition 0 has offsets 0 to 0',
+          /questions has no record at offset 7: partition 0 has offsets 0 to [01]$/,
         );
       });
     });
