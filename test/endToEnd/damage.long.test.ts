@@ -115,9 +115,11 @@ describe('a resumed run', () => {
     ]);
     expect(said).toMatch(why);
     expect(said).not.toMatch(/step 4/);
-    const [, back = ''] =
-      /newest intact version: \S+ \S+ (rewind \S+ --to step=2 --into \S+)/.exec(said) ?? [];
-    expect(back).not.toBe('');
+    const [, to = ''] =
+      /newest intact version: \S+ \S+ rewind --runs \S+ (\S+ --to step=2 --into \S+)/.exec(said) ??
+      [];
+    expect(to).not.toBe('');
+    const back = `rewind ${to}`;
     const doctor = await millrace(['doctor', name]);
     expect([doctor.code, doctor.said]).toEqual([1, expect.stringContaining(file)]);
     if (file.includes('optimiser') || spoil !== flip) return;

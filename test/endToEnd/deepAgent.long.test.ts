@@ -109,7 +109,7 @@ test('a DeepAgent run with a question that needs an environment is refused', asy
   const { code, err } = await millrace('run', 'deep-agent', ...asked, '--run', 'shop');
   expect([code, err]).toEqual([
     1,
-    expect.stringMatching(/webshop-0 is asked in an environment.*environment\.url/),
+    expect.stringMatching(/webshop-0 needs an environment.*environment\.url/),
   ]);
 });
 
