@@ -68,7 +68,9 @@ describe('millrace doctor', () => {
     const tapped = ['tap', `${name}.dead-letters`, '--runs', runs, '--key', 'm3', '-o', 'ndjson'];
     expect(await main(tapped, looked)).toBe(0);
     expect(looked.stdout().split('\n').length).toBeGreaterThan(80);
-    expect(looked.stderr().join()).toMatch(/the index by key is damaged.* doctor --runs \S+ run-\d+ --index/);
+    expect(looked.stderr().join()).toMatch(
+      /the index by key is damaged.* doctor --runs \S+ run-\d+ --index/,
+    );
     expect(await findings()).toEqual([
       {
         rule: 'index',
