@@ -3,33 +3,105 @@
  *
  * It is replaced by a rename, so a reader (or a crash) never meets half of one. A digest of what the run is
  * (job, seed, settings, log) shows if a byte of that has changed; one that was written by hand need not
- * have it. A checksum of the whole spares a record that is as we wrote it the check of its shape.
+ * have it.
  */
 
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError, messageOf, replaceFile } from '../base/index.ts';
-import type { RunStatus } from '../summary/facts/index.ts';
-import type { RunRecord } from './runRecordSchema.ts';
+import {
+  avroCodec,
+  choice,
+  list,
+  map,
+  nullable,
+  real,
+  record,
+  type shapes,
+  text,
+  type ValueOf,
+  withDefault,
+} from '../streams/contracts/index.ts';
+import { type RunStatus, runStatuses } from '../summary/facts/index.ts';
 
-export type { RunRecord };
+const absent = <T>(shape: shapes.Shape<T>) => withDefault(nullable(shape), null);
 
+/** What every record is checked for. What may be left out is null here. */
+const shape = record('Run', {
+  /** Version of millrace that started it. */
+  millrace: text,
+  /** `file`: as it was given: the path of a job file, or the name of a ready job. */
+  job: record('Job', { name: text, file: text }),
+  seed: real,
+  /** The preset and the settings file that it was started with, for people: `settings` has what they say. */
+  preset: absent(text),
+  settingsFile: absent(text),
+  status: choice('Status', runStatuses),
+  /** Every start and resumption; `endedMs` is null while it runs, and forever after a kill. */
+  starts: list(record('Start', { startedMs: real, endedMs: nullable(real) })),
+  /** Why it failed; empty otherwise. */
+  reason: text,
+  /** Where it was forked off, if it was. */
+  forked: absent(record('Forked', { run: text, step: real })),
+  /** The run that it was made over from, and the first topic that is its own. */
+  replayed: absent(record('Replayed', { run: text, from: text })),
+  /** Where its records are if not in its folder: a Kafka URL without passwords. */
+  log: absent(text),
+  /** The id of the Kafka cluster that they are on, if it has one. */
+  cluster: absent(text),
+  changed: absent(map(record('Changed', { from: text }))),
+  changes: absent(
+    list(record('Change', { setting: text, by: text, askedMs: real, step: nullable(real) })),
+  ),
+  retention: absent(
+    record('Retention', { bytesMax: absent(real), ageMaxMs: absent(real), archive: absent(text) }),
+  ),
+  digest: absent(text),
+});
+const codec = avroCodec('its record', shape);
+
+type Checked = Omit<ValueOf<typeof shape>, 'changed' | 'changes' | 'retention' | 'digest'>;
+type OrLeftOut<T> = {
+  readonly [K in keyof T as null extends T[K] ? never : K]: T[K];
+} & {
+  readonly [K in keyof T as null extends T[K] ? K : never]?: NonNullable<T[K]>;
+};
+
+export interface RunRecord extends OrLeftOut<Checked> {
+  /** Complete settings, defaults filled in. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Those that are not the job's defaults, by dotted key: where each was given, and the default. For people. */
+  readonly changed?: Readonly<
+    Record<string, { readonly from: string; readonly default?: unknown }>
+  >;
+  /**
+   * Settings that were changed while it went on (`millrace set`): the first step that each holds for, null
+   * while that is to come.
+   */
+  readonly changes?: readonly {
+    readonly setting: string;
+    readonly value: unknown;
+    readonly by: string;
+    readonly askedMs: number;
+    readonly step: number | null;
+  }[];
+  /** How much of its large topics stays in the log, and where the rest goes (`--keep-log`). */
+  readonly retention?: {
+    readonly bytesMax?: number;
+    readonly ageMaxMs?: number;
+    readonly archive?: string;
+  };
+}
 const fileName = 'run.json';
 
 /** The record of the run in a folder; null if there is none. */
 export async function readRunRecord(folder: string): Promise<RunRecord | null> {
   const path = join(folder, fileName);
-  const text = await readFile(path, 'utf8').catch(() => null);
-  if (text === null) return null;
+  const json = await readFile(path, 'utf8').catch(() => null);
+  if (json === null) return null;
   try {
-    const given = JSON.parse(text) as RunRecord & { checksum?: string; digest?: string };
-    const { checksum, ...known } = given;
-    const isOurs = checksum !== undefined && checksum === shortHash(JSON.stringify(known));
-    const { checkedRecord } = isOurs
-      ? { checkedRecord: null }
-      : await import('./runRecordSchema.ts');
-    const { digest, ...record } = checkedRecord?.(known) ?? known;
+    const { digest, ...record } = checked(JSON.parse(json));
     if (digest === undefined || digest === digestOf(record)) return record;
     throw new Error('its digest does not match job, seed, settings, log and cluster');
   } catch (cause) {
@@ -45,19 +117,25 @@ export async function readRunRecord(folder: string): Promise<RunRecord | null> {
 
 export async function writeRunRecord(folder: string, record: RunRecord): Promise<void> {
   const path = join(folder, fileName);
-  const known = { ...record, digest: digestOf(record) };
-  const text = JSON.stringify({ ...known, checksum: shortHash(JSON.stringify(known)) }, null, 2);
-  await replaceFile(path, `${text}\n`);
+  const json = JSON.stringify({ ...record, digest: digestOf(record) }, null, 2);
+  await replaceFile(path, `${json}\n`);
+}
+
+/** Fails with the first fields that are wrong. */
+function checked(given: unknown): RunRecord & { readonly digest?: string } {
+  codec.encode(given as never);
+  const { settings, starts } = given as RunRecord;
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings))
+    throw new Error('settings are missing');
+  if (starts.length === 0) throw new Error('starts are missing');
+  return given as RunRecord;
 }
 
 /** Of what a run is; how it goes may change. */
 function digestOf({ job, seed, settings, log, cluster }: RunRecord): string {
   const known = [job, seed, settings, log ?? null];
-  return shortHash(JSON.stringify(cluster === undefined ? known : [...known, cluster]));
-}
-
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  const json = JSON.stringify(cluster === undefined ? known : [...known, cluster]);
+  return createHash('sha256').update(json).digest('hex').slice(0, 16);
 }
 
 /** The record with its last start ended. */
