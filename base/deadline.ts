@@ -3,8 +3,8 @@
  * when it takes too long.
  *
  * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever
- * they are; it costs a sixth of a millisecond. Work that was ended is begun again, since a process that
- * was stopped for a while, or that got little of a busy machine, has done nothing wrong; so it has to be pure.
+ * they are; it costs a sixth of a millisecond. Work that was ended is begun again, since a process that was
+ * stopped for a while, or that got little of a busy machine, has done nothing wrong; so it has to be pure.
  */
 import { createContext, Script } from 'node:vm';
 
@@ -16,8 +16,8 @@ const script = new Script('act()');
 const room = createContext({ act: (): void => undefined });
 
 /**
- * What `act` gives; `late()` if it was ended twice at least, and this process had the processor for as long as
- * an attempt may take.
+ * What `act` gives; `late()` if it was ended twice at least, and this process had the processor for as long
+ * as an attempt may take.
  */
 export function withinDeadline<Result>(act: () => Result, late: () => Error): Result {
   const first = tried(act, DEADLINE_MS);

@@ -1,6 +1,6 @@
 /**
- * `millrace plan`: a job on clusters that files describe, or that a run has shown, in virtual time; a plan for
- * each cluster, division of GPUs, number of workers and `lagMax` that is asked for.
+ * `millrace plan`: a job on clusters that files describe, or that a run has shown, in virtual time; a plan
+ * for each cluster, division of GPUs, number of workers and `lagMax` that is asked for.
  */
 import { basename, extname } from 'node:path';
 import { jsonText } from '../base/terminal/index.ts';

@@ -1,7 +1,7 @@
 /**
- * `coldStart`: the way for a small stock policy as a list of methods: demonstrations, fine-tuning on them, and
- * RL while there is entropy left. Held-out questions are evaluated before, after the fine-tuning, and after
- * each round of RL.
+ * `coldStart`: the way for a small stock policy as a list of methods: demonstrations, fine-tuning on them,
+ * and RL while there is entropy left. Held-out questions are evaluated before, after the fine-tuning, and
+ * after each round of RL.
  *
  *     demonstrations ─► fine-tuning (SFT) ─► RL (ARPO, or the rounds of ET-Agent)
  *

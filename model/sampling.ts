@@ -1,5 +1,6 @@
 /**
- * How tokens are drawn from what the policy says: the part of it in a request. As settings: `model/text/samplingSettings.ts`.
+ * How tokens are drawn from what the policy says: the part of it in a request. As settings:
+ * `model/text/samplingSettings.ts`.
  *
  * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1,
  * over the whole vocabulary, as the trainer computes them (docs/losses.md).

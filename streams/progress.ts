@@ -1,8 +1,8 @@
 /**
  * What a group has settled of a topic: a low-water mark, and the offsets above it that are settled too.
  *
- * Everything below `low` is settled. Work finishes out of order, so single offsets above it may be as
- * well; as soon as the gap closes, `low` rises. How many there are is not bounded: one record that is held while
+ * Everything below `low` is settled. Work finishes out of order, so single offsets above it may be as well;
+ * as soon as the gap closes, `low` rises. How many there are is not bounded: one record that is held while
  * others go on keeps all of them above, and each commit writes them all.
  */
 export interface ProgressState {

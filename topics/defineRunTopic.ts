@@ -16,8 +16,8 @@ export interface Shown<T> {
 /** A topic with what people see of it. */
 export interface RunTopic<T> extends Topic<T>, Shown<T> {
   /**
-   * Its records come from outside the flow (commands, agents) or cut it in time, so a replay takes them as they
-   * are; false by default.
+   * Its records come from outside the flow (commands, agents) or cut it in time, so a replay takes them as
+   * they are; false by default.
    */
   readonly given: boolean;
 }

@@ -40,9 +40,9 @@ export interface Schedule extends ValueOf<typeof schedule> {}
 
 export const gold = record('Gold', {
   /**
-   * What an item is: `tools` = the name of a function; `endpoints` = `GET /movie/{movie_id}`; `calls` = a call
-   * as JSON, `{"name", "arguments"}`; `answers` = a sub-answer that some result holds; `patterns` = a regular
-   * expression that some result fits.
+   * What an item is: `tools` = the name of a function; `endpoints` = `GET /movie/{movie_id}`; `calls` = a
+   * call as JSON, `{"name", "arguments"}`; `answers` = a sub-answer that some result holds; `patterns` = a
+   * regular expression that some result fits.
    */
   kind: choice('GoldKind', ['tools', 'endpoints', 'calls', 'answers', 'patterns']),
   items: list(text),

@@ -1,6 +1,6 @@
 /**
- * `--settings FORM:FILE`: a file of another trainer as settings of ours. What of it no setting of ours says is
- * named.
+ * `--settings FORM:FILE`: a file of another trainer as settings of ours. What of it no setting of ours says
+ * is named.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

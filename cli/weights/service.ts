@@ -1,8 +1,8 @@
 /**
  * A weights receiver over HTTP: the two routes of model/remote/receiverWire.ts, and `GET /healthz`.
  *
- * Guarantees: without the token nothing is told or taken, and none is needed on loopback alone; requests have a maximum
- * size; a sender that stops keeps what it has sent.
+ * Guarantees: without the token nothing is told or taken, and none is needed on loopback alone; requests have
+ * a maximum size; a sender that stops keeps what it has sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {

@@ -1,10 +1,10 @@
 /**
- * Weights on a model server's machine, as a publisher sends them: files by their digests, and each version a folder of
- * links to them, which the server loads.
+ * Weights on a model server's machine, as a publisher sends them: files by their digests, and each version a
+ * folder of links to them, which the server loads.
  *
- * Guarantees: a version's folder is there whole or not at all, each of its files with the digest that was announced; what
- * is half there survives a kill and is resumed; nothing is written outside the folder; the newest versions stay, and
- * with them only the files that they need.
+ * Guarantees: a version's folder is there whole or not at all, each of its files with the digest that was
+ * announced; what is half there survives a kill and is resumed; nothing is written outside the folder; the
+ * newest versions stay, and with them only the files that they need.
  */
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The cache of the Hugging Face Hub on this machine, as `huggingface_hub` lays it out: a model's files by their
- * digests in `blobs`, each commit a folder of links in `snapshots`, the commit of each branch in `refs`.
+ * The cache of the Hugging Face Hub on this machine, as `huggingface_hub` lays it out: a model's files by
+ * their digests in `blobs`, each commit a folder of links in `snapshots`, the commit of each branch in
+ * `refs`.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';

@@ -2,8 +2,8 @@
  * One file of the Hub onto the disk.
  *
  * Guarantees: under its name it is whole and has the digest that the Hub gives; until then it is beside it
- * (`.incomplete`, as `huggingface_hub` calls it) and is resumed from there, whoever began it. Two processes that
- * download the same file write the same bytes to the same places.
+ * (`.incomplete`, as `huggingface_hub` calls it) and is resumed from there, whoever began it. Two processes
+ * that download the same file write the same bytes to the same places.
  */
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';

@@ -2,8 +2,8 @@
  * The Hub's interface, by `@huggingface/hub`: the commit of a revision, its files, and their bytes from any
  * place on.
  *
- * Guarantees: the token goes to the Hub's own address only; whatever is refused is a sentence with what to do;
- * what may work when it is tried again is marked (`Passing`).
+ * Guarantees: the token goes to the Hub's own address only; whatever is refused is a sentence with what to
+ * do; what may work when it is tried again is marked (`Passing`).
  */
 import { saidIn, serverAddress } from '../../base/http/index.ts';
 import { keepSecret, MillraceError, messageOf, outsideText } from '../../base/index.ts';

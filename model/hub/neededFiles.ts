@@ -1,6 +1,6 @@
 /**
- * Which of a model's files a policy or an encoder needs: configuration, tokenizer, chat templates and weights in
- * safetensors. Weights in other forms, pictures and programs stay where they are.
+ * Which of a model's files a policy or an encoder needs: configuration, tokenizer, chat templates and weights
+ * in safetensors. Weights in other forms, pictures and programs stay where they are.
  */
 import { MillraceError } from '../../base/index.ts';
 

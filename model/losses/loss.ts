@@ -36,8 +36,8 @@ export interface Tally {
 }
 
 /**
- * A loss that our training service computes itself, token by token, from the feeds `weights`, `advantages` and
- * `oldLogProbs`: its name and settings there (trainer/millrace_trainer/losses.py).
+ * A loss that our training service computes itself, token by token, from the feeds `weights`, `advantages`
+ * and `oldLogProbs`: its name and settings there (trainer/millrace_trainer/losses.py).
  */
 export interface ServiceLoss {
   readonly name: string;

@@ -38,8 +38,8 @@ export interface Publishing {
   /** Where servers say which weights they have, if not with each answer. */
   readonly label?: LabelWire;
   /**
-   * Brings weights to the servers' machines, so that less is left to do while servers wait. What fails is tried
-   * again by `publish`, which says so.
+   * Brings weights to the servers' machines, so that less is left to do while servers wait. What fails is
+   * tried again by `publish`, which says so.
    */
   bring?(weights: Checkpoint, servers: Servers): Promise<void>;
   /**

@@ -4,8 +4,8 @@
  * - `POST /versions/LABEL` with the digests of a version's files: where the version is, or what is missing;
  * - `PUT /files/SHA256?from=N&bytes=TOTAL` with the bytes from there on: how many the receiver has now.
  *
- * Files are named by their digests, so what the receiver has of an earlier version is not sent again, and a file
- * that is half there is resumed.
+ * Files are named by their digests, so what the receiver has of an earlier version is not sent again, and a
+ * file that is half there is resumed.
  */
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 /**
- * Weights to machines without a shared disk: a version's folder is sent to the weights receiver on a server's machine
- * (`millrace weights receive`), which names the folder that the server loads.
+ * Weights to machines without a shared disk: a version's folder is sent to the weights receiver on a server's
+ * machine (`millrace weights receive`), which names the folder that the server loads.
  *
  * Guarantees: only files that the receiver lacks are sent, from the byte where an earlier try ended; a few
  * receivers at the same time, a piece of a file at a time each; a receiver that does not answer is waited for
@@ -16,8 +16,8 @@ import { type OfferedFiles, offerReply, pieceReply } from './receiverWire.ts';
 import { type AskOptions, type PoolOptions, type PoolResult, ServerPool } from './serverPool.ts';
 
 /**
- * Brings a folder to the machine of the server at this place; resolves with its path there, or with why it could
- * not.
+ * Brings a folder to the machine of the server at this place; resolves with its path there, or with why it
+ * could not.
  */
 export type Carry = (
   folder: string,

@@ -125,17 +125,18 @@ export interface PackedSums extends RolloutSums {
   readonly tokens: number;
 }
 
-/** The sums that a packed reply names; a number that it lacks is NaN. */
-export function packedSums(reply: Uint8Array): PackedSums {
-  const head = headIn(reply) ?? {};
-  const of = (name: string): number => {
-    const value = head[name];
-    return typeof value === 'number' ? value : Number.NaN;
-  };
-  return {
-    ...{ loss: of('loss'), tokens: of('tokens'), clipped: of('clipped'), drift: of('drift') },
-    ...{ apart: of('apart'), apartMax: of('apart_max') },
-  };
+const SUMS = ['loss', 'tokens', 'clipped', 'drift', 'apart', 'apart_max'] as const;
+
+/** The sums of a packed reply, NaN where one is not finite; null if it is not a reply with sums. */
+export function packedSums(reply: Uint8Array): PackedSums | null {
+  const head = isPacked(reply) ? headIn(reply) : null;
+  const isSum = (value: unknown): value is number | null =>
+    value === null || typeof value === 'number';
+  if (head === null || !SUMS.every((name) => isSum(head[name]))) return null;
+  const [loss, tokens, clipped, drift, apart, apartMax] = SUMS.map(
+    (name) => (head[name] as number | null) ?? Number.NaN,
+  ) as [number, number, number, number, number, number];
+  return { loss, tokens, clipped, drift, apart, apartMax };
 }
 
 /** Null if it is not JSON. */

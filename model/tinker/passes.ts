@@ -197,6 +197,7 @@ export class Passes {
   /** Takes what the service computed. False = it is not finite. */
   #computed(reply: Uint8Array): boolean {
     const sums = packedSums(reply);
+    if (sums === null) throw refused('it does not say what its loss summed up to');
     const { loss, tokens, clipped, drift, apart, apartMax } = this.#sums;
     this.#sums = {
       loss: loss + sums.loss,

@@ -1,7 +1,7 @@
 /**
  * What helps a stock policy to a first call, in the papers' tags: examples before the question, and the
- * beginning of a call that it only has to finish. Neither is learnt with the question: a demonstration has the
- * question alone.
+ * beginning of a call that it only has to finish. Neither is learnt with the question: a demonstration has
+ * the question alone.
  */
 import type { Question } from '../../topics/index.ts';
 

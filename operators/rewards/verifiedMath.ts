@@ -1,7 +1,7 @@
 /**
- * Any reward with a symbolic verifier: a mathematical answer that the verifier finds equal to the reference is
- * read as the reference, so that whatever the reward does with a right answer, it does with this one. Answers
- * to knowledge questions, and answers that are right by their normal form, are left alone.
+ * Any reward with a symbolic verifier: a mathematical answer that the verifier finds equal to the reference
+ * is read as the reference, so that whatever the reward does with a right answer, it does with this one.
+ * Answers to knowledge questions, and answers that are right by their normal form, are left alone.
  */
 import { boxContent, lastBoxed } from '../../base/text/index.ts';
 import { finalAnswerForm } from '../text/finalAnswer.ts';

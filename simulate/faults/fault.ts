@@ -29,8 +29,8 @@ export type Fault =
   /** The process stands still, and another one is started under its name before it goes on. */
   | ({ readonly kind: 'twice'; readonly process: number } & Lasting)
   /**
-   * The policy's servers do not answer; or come back with the weights that they were started with, or those of
-   * so many versions before.
+   * The policy's servers do not answer; or come back with the weights that they were started with, or those
+   * of so many versions before.
    */
   | ({ readonly kind: 'server' } & Lasting)
   | { readonly kind: 'restart'; readonly fromMs: number; readonly behind: number | null }

@@ -1,6 +1,6 @@
 /**
- * A cluster learned from a run: its rollouts as samples, the speed of its engine by requests at once, and what
- * a step, a version's publication and its loading took. The engine counts as one server on one GPU, the
+ * A cluster learned from a run: its rollouts as samples, the speed of its engine by requests at once, and
+ * what a step, a version's publication and its loading took. The engine counts as one server on one GPU, the
  * trainer as one GPU: `--split 2+1` is twice as many servers.
  */
 import { MillraceError } from '../../base/index.ts';

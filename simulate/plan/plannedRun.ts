@@ -1,6 +1,6 @@
 /**
- * A job on a planned cluster: the real flow (gate, schedule, stages, settlement, trainer sink, log) in virtual
- * time, until enough steps are measured.
+ * A job on a planned cluster: the real flow (gate, schedule, stages, settlement, trainer sink, log) in
+ * virtual time, until enough steps are measured.
  *
  * A large cluster is simulated as a part of it: of 8,192 rollouts a step, say, an eighth, on an eighth of the
  * servers and of the trainer. What is added up (bytes, records, processor time) is multiplied again; times

@@ -11,12 +11,10 @@
  * And when it has ended in order: nobody listens, no timer runs, nothing is read.
  */
 import { getEventListeners } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Delivery } from '../../streams/deliveries/index.ts';
 import { Progress } from '../../streams/index.ts';
 import type { MemoryStore } from '../../streams/memory/index.ts';
-import type { FlowStats } from '../../streams/run/index.ts';
+import { collectGarbage, type FlowStats } from '../../streams/run/index.ts';
 import type { Life } from './life.ts';
 
 export interface BoundsOptions {
@@ -118,14 +116,4 @@ export class Bounds {
   #broken(what: string): void {
     this.#options.broken(`${this.#options.life.name}: ${what}`);
   }
-}
-
-let collect: (() => void) | null = null;
-
-function collectGarbage(): void {
-  if (collect === null) {
-    setFlagsFromString('--expose-gc');
-    collect = runInNewContext('gc') as () => void;
-  }
-  collect();
 }

@@ -10,10 +10,9 @@
  * A record costs one small object and no weak reference, unless it is in flight for longer than `YOUNG_MS`.
  */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { PartState, Root, RootObserver } from '../deliveries/family.ts';
 import { placeOf } from '../deliveries/settlement.ts';
+import { collectGarbage } from './collectGarbage.ts';
 
 /** Records are looked at weakly once they are in flight for this long. */
 const YOUNG_MS = 500;
@@ -122,15 +121,4 @@ export class InFlight {
       this.#collect();
     } else this.#collectAtMs = Math.min(this.#collectAtMs, nowMs + this.#collectMs);
   }
-}
-
-let collect: (() => void) | null = null;
-
-/** Asks V8 for a full collection, so that what is unreachable is found to be gone. */
-function collectGarbage(): void {
-  if (collect === null) {
-    setFlagsFromString('--expose-gc');
-    collect = runInNewContext('gc') as () => void;
-  }
-  collect();
 }

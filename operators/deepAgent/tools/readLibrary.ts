@@ -1,7 +1,7 @@
 /**
  * A library of tools as a file: JSON Lines, one OpenAI function a line, bare or as `{"type": "function",
- * "function": {…}}`; ToolBench's corpus (`.tsv`); or RestBench's specification (`.json`). Reading stops at the
- * first line that is not a function, with its file, line and field.
+ * "function": {…}}`; ToolBench's corpus (`.tsv`); or RestBench's specification (`.json`). Reading stops at
+ * the first line that is not a function, with its file, line and field.
  */
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -104,9 +104,9 @@ export function searchTool(options: SearchOptions): Tool {
 }
 
 /**
- * The normal form of a query (ET-Agent reference, search cache key), for `callTools`' `cacheKey`: queries that differ in case
- * or punctuation alone share a cached result. `' What is "New-York"?  '` becomes `'what is newyork'`; white space and word
- * characters are Python's.
+ * The normal form of a query (ET-Agent reference, search cache key), for `callTools`' `cacheKey`: queries
+ * that differ in case or punctuation alone share a cached result. `' What is "New-York"?  '` becomes `'what
+ * is newyork'`; white space and word characters are Python's.
  */
 export function searchCacheKey(query: string): string {
   return strip(query)

@@ -1,6 +1,6 @@
 /**
- * The rows of a session's tree, in the order in which its calls were made: calls of MCP tools (◆) are below the
- * model call that they came after.
+ * The rows of a session's tree, in the order in which its calls were made: calls of MCP tools (◆) are below
+ * the model call that they came after.
  */
 import { counted } from '../../../base/text/index.ts';
 import type { SessionView } from '../../wire/index.ts';

@@ -1,6 +1,7 @@
 /**
  * Pairs of runs compared, kept until one of them has grown. Their figures come first; where they diverge is
- * looked for after that, in the background, one pair at a time: together both would take as long as the longer.
+ * looked for after that, in the background, one pair at a time: together both would take as long as the
+ * longer.
  */
 import { messageOf } from '../../../base/index.ts';
 import type { Reading } from '../../../streams/replay/index.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import type { Loss, TrainSequence } from '../../../model/engine.ts';
-import { isPacked, packedBody, packedLogProbs } from '../../../model/tinker/packed.ts';
+import { isPacked, packedBody, packedLogProbs, packedSums } from '../../../model/tinker/packed.ts';
 import { TinkerTrainer } from '../../../model/tinker/trainer.ts';
 import {
   baseTable,
@@ -160,5 +160,27 @@ describe('packed numbers', () => {
     };
     expect(packedLogProbs(reply(2))?.map((one) => [...one])).toEqual([[-1, -0.5]]);
     expect(packedLogProbs(reply(3))).toBeNull();
+  });
+});
+
+describe('sums', () => {
+  const reply = (head: object): Uint8Array => {
+    const text = Buffer.from(JSON.stringify(head));
+    const start = Buffer.alloc(12);
+    start.write('MILLPAK1');
+    start.writeUInt32LE(text.length, 8);
+    return new Uint8Array(Buffer.concat([start, text]));
+  };
+  const sums = { loss: 1, tokens: 2, clipped: 0, drift: -0.5, apart: 0.5, apart_max: 0.25 };
+
+  test('that are not finite come as null, and are NaN', () => {
+    expect(packedSums(reply(sums))).toMatchObject({ loss: 1, tokens: 2, apartMax: 0.25 });
+    expect(packedSums(reply({ ...sums, loss: null }))?.loss).toBeNaN();
+  });
+
+  test('that are missing make a reply useless', () => {
+    const { apart: _, ...less } = sums;
+    for (const odd of [reply(less), reply({ lengths: [2] }), Buffer.from('{}'), Buffer.alloc(0)])
+      expect(packedSums(odd)).toBeNull();
   });
 });
