@@ -1,5 +1,5 @@
 /**
- * Rows of a Parquet file, one row group in memory at a time (hyparquet, in a thread with a bounded heap:
+ * Rows of a Parquet file, the columns of one row group in memory at a time (hyparquet, in a thread with a bounded heap:
  * parquetWorker.ts).
  *
  * Two schemas are read: the plain columns of a questions file, and the RL schema of ET-Agent §7.6
@@ -8,17 +8,17 @@
  */
 import { stat } from 'node:fs/promises';
 import { outsideText, startWorker, type WorkerHandle, workerEntry } from '../base/index.ts';
-import type { OpenParquet, ParquetHead } from './parquetWorker.ts';
+import type { Fields, OpenParquet, ParquetHead, RowRange } from './parquetWorker.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
 const MB = 2 ** 20;
 /** The thread's heap, and what pages unpack to: for a small file, and for each byte of a large one. */
 const HEAP = { megabytes: 112, perByte: 24 };
 const UNPACKED = { megabytes: 64, perByte: 24 };
+/** Rows that come over at once. */
+const ROWS = 1_000;
 /** A row group takes no longer: for a small file, and for each megabyte. The thread has to start first. */
 const DEADLINE = { startMs: 30_000, ms: 1_000, perMegabyte: 1_000 };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The rows in the order of the file; `place` is the row, from 1. */
 export async function* parquetRows(
@@ -39,11 +39,16 @@ export async function* parquetRows(
     if (complaint !== null) throw questionsFileError(`${path}: ${complaint}`);
     let rowStart = 0;
     for (const [index, count] of groups.entries()) {
-      const rows = await ask<readonly Fields[]>('group', { index, rowStart }, groupMs);
-      for (const [at, fields] of rows.entries()) {
-        yield { kind: 'fields', place: rowStart + at + 1, fields, payload: json(fields) };
+      const rowEnd = rowStart + count;
+      await ask<void>('load', { index, rowStart }, groupMs);
+      for (let from = rowStart; from < rowEnd; from += ROWS) {
+        const range: RowRange = { from, to: Math.min(from + ROWS, rowEnd) };
+        const rows = await ask<readonly Fields[]>('rows', range, groupMs);
+        for (const [at, fields] of rows.entries()) {
+          yield { kind: 'fields', place: from + at + 1, fields, payload: json(fields) };
+        }
       }
-      rowStart += count;
+      rowStart = rowEnd;
     }
   } finally {
     await worker.close();

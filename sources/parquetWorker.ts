@@ -1,6 +1,7 @@
 /**
  * Reads a Parquet file in a thread of its own, whose heap is bounded: what a file of a megabyte unpacks to
- * may be of any size.
+ * may be of any size. A row group is held as columns, in which equal values are one; its rows are made a few
+ * at a time.
  *
  * Guarantees: pages unpack to no more than `bytesMax` a row group, and no row group is larger than
  * `ROWS_MAX`.
@@ -9,10 +10,11 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
+  type ColumnData,
   type Compressors,
   type FileMetaData,
   parquetMetadataAsync,
-  parquetReadObjects,
+  parquetRead,
   snappyUncompress,
 } from 'hyparquet';
 import { serve } from '../base/index.ts';
@@ -35,9 +37,19 @@ export interface ParquetHead {
   readonly groups: readonly number[];
 }
 
+/** From the first to before the last, counted through the file. */
+export interface RowRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
 let file: AsyncBuffer;
 let metadata: FileMetaData;
 let bytesMax = 0;
+/** Of the row group that was loaded last. */
+let loaded: readonly ColumnData[] = [];
 
 serve({
   async open(given: OpenParquet): Promise<ParquetHead> {
@@ -49,7 +61,14 @@ serve({
       groups: metadata.row_groups.map(({ num_rows }) => Number(num_rows)),
     };
   },
-  async group({ index, rowStart }: { readonly index: number; readonly rowStart: number }) {
+  /** Loads a row group; `rowStart` is its first row, counted through the file. */
+  async load({
+    index,
+    rowStart,
+  }: {
+    readonly index: number;
+    readonly rowStart: number;
+  }): Promise<void> {
     const group = metadata.row_groups[index]!;
     const rows = Number(group.num_rows);
     const values = group.columns.map(({ meta_data }) => Number(meta_data?.num_values ?? 0));
@@ -57,8 +76,26 @@ serve({
     if (!(rows >= 0 && rows <= ROWS_MAX && all <= VALUES_MAX)) {
       throw new Error(`a row group has ${rows} rows and ${all} values; write smaller row groups`);
     }
-    const options = { file, metadata, rowStart, rowEnd: rowStart + rows };
-    return parquetReadObjects({ ...options, compressors: compressors() });
+    loaded = [];
+    const columns: ColumnData[] = [];
+    await parquetRead({
+      ...{ file, metadata, rowStart, rowEnd: rowStart + rows, compressors: compressors() },
+      onChunk: (chunk) => void columns.push(chunk),
+    });
+    loaded = columns;
+  },
+  /** Rows of the loaded group. */
+  rows({ from, to }: RowRange): readonly Fields[] {
+    const names = columnsOf(metadata.schema);
+    const rows = Array.from({ length: to - from }, (): Record<string, unknown> => {
+      return Object.fromEntries(names.map((name) => [name, undefined]));
+    });
+    for (const { columnName, columnData, rowStart, rowEnd } of loaded) {
+      for (let at = Math.max(from, rowStart); at < Math.min(to, rowEnd); at++) {
+        rows[at - from]![columnName] = columnData[at - rowStart];
+      }
+    }
+    return rows;
   },
 });
 

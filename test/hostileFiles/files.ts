@@ -332,16 +332,18 @@ const questions = {
   ...Object.fromEntries(
     // Written by pyarrow: a list of 20,000,000 equal answers, a million equal rows, a text of 400 MB; 15 kB
     // at most.
-    ['list', 'million', 'pages'].map((name) => [
-      `the Parquet file ${name}`,
-      {
-        code: 'QUESTIONS_FILE',
-        read: async () => {
-          const path = fileURLToPath(new URL(`./fixtures/${name}.parquet`, import.meta.url));
-          for await (const _ of (await openRows(path, 'questions file', () => null)).rows);
+    Object.entries({ list: 'QUESTIONS_FILE', million: 'read', pages: 'QUESTIONS_FILE' }).map(
+      ([name, code]) => [
+        `the Parquet file ${name}`,
+        {
+          code,
+          read: async () => {
+            const path = fileURLToPath(new URL(`./fixtures/${name}.parquet`, import.meta.url));
+            for await (const _ of (await openRows(path, 'questions file', () => null)).rows);
+          },
         },
-      },
-    ]),
+      ],
+    ),
   ),
   'no Parquet': rows('q.parquet', 'PAR1'.repeat(MB / 4), 'QUESTIONS_FILE'),
 };
