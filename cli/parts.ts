@@ -1,4 +1,5 @@
 /** Reports the progress of long work on stderr, once per tenth; short work reports nothing. */
+import { thousands } from '../base/text/index.ts';
 import type { Io } from './io.ts';
 
 const PARTS = 10;
@@ -11,6 +12,6 @@ export function tenths(what: string, io: Io): (done: number, all: number) => voi
     const part = Math.floor((PARTS * done) / Math.max(1, all));
     if (part <= announced || all < SPOKEN_OF_MIN) return;
     announced = part;
-    io.err(`${what}: ${done.toLocaleString('en')} of ${all.toLocaleString('en')} records`);
+    io.err(`${what}: ${thousands(done)} of ${thousands(all)} records`);
   };
 }

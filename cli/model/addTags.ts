@@ -1,6 +1,7 @@
 /** `millrace model add-tags`: a checkpoint whose tags are tokens of their own. */
 import { resolve } from 'node:path';
 import { jsonText } from '../../base/terminal/index.ts';
+import { thousands } from '../../base/text/index.ts';
 import { addTokens } from '../../model/hf/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -29,7 +30,7 @@ export async function addTagsCommand(options: AddTagsOptions, io: Io): Promise<n
     options.json === true
       ? jsonText({ path, added, config, parameters, bytes, sha256 })
       : [
-          `wrote ${path}: ${parameters.toLocaleString('en')} parameters, a vocabulary of ${config.vocabSize.toLocaleString('en')}`,
+          `wrote ${path}: ${thousands(parameters)} parameters, a vocabulary of ${thousands(config.vocabSize)}`,
           added.length === 0
             ? 'all of these tags were already tokens'
             : `new tokens: ${added.map(({ text: tag, id }) => `${tag} ${id}`).join(', ')}`,

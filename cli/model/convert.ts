@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
 import { jsonText } from '../../base/terminal/index.ts';
+import { thousands } from '../../base/text/index.ts';
 import { type PromptRecord, promptIn, writePrompt } from '../../jobs/parts/index.ts';
 import {
   CONFIG_FILE,
@@ -115,7 +116,7 @@ async function writePeft(
   await io.out(
     json === true
       ? `${jsonText(about)}\n`
-      : `wrote ${folder}: an adapter of rank ${own.rank} for ${adapter.base}, ${bytes.toLocaleString('en')} bytes\nsha256 ${sha256}\n`,
+      : `wrote ${folder}: an adapter of rank ${own.rank} for ${adapter.base}, ${thousands(bytes)} bytes\nsha256 ${sha256}\n`,
   );
   return exitCodes.done;
 }

@@ -9,7 +9,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { messageOf } from '../../base/index.ts';
 import { jsonText, table } from '../../base/terminal/index.ts';
-import { counted } from '../../base/text/index.ts';
+import { counted, thousands } from '../../base/text/index.ts';
 import {
   ADAPTER_CONFIG,
   type LoraAdapter,
@@ -96,7 +96,7 @@ async function policyReport(path: string): Promise<Found> {
         `${path} (${kind}, ${names.length} ${names.length === 1 ? 'file' : 'files'} of weights)`,
       ],
       ['network', networkText(config)],
-      ['parameters', parameters.toLocaleString('en')],
+      ['parameters', thousands(parameters)],
       [
         'formats',
         Object.entries(dtypes)
@@ -138,7 +138,7 @@ function adapterReport(path: string, adapter: LoraAdapter): Found {
       `${adapter.rank}, alpha ${adapter.alpha}${adapter.stabilised ? ', rank-stabilised' : ''}`,
     ],
     ['modules', String(modules.size)],
-    ['parameters', parameters.toLocaleString('en')],
+    ['parameters', thousands(parameters)],
   ];
   const shown = tensors.map(({ dtype: _, ...tensor }) => tensor);
   const report = { path, kind: 'adapter', ...facts, parameters, problems, tensors: shown };
@@ -216,7 +216,7 @@ function textOf(
     name,
     `[${shape.join(', ')}]`,
     dtype,
-    parameters.toLocaleString('en'),
+    thousands(parameters),
   ]);
   const list = table(
     [['tensor', 'shape', 'format', 'parameters'], ...rows],

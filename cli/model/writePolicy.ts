@@ -4,6 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { jsonText } from '../../base/terminal/index.ts';
+import { thousands } from '../../base/text/index.ts';
 import {
   checkpointError,
   DTYPES,
@@ -44,7 +45,7 @@ export async function writePolicy(
   const parameters = parameterCount(config);
   const text = json
     ? jsonText({ path, kind, config, parameters, bytes, sha256, overflowed })
-    : `wrote ${path}: ${kind}, ${parameters.toLocaleString('en')} parameters, ${bytes.toLocaleString('en')} bytes of weights\nsha256 ${sha256}`;
+    : `wrote ${path}: ${kind}, ${thousands(parameters)} parameters, ${thousands(bytes)} bytes of weights\nsha256 ${sha256}`;
   await io.out(`${text}\n`);
   return exitCodes.done;
 }

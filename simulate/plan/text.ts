@@ -1,5 +1,7 @@
 /** Plans as text: a column for each, and how many steps a day each makes as bars. */
+
 import { table } from '../../base/terminal/index.ts';
+import { thousands } from '../../base/text/index.ts';
 import { activities } from './meter.ts';
 import type { Planned } from './plannedRun.ts';
 
@@ -79,7 +81,7 @@ function seconds(value: number): string {
 }
 
 function short(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en') : String(+value.toPrecision(2));
+  return value >= 100 ? thousands(value) : String(+value.toPrecision(2));
 }
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];

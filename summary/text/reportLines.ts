@@ -33,8 +33,8 @@ export function trainedOf({ training }: Pick<Results, 'training'>): string[] {
   const { steps, tokens, examples, seconds } = training;
   const parts = [
     counted(steps, 'step'),
-    `${counted(tokens, 'token', tokens.toLocaleString('en'))} trained`,
-    ...(examples === null ? [] : [counted(examples, 'example', examples.toLocaleString('en'))]),
+    `${counted(tokens, 'token')} trained`,
+    ...(examples === null ? [] : [counted(examples, 'example')]),
     `${duration(seconds)} in the trainer`,
   ];
   return [parts.join(' · ')];

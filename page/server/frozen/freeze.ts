@@ -20,17 +20,17 @@ import {
   runPages,
   runViews,
   type TopicData,
-  type TrajectoryData,
   WIRE,
 } from '../../wire/index.ts';
 import { terms } from '../http/terms.ts';
+import { type FoundGroups, groupsOf } from '../run/groups.ts';
 import { limits } from '../run/limits.ts';
 import { now } from '../run/moment.ts';
 import { recordsAt, stretch } from '../run/records.ts';
 import { refOf } from '../run/refs.ts';
 import type { RunView } from '../run/runView.ts';
 import type { Asked } from '../views/asked.ts';
-import { tokensOf } from '../views/trajectory.ts';
+import { withTokens } from '../views/trajectory.ts';
 import { servedView } from '../views/views.ts';
 import { weightsData } from '../views/weights.ts';
 
@@ -117,6 +117,7 @@ class Answers {
   readonly json: Record<string, unknown> = {};
   readonly bins: Record<string, string> = {};
   readonly #view: RunView;
+  readonly #groupsOf = keepingLast();
   #left: number;
   isFull = false;
 
@@ -147,11 +148,16 @@ class Answers {
     return goesIn;
   }
 
-  /** The tokens of a rollout, if there is room for them. */
-  async addTokens(ref: string, href: string): Promise<void> {
-    const bytes = await tokensOf(this.#view, now, ref);
+  /** A rollout, and its tokens if there is room for them. Whether it went in. */
+  async addTrajectory(ref: string): Promise<boolean> {
+    const { data, tokens } = await withTokens(this.#asked(ref, {}));
+    if (!this.put(this.at('trajectory', ref), data)) return false;
+    const bytes = tokens();
+    if (data.tokens === null || bytes === null) return true;
+    const { href } = data.tokens;
     const text = Buffer.from(bytes).toString('base64');
     if (this.#takes(href, text.length)) this.bins[href] = text;
+    return true;
   }
 
   #asked(id: string, query: Query): Asked {
@@ -160,6 +166,7 @@ class Answers {
       moment: now,
       id,
       query: new URLSearchParams(query),
+      groupsOf: this.#groupsOf,
       others: { withAll: (names, use) => use([], names) },
     };
   }
@@ -173,6 +180,18 @@ class Answers {
     this.#left -= needed;
     return true;
   }
+}
+
+/** A question is followed by its trajectories: the records of all of its groups are read once. */
+function keepingLast(): typeof groupsOf {
+  let last: { readonly id: string; readonly found: FoundGroups } | null = null;
+  return async (log, moment, of) => {
+    const { id, askedIn } = of;
+    if (last?.id !== id) last = { id, found: await groupsOf(log, moment, { id, askedIn }) };
+    const { found } = last;
+    const isWhole = found.groups.length === found.total;
+    return of.only === undefined || isWhole ? found : groupsOf(log, moment, of);
+  };
 }
 
 /** How many went in: groups of the end and of the beginning in turn. */
@@ -189,21 +208,13 @@ async function addTrajectories(
     scanned += data.scanned * (1 + refs.length);
     if (scanned > SCANNED_MAX) return count;
     for (const ref of refs) {
-      if (count >= trajectoriesMax || !(await addTrajectory(ref, answers))) return count;
+      if (count >= trajectoriesMax || !(await answers.addTrajectory(ref))) return count;
       count += 1;
     }
     const at = answers.at('question', question);
     if (!(at in answers.json)) answers.put(at, data);
   }
   return count;
-}
-
-/** Whether it went in. */
-async function addTrajectory(ref: string, answers: Answers): Promise<boolean> {
-  const data = await answers.ask<TrajectoryData>('trajectory', ref);
-  if (!answers.put(answers.at('trajectory', ref), data)) return false;
-  if (data.tokens !== null) await answers.addTokens(ref, data.tokens.href);
-  return true;
 }
 
 async function groupsAtEnds({

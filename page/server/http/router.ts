@@ -4,6 +4,7 @@
  */
 import { MillraceError } from '../../../base/index.ts';
 import { dataPath, routeAt } from '../../wire/index.ts';
+import { groupsOf } from '../run/groups.ts';
 import { momentOf } from '../run/moment.ts';
 import type { Asked } from '../views/asked.ts';
 import { diffData } from '../views/diff.ts';
@@ -59,7 +60,7 @@ async function askedOf(
   await view.ready();
   const { log } = view.viewed;
   const moment = await momentOf(query.get('at') ?? undefined, { log, timeline: view.timeline });
-  return { view, moment, id, query, others };
+  return { view, moment, id, query, groupsOf, others };
 }
 
 async function diff(a: string, b: string, { hot, comparisons }: Served): Promise<Answer> {

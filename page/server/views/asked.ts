@@ -1,5 +1,6 @@
 /** The request of a view of a run, and its answer: its data, and its bytes if it has any. */
 import { MillraceError } from '../../../base/index.ts';
+import type { groupsOf } from '../run/groups.ts';
 import type { Moment } from '../run/moment.ts';
 import type { RunView } from '../run/runView.ts';
 
@@ -9,6 +10,8 @@ export interface Asked {
   /** The name at the end of the address; empty if there is none. */
   readonly id: string;
   readonly query: URLSearchParams;
+  /** The whole groups of a question, or of one time that it was asked. */
+  readonly groupsOf: typeof groupsOf;
   /** Opens other runs for comparison. */
   readonly others: Others;
 }

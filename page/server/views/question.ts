@@ -2,12 +2,11 @@
 import { MillraceError } from '../../../base/index.ts';
 import { shellWord, thousands } from '../../../base/text/index.ts';
 import type { QuestionData } from '../../wire/index.ts';
-import { groupsOf } from '../run/groups.ts';
 import { questionFacts } from '../run/rollouts.ts';
 import type { Asked } from './asked.ts';
 
 /** Fails with code `NOT_FOUND`. */
-export async function data({ view, moment, id }: Asked): Promise<QuestionData> {
+export async function data({ view, moment, id, groupsOf }: Asked): Promise<QuestionData> {
   const { askedIn } = await view.rounds();
   const found = await groupsOf(view.viewed.log, moment, { id, askedIn });
   const { groups, question, total, scanned, of } = found;

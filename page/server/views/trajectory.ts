@@ -7,7 +7,6 @@ import { MillraceError } from '../../../base/index.ts';
 import type { Log, Stored } from '../../../streams/index.ts';
 import { asked, type Rollout, type Segment, type ToolCall, topics } from '../../../topics/index.ts';
 import type { Call, TrajectoryData, Turn } from '../../wire/index.ts';
-import { groupsOf } from '../run/groups.ts';
 import { limits } from '../run/limits.ts';
 import type { Moment } from '../run/moment.ts';
 import { type Pieces, piecesOf, startsOf } from '../run/pieces.ts';
@@ -47,8 +46,8 @@ export async function rolloutAt(log: Log, moment: Moment, ref: string): Promise<
   );
 }
 
-export function data({ view, moment, id, query }: Asked): Promise<TrajectoryData> {
-  return trajectoryData(view, moment, { ref: id, full: query.get('full') === '1' });
+export async function data(asked: Asked): Promise<TrajectoryData> {
+  return (await withTokens(asked)).data;
 }
 
 export const other: ServedView['other'] = {
@@ -57,11 +56,11 @@ export const other: ServedView['other'] = {
   body: ({ view, moment, id }) => tokensOf(view, moment, id),
 };
 
-async function trajectoryData(
-  view: RunView,
-  moment: Moment,
-  { ref, full }: { readonly ref: string; readonly full: boolean },
-): Promise<TrajectoryData> {
+/** The data of a rollout, and its tokens in the form that the page loads; null without a tokenizer. */
+export async function withTokens({ view, moment, id: ref, query, groupsOf }: Asked): Promise<{
+  readonly data: TrajectoryData;
+  readonly tokens: () => Uint8Array | null;
+}> {
   const { log, name: run } = view.viewed;
   const stored = await rolloutAt(log, moment, ref);
   const rollout = stored.value;
@@ -81,11 +80,11 @@ async function trajectoryData(
   const place = group.rollouts.findIndex((one) => one.ref === own);
   const calls = await callsOf(log, moment, rollout);
   const pieces = await piecesFor(view, rollout);
-  const textMax = full ? limits.textFull : limits.textInRecord;
+  const textMax = query.get('full') === '1' ? limits.textFull : limits.textInRecord;
   const neighbours = await neighboursOf(log, moment, group.scored);
   const session = await sessionView(log, moment, rollout, SEARCH_MAX);
   const at = `/r/${encodeURIComponent(run)}`;
-  return {
+  const data: TrajectoryData = {
     ...(await view.frame(
       moment,
       `millrace tap ${run}.${topics.rollouts.name} --from ${stored.position.offset} -n 1`,
@@ -112,6 +111,7 @@ async function trajectoryData(
     record: `${at}/topics/${topics.rollouts.name}?offset=${own}&limit=1`,
     ...(session !== null && { session }),
   };
+  return { data, tokens: () => (pieces === null ? null : tokensBin(rollout, pieces)) };
 }
 
 const emptyGroup = {
@@ -123,8 +123,8 @@ const emptyGroup = {
   batch: null,
 } as const;
 
-/** Its tokens. Fails with code `NOT_FOUND` if the tokenizer is not here. */
-export async function tokensOf(view: RunView, moment: Moment, ref: string): Promise<Uint8Array> {
+/** Its tokens alone. Fails with code `NOT_FOUND` if the tokenizer is not here. */
+async function tokensOf(view: RunView, moment: Moment, ref: string): Promise<Uint8Array> {
   const { value } = await rolloutAt(view.viewed.log, moment, ref);
   const pieces = await piecesFor(view, value);
   if (pieces !== null) return tokensBin(value, pieces);
