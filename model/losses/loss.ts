@@ -12,10 +12,11 @@ import type { TrainSequence } from '../engine.ts';
 import type { Value } from '../graph/graph.ts';
 import type { Judged } from '../graph/layers.ts';
 import type { Feeds } from '../runtime/session.ts';
+import type { Places } from './places.ts';
 
 /** A sequence and the places of its targets, ascending, none 0. */
 export interface TargetSequence extends TrainSequence {
-  readonly places: readonly number[];
+  readonly places: Places;
 }
 
 /**
@@ -36,12 +37,14 @@ export interface Tally {
 }
 
 /**
- * A loss that our training service computes itself, token by token, from the feeds `weights`, `advantages`
- * and `oldLogProbs`: its name and settings there (trainer/millrace_trainer/losses.py).
+ * A loss that our training service computes itself, token by token, from weights, advantages and old
+ * log-probs: its name and settings there (trainer/millrace_trainer/losses.py).
  */
 export interface ServiceLoss {
   readonly name: string;
   readonly config: Readonly<Record<string, number>>;
+  /** The weight of each token of a row of the batch, without the importance weight. */
+  weights(sequences: readonly TargetSequence[]): (row: number) => number;
 }
 
 /** What `defineLoss` takes. `M` is the number of target tokens in a micro-batch. */

@@ -7,14 +7,17 @@
  * as many.
  */
 
+import type { Places } from '../losses/places.ts';
+
 /** A number for each target of a datum: token places, and their values. */
 export interface DatumValues {
-  /** Places of the targets in the sequence, ascending, none 0. */
-  readonly places: readonly number[];
+  readonly places: Places;
+  /** What the lists are by: the number of the target, or the place of the token, which packed bodies take. */
+  readonly by?: 'target' | 'place';
   readonly advantages: ArrayLike<number> | null;
   readonly logProbs: ArrayLike<number> | null;
-  /** 1 for all if it is left out. */
-  readonly weights: ArrayLike<number> | null;
+  /** One number = that for all; null = 1. */
+  readonly weights: ArrayLike<number> | number | null;
 }
 
 /** A sequence with what is known about its targets. */
@@ -54,7 +57,7 @@ export function passBody(body: PassBody): Uint8Array {
 /** One sequence as a datum. */
 export function datum(tokens: Int32Array, values: DatumValues): string {
   const length = values.places.at(-1) ?? 0;
-  const spread = (given: ArrayLike<number> | null, otherwise: number) =>
+  const spread = (given: DatumValues['weights'], otherwise: number) =>
     tensor('float32', spreadOut(values.places, given, length, otherwise), length);
   const inputs = [
     `"target_tokens":${tensor('int64', tokens.subarray(1, length + 1).join(','), length)}`,
@@ -72,8 +75,8 @@ function tensor(dtype: string, data: string, length: number): string {
 
 /** The values at their places, 0 between them. */
 function spreadOut(
-  places: readonly number[],
-  values: ArrayLike<number> | null,
+  places: Places,
+  values: DatumValues['weights'],
   length: number,
   otherwise: number,
 ): string {
@@ -81,7 +84,7 @@ function spreadOut(
   let last = Number.NaN;
   let text = '';
   for (const [index, place] of places.entries()) {
-    const value = values === null ? otherwise : (values[index] as number);
+    const value = typeof values === 'number' ? values : (values?.[index] ?? otherwise);
     if (value !== last) {
       last = value;
       text = float32Text(value);

@@ -8,8 +8,8 @@
  * The head names the lengths of the datums; a datum of n places has n + 1 tokens. A reply has the log-probs,
  * or, with `sums` in the head of the request, only a head with sums over the tokens (`PackedSums`).
  */
-import { eachRun } from '../losses/parts/feeds.ts';
 import type { RolloutSums } from '../losses/parts/rollouts.ts';
+import { eachRun } from '../losses/places.ts';
 import type { Datum, PassBody } from './encode.ts';
 
 /** Media type of such a body. */
@@ -73,15 +73,14 @@ function spread(
 ): void {
   let from = -1;
   for (const [i, { values }] of data.entries()) {
-    const given = values[name];
-    const { places } = values;
-    const otherwise = name === 'weights' ? 1 : 0;
+    const given = values[name] ?? (name === 'weights' ? 1 : 0);
     const begin = from;
-    eachRun(places, (index, place, length) => {
+    eachRun(values.places, (index, place, length) => {
       const at = begin + place;
-      if (given === null) into.fill(otherwise, at, at + length);
-      else if (given instanceof Float32Array) into.set(given.subarray(index, index + length), at);
-      else for (let i = 0; i < length; i++) into[at + i] = given[index + i]!;
+      const own = values.by === 'place' ? place : index;
+      if (typeof given === 'number') into.fill(given, at, at + length);
+      else if (given instanceof Float32Array) into.set(given.subarray(own, own + length), at);
+      else for (let i = 0; i < length; i++) into[at + i] = given[own + i]!;
     });
     from += lengths[i]!;
   }

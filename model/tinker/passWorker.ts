@@ -5,6 +5,7 @@
 
 import { Moved, serve } from '../../base/index.ts';
 import type { Loss, TrainSequence } from '../engine.ts';
+import { allPlaces } from '../losses/places.ts';
 import { passBody } from './encode.ts';
 import { packedBody } from './packed.ts';
 import {
@@ -82,7 +83,7 @@ serve({
   /** Places of every token but the first are requested. */
   scoreBody({ sequences, modelId, number, packed }: WriteScore) {
     const data = sequences.map((tokens) => {
-      const places = Array.from({ length: tokens.length - 1 }, (_, index) => index + 1);
+      const places = allPlaces(tokens.length);
       return { tokens, values: { places, advantages: null, logProbs: null, weights: null } };
     });
     const body = { route: 'forward', modelId, number, lossFn: 'cross_entropy', data } as const;

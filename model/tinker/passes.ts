@@ -21,7 +21,8 @@ import type { PreparedLoss, ServiceLoss, TargetSequence } from '../losses/loss.t
 import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
 import { rolloutNumbers } from '../losses/parts/rollouts.ts';
-import type { Feed, Feeds } from '../runtime/session.ts';
+import { type Places, targetPlaces } from '../losses/places.ts';
+import type { Feeds } from '../runtime/session.ts';
 import { StepTally } from '../train/stepTally.ts';
 import { type PassBody, passBody } from './encode.ts';
 import { isPacked, type PackedSums, packedBody, packedLogProbs, packedSums } from './packed.ts';
@@ -87,6 +88,7 @@ export class Passes {
   readonly #tally: StepTally;
   /** What the service computes; null = the loss's graph does. */
   readonly #onService: ServiceLoss | null;
+  #weight: ((row: number) => number) | null = null;
   /** What the service summed up of its loss. */
   #sums: PackedSums = { loss: 0, tokens: 0, clipped: 0, drift: 0, apart: 0, apartMax: 0 };
   readonly #logProbs = new Map<number, Float32Array>();
@@ -176,19 +178,15 @@ export class Passes {
 
   /** The only pass of a loss that the service computes. */
   #wholeBody(piece: number, modelId: string, number: number, loss: ServiceLoss): Uint8Array {
-    const rows = this.#rows(piece);
-    const feeds = inFloat32(this.#feeds(rows));
-    let from = 0;
-    const data = rows.map((row) => {
-      const { tokens, places } = this.#batch[row] as TargetSequence;
-      const of = (name: string) =>
-        ((feeds[name] as Feed).data as Float32Array).subarray(from, from + places.length);
-      const values = {
-        ...{ places, weights: of('weights') },
-        ...{ advantages: of('advantages'), logProbs: of('oldLogProbs') },
-      };
-      from += places.length;
-      return { tokens, values };
+    this.#weight ??= loss.weights(this.#batch);
+    const weightOf = this.#weight;
+    const data = this.#rows(piece).map((row) => {
+      const sequence = this.#batch[row] as TargetSequence;
+      const { tokens, places, advantages, oldLogProbs: logProbs, importance } = sequence;
+      const weight = weightOf(row);
+      const weights = importance?.map((factor) => weight * factor) ?? weight;
+      const by = 'place' as const;
+      return { tokens, values: { places, by, advantages, logProbs, weights } };
     });
     const way = { lossFn: loss.name, lossConfig: loss.config, sums: true };
     return this.#body({ route: 'forward_backward', modelId, number, ...way, data });
@@ -259,7 +257,7 @@ export class Passes {
     return portions;
   }
 
-  #placesOf(row: number): readonly number[] {
+  #placesOf(row: number): Places {
     return (this.#batch[row] as TargetSequence).places;
   }
 
@@ -448,14 +446,12 @@ function checkedTargets(sequence: TrainSequence, row: number): TargetSequence {
       );
     }
   }
-  const places: number[] = [];
   for (let place = 0; place < tokens.length; place++) {
     const value = mask[place] as number;
     if (value > 1) throw new Error(`sequence ${row} has ${value} in its mask: give 0 or 1`);
-    if (value === 1 && place > 0) places.push(place);
     if ((tokens[place] as number) < 0) {
       throw new Error(`sequence ${row} has token ${tokens[place]}: ids begin at 0`);
     }
   }
-  return { ...sequence, places };
+  return { ...sequence, places: targetPlaces(mask) };
 }

@@ -13,6 +13,7 @@ import type { LoraAdapter, LoraFactors } from '../hf/lora.ts';
 import type { TargetSequence } from '../losses/loss.ts';
 import { prepareLoss } from '../losses/losses.ts';
 import { inFloat32 } from '../losses/parts/feeds.ts';
+import { allPlaces, targetPlaces } from '../losses/places.ts';
 import { adapterNames } from '../lowering/sequences.ts';
 import { checkPositions } from '../rope.ts';
 import { cpuDevice, type Device } from '../runtime/device.ts';
@@ -153,10 +154,7 @@ export class Learner {
   /** What the current parameters say about given sequences. */
   async score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
     const session = await this.#session('score', 'score');
-    const targets = sequences.map((tokens) => ({
-      tokens,
-      places: Array.from({ length: Math.max(0, tokens.length - 1) }, (_, place) => place + 1),
-    }));
+    const targets = sequences.map((tokens) => ({ tokens, places: allPlaces(tokens.length) }));
     this.#check(targets);
     const scores = sequences.map(({ length }) => ({
       logProbs: new Float32Array(length),
@@ -289,10 +287,7 @@ function sessionKey({ name, module }: Loss, variant: unknown): string {
 }
 
 function targetsOf(sequence: TrainSequence): TargetSequence {
-  const { tokens, mask } = sequence;
-  const places: number[] = [];
-  for (let place = 1; place < tokens.length; place++) if (mask[place] === 1) places.push(place);
-  return { ...sequence, places };
+  return { ...sequence, places: targetPlaces(sequence.mask) };
 }
 
 function output(results: Feeds, name: string): Float32Array {

@@ -4,13 +4,13 @@
  * A target at place t of its sequence is predicted by row t - 1; what follows the last target never enters
  * the model.
  */
+import type { Places } from '../losses/places.ts';
 import type { Feeds } from '../runtime/session.ts';
 import type { MicroBatch } from './microBatches.ts';
 
 export interface Targets {
   readonly tokens: Int32Array;
-  /** Places of the targets, ascending, none 0. */
-  readonly places: readonly number[];
+  readonly places: Places;
 }
 
 /** How many tokens of a sequence enter the model. */

@@ -48,8 +48,8 @@ export async function rolloutBatch(
 ): Promise<PreparedBatch> {
   const groups = await load(options.log, batch);
   const perRollout = groups.flatMap((group) => tokenAdvantages(group, options));
-  const masks = groups.flatMap(({ rollouts }) => rollouts.map(policyMask));
-  const advantages = options.whiten ? whitened(perRollout, masks) : perRollout;
+  const masks = () => groups.flatMap(({ rollouts }) => rollouts.map(policyMask));
+  const advantages = options.whiten ? whitened(perRollout, masks()) : perRollout;
   let from = 0;
   const perGroup = groups.map(({ rollouts }) => {
     const first = from;
@@ -124,7 +124,7 @@ function policyMask({ tokens, segments, status }: Rollout): Uint8Array {
  */
 export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): TrainSequence[] {
   const begins = contextsOf(rollout);
-  const advantages = new Float32Array(perToken);
+  const advantages = perToken instanceof Float64Array ? perToken : new Float32Array(perToken);
   const learnt = policyMask(rollout);
   return begins.flatMap(({ at, prompt }, i) => {
     const end = begins[i + 1]?.at ?? rollout.tokens.length;

@@ -38,7 +38,9 @@ export function logitGraphs(): LogitGraphs {
       const opened = sessions.get(key) ?? open(runner, prepared.graph, width);
       sessions.set(key, opened);
       const session = await opened;
-      const targets = sequences.flatMap(({ tokens, places }) => places.map((at) => tokens[at]!));
+      const targets = sequences.flatMap(({ tokens, places }) =>
+        Array.from(places, (at) => tokens[at]!),
+      );
       const results = await session.run({
         ...prepared.feeds(sequences)([...sequences.keys()]),
         logits: { shape: [targets.length, width], data: Float64Array.from(logits.flat()) },

@@ -69,7 +69,7 @@ export function lossGraphs(): LossGraphs {
       let total = 0;
       for (const rows of parts) {
         const places = rows.flatMap((row) =>
-          sequences[row]!.places.map((place) => [row, place - 1] as const),
+          Array.from(sequences[row]!.places, (place) => [row, place - 1] as const),
         );
         const vector = (matrix?: Matrix) => ({
           shape: [places.length],

@@ -1,6 +1,7 @@
 /** What losses feed to their graphs: a number for each target token, or one for all. */
 import type { Feed, Feeds } from '../../runtime/session.ts';
 import type { TargetSequence } from '../loss.ts';
+import { eachRun } from '../places.ts';
 
 /** `value` of every target of these rows, row by row, as a vector [M]. */
 export function perTarget(
@@ -24,7 +25,6 @@ export function atTargets(
   const all = rows.map((row) => sequences[row] as TargetSequence);
   const data = new Float64Array(all.reduce((sum, { places }) => sum + places.length, 0));
   let index = 0;
-  // Millions of tokens a step come through here.
   for (const sequence of all) {
     const { places } = sequence;
     const own = values(sequence) ?? [];
@@ -37,19 +37,6 @@ export function atTargets(
     } else for (const place of places) data[index++] = own[place] ?? Number.NaN;
   }
   return { shape: [data.length], data };
-}
-
-/** Each run of neighbouring places: the index of its first place, that place, and how many it has. */
-export function eachRun(
-  places: readonly number[],
-  act: (index: number, place: number, length: number) => void,
-): void {
-  for (let from = 0; from < places.length; ) {
-    let end = from + 1;
-    while (end < places.length && places[end]! - places[from]! === end - from) end++;
-    act(from, places[from]!, end - from);
-    from = end;
-  }
 }
 
 /** One number (rank 0) for an input of shape []. */

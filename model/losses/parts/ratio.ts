@@ -67,7 +67,7 @@ export function ratioFeeds(
 /** A loss with these bounds on our training service; null where terms are added to it. */
 export function boundedOnService(
   name: string,
-  settings: ClipSettings & TermSettings,
+  settings: ClipSettings & TermSettings & { readonly aggregation: Aggregation },
   config: Readonly<Record<string, number>> = {},
 ): ServiceLoss | null {
   const { kl, entropy } = termsOf(settings);
@@ -76,7 +76,11 @@ export function boundedOnService(
     clip_low_threshold: 1 - settings.clipLow,
     clip_high_threshold: 1 + settings.clipHigh,
   };
-  return { name, config: { ...bounds, ...config } };
+  return {
+    name,
+    config: { ...bounds, ...config },
+    weights: (sequences) => rowWeights(sequences, settings.aggregation),
+  };
 }
 
 /** The bounds as they are fed. */
