@@ -17,6 +17,6 @@ export const limits = {
   textInRow: 2_000,
   textInRecord: 65_536,
   textFull: 8_388_608,
-  paretoMax: 8_000,
+  paretoMax: 4_000,
   flipsMax: 500,
 } as const;
