@@ -45,16 +45,21 @@ export function curveSentence(
   ys: readonly (number | null)[],
   unit = 'steps',
 ): string {
-  const known = ys.flatMap((y, i) => (y === null ? [] : [{ x: xs[i]!, y }]));
-  const [first, last] = [known[0], known.at(-1)];
-  if (first === undefined || last === undefined) return `${name} has no values yet`;
-  if (first === last) return `${name} is ${value(first.y)}, its only value`;
-  const all = known.map(({ y }) => y);
-  const [low, high] = [Math.min(...all), Math.max(...all)];
-  const small = Math.abs(last.y - first.y) <= 0.02 * (high - low || 1);
-  const did = small ? 'went' : last.y > first.y ? 'rose' : 'fell';
-  const span = unit === 'steps' ? ` in ${thousands(last.x - first.x)} steps` : '';
-  return `${name} ${did} from ${value(first.y)} to ${value(last.y)}${span}, between ${value(low)} and ${value(high)}`;
+  // Twenty times a second, over all points of a chart.
+  const isKnown = (y: number | null) => y !== null;
+  const [first, last] = [ys.findIndex(isKnown), ys.findLastIndex(isKnown)];
+  if (first < 0) return `${name} has no values yet`;
+  const [from, to] = [ys[first]!, ys[last]!];
+  if (first === last) return `${name} is ${value(from)}, its only value`;
+  let [low, high] = [from, from];
+  for (const y of ys) {
+    if (y !== null && y < low) low = y;
+    if (y !== null && y > high) high = y;
+  }
+  const small = Math.abs(to - from) <= 0.02 * (high - low || 1);
+  const did = small ? 'went' : to > from ? 'rose' : 'fell';
+  const span = unit === 'steps' ? ` in ${thousands(xs[last]! - xs[first]!)} steps` : '';
+  return `${name} ${did} from ${value(from)} to ${value(to)}${span}, between ${value(low)} and ${value(high)}`;
 }
 
 /** Values along an axis, all with as many decimals as distinguish them. */
