@@ -83,6 +83,8 @@ export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>
  */
 export interface JobQuestions {
   readonly train: QuestionItems | EndlessQuestions;
+  /** The file that they are read from, for errors. */
+  readonly file?: string;
   /**
    * Absent: held-out questions are taken from `train`, at most three in ten; of an endless one, the first
    * that come.
@@ -155,7 +157,7 @@ export async function planRounds(
   if (train.length === 0 || held.length === 0) {
     throw new MillraceError(
       'QUESTIONS_FILE',
-      `the questions file has ${counted(train.length + held.length, 'usable row')} and ${counted(deadLetters.length, 'bad one')}; training and held-out questions need at least 4${firstFault(deadLetters)}`,
+      `${rows.file ?? 'the questions file'} has ${counted(train.length + held.length, 'usable row')} and ${counted(deadLetters.length, 'bad one')}; training and held-out questions need at least 4${firstFault(deadLetters)}`,
     );
   }
   const rounds = layout(train.length);

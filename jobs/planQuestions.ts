@@ -26,13 +26,17 @@ export interface EndlessOptions
  * The plan of a job, whether its questions are finite or endless. Fails as `planRounds` does.
  */
 export async function planQuestions(
-  { train, heldOut }: JobQuestions,
+  { train, heldOut, file }: JobQuestions,
   layout: Layout,
   options: EndlessOptions,
 ): Promise<QuestionPlan> {
   const held = heldOut === undefined ? {} : { heldOut };
   if (!isEndless(train)) {
-    const plan = await planRounds({ train, ...held }, layout, options);
+    const plan = await planRounds(
+      { train, ...held, ...(file !== undefined && { file }) },
+      layout,
+      options,
+    );
     if (plan.heldOut < options.heldOut) options.print(fewerHeldOut(plan, options, held));
     return plan;
   }

@@ -6,34 +6,45 @@
  * - `demonstrations.jsonl`: questions about a third of them, answered with calls, in ShareGPT form;
  * - `train.jsonl`, `heldout.jsonl`: questions about the two other thirds;
  * - `system.txt`, `cold-start.yaml`: system prompt and settings.
- *
- * Options: --seed N (1), --demonstrations N (48), --train N (96), --held-out N (48).
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { Command, InvalidArgumentError } from 'commander';
 import { searchTool } from 'millrace';
 import { makeTasks, makeTowns, pageOf, type Step, type Task } from './world.ts';
 
-const { values, positionals } = parseArgs({
-  options: {
-    seed: { type: 'string', default: '1' },
-    demonstrations: { type: 'string', default: '48' },
-    train: { type: 'string', default: '96' },
-    'held-out': { type: 'string', default: '48' },
-  },
-  allowPositionals: true,
-});
-const [place = 'real', policy = join(place, 'SmolLM2-135M-Instruct')] = positionals;
+const count = (text: string): number => {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new InvalidArgumentError('It must be a whole number above 0.');
+};
+const command = new Command('make')
+  .description('Makes the corpus, questions, demonstrations and settings of the example.')
+  .argument('[folder]', 'where they are written', 'real')
+  .argument('[policy]', 'folder of the model (default: SmolLM2-135M-Instruct in that folder)')
+  .option('--seed <N>', 'of the towns and the questions', count, 1)
+  .option('--demonstrations <N>', 'answered questions to learn from', count, 48)
+  .option('--train <N>', 'questions to train on', count, 96)
+  .option('--held-out <N>', 'questions to measure with', count, 48)
+  .parse();
+const { seed, ...sizesOf } = command.opts<{
+  seed: number;
+  demonstrations: number;
+  train: number;
+  heldOut: number;
+}>();
+const [place, policy = join(place!, 'SmolLM2-135M-Instruct')] = command.processedArgs as [
+  string,
+  string | undefined,
+];
 const folder = resolve(place);
-const seed = Number(values.seed);
 
 const SYSTEM = `Think between <think> and </think>. Two tools help: <python>code</python> runs code, and <search>words</search> finds a page. What they give follows. End with <answer>The answer is \\boxed{…}.</answer>`;
 
 /** Each part is about towns of its own: enough of them for a third of its questions to ask for a fact. */
-const parts = ['demonstrations', 'train', 'held-out'] as const;
-const sizes = parts.map((name) => Math.max(20, Math.ceil(Number(values[name]) / 6)));
+const parts = ['demonstrations', 'train', 'heldOut'] as const;
+const sizes = parts.map((name) => Math.max(20, Math.ceil(sizesOf[name] / 6)));
 const towns = makeTowns(
   seed,
   sizes.reduce((sum, size) => sum + size, 0),
@@ -79,17 +90,14 @@ const rowOf = ({ id, kind, question, answer }: Task) => {
 const write = (name: string, text: string) => writeFile(join(folder, name), text);
 const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-const lessons = makeTasks(seed, 'demonstration', Number(values.demonstrations), part(0));
+const lessons = makeTasks(seed, 'demonstration', sizesOf.demonstrations, part(0));
 await mkdir(folder, { recursive: true });
 await write('corpus.jsonl', lines(documents));
 await write('demonstrations.jsonl', lines(await Promise.all(lessons.map(demonstrationOf))));
-await write(
-  'train.jsonl',
-  lines(makeTasks(seed, 'train', Number(values.train), part(1)).map(rowOf)),
-);
+await write('train.jsonl', lines(makeTasks(seed, 'train', sizesOf.train, part(1)).map(rowOf)));
 await write(
   'heldout.jsonl',
-  lines(makeTasks(seed, 'held-out', Number(values['held-out']), part(2)).map(rowOf)),
+  lines(makeTasks(seed, 'held-out', sizesOf.heldOut, part(2)).map(rowOf)),
 );
 await write('system.txt', `${SYSTEM}\n`);
 const settings = await readFile(fileURLToPath(new URL('cold-start.yaml', import.meta.url)), 'utf8');

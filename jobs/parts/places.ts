@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Report, SleepClock } from '../../base/index.ts';
 import type { PolicyEngine, Tokenizer, TrainerEngine } from '../../model/index.ts';
 import type { Provider } from '../../model/runtime/index.ts';
+import type { JobContext } from '../defineJob.ts';
 import type { PartKind } from './kinds.ts';
 
 /** What both are made for. */
@@ -23,12 +24,21 @@ export interface PartPlace {
   readonly folder: string;
   readonly seed: number;
   readonly clock: SleepClock;
+  /** Wait no longer than this for a server that does not answer, whatever the settings allow a run. */
+  readonly patienceMs: number;
   /** A line for the user. */
   readonly print: Report;
 }
 
 /** What a trainer is made for. */
 export type TrainerPlace = PartPlace;
+
+/** Of a look at the start: whoever waits for it wants to know. */
+const LOOK_PATIENCE_MS = 15_000;
+
+export function patienceOf({ opened }: Pick<JobContext<unknown>, 'opened'>): number {
+  return opened === undefined ? Number.POSITIVE_INFINITY : LOOK_PATIENCE_MS;
+}
 
 /** What an engine is made for; the trainer is made before it. */
 export interface EnginePlace extends PartPlace {

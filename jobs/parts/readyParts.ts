@@ -48,6 +48,7 @@ import {
 } from './chosenPrompt.ts';
 import { type EngineSettings, engineSettings, openEngine } from './engines.ts';
 import { type HelperSettings, helperSettings, helpersOf } from './helpers.ts';
+import { patienceOf } from './places.ts';
 import { findPolicy, type PolicyPlace } from './policyPlace.ts';
 import {
   checkEngineFits,
@@ -271,6 +272,7 @@ export async function readyParts<D extends Dialect>(
           : namesEndless(questions)
             ? arriving(context, limit)
             : from(questions),
+      ...(questions === '' ? {} : { file: questions }),
       ...(heldOutFile === '' ? {} : { heldOut: from(heldOutFile) }),
     },
     role,
@@ -324,7 +326,7 @@ async function enginesOf(
   const place = {
     ...{ policy: path, policyName, tokenizer, contextMax: contextOf(settings) },
     ...{ threads: threads || availableParallelism(), provider },
-    ...{ run, folder, seed, clock: sleepClock(clock), print },
+    ...{ run, folder, seed, clock: sleepClock(clock), print, patienceMs: patienceOf(context) },
   };
   const trainer = own(await openTrainer(settings.trainer, place));
   const engine = own(await openEngine(settings.engine, { ...place, swap, trainer }));

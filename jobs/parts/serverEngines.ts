@@ -25,7 +25,8 @@ function onServers(server: ServerName): EngineKind<typeof engineOnServers> {
           `engine.server=${server} needs engine.urls, such as http://127.0.0.1:8000`,
         );
       }
-      return serverEngine(server, chosen, place);
+      const awayMaxMs = Math.min(chosen.awayMaxMs, place.patienceMs);
+      return serverEngine(server, { ...chosen, awayMaxMs }, place);
     },
   };
 }

@@ -58,7 +58,7 @@ const settings = {
 /** A trainer on a service. Fails with code `USAGE` without its address. */
 export const tinkerTrainer: TrainerKind<typeof settings> = {
   settings,
-  async open(chosen, { policy, policyName, seed, clock, print }) {
+  async open(chosen, { policy, policyName, seed, clock, print, patienceMs }) {
     const { url, keyEnv, baseModel, rank, waitSeconds, reduction, publish } = chosen;
     if (url === '') {
       throw new MillraceError(
@@ -70,7 +70,7 @@ export const tinkerTrainer: TrainerKind<typeof settings> = {
     return TinkerTrainer.create({
       ...{ url, keyEnv, policy, rank, seed, publish, clock, print },
       baseModels: baseModel === '' ? [policyName, policy] : [baseModel],
-      awayMs: waitSeconds * 1000,
+      awayMs: Math.min(waitSeconds * 1000, patienceMs),
       reduction: reduction === 'try' ? null : reduction,
       adam: {
         ...adamDefaults,

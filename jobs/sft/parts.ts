@@ -13,6 +13,7 @@ import {
   type PromptSettings,
   sayPrompt,
 } from '../parts/chosenPrompt.ts';
+import { patienceOf } from '../parts/places.ts';
 import { findPolicy } from '../parts/policyPlace.ts';
 import { type PromptRecord, promptRecord, renderedPrompt } from '../parts/promptRecord.ts';
 import { openTrainer, type TrainerSettings, trainingHere } from '../parts/trainers.ts';
@@ -73,6 +74,7 @@ export async function sftParts(context: JobContext<SftJobSettings>): Promise<Sft
     folder,
     seed,
     clock: sleepClock(clock),
+    patienceMs: patienceOf(context),
     print,
   });
   return {

@@ -1,18 +1,24 @@
 /** Trainers and engines by settings, as far as they are refused before anything is opened. */
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 import { engineSettings, openEngine } from '../../../jobs/parts/engines.ts';
 import type { TrainerPlace } from '../../../jobs/parts/places.ts';
 import { openTrainer, trainerSettings } from '../../../jobs/parts/trainers.ts';
+import { savePolicy } from '../../../model/policyFile.ts';
+import { strongWeights, TINY } from '../../model/rollout/tinyPolicy.ts';
 import { fakeTrainer } from '../../support/fakeTrainer.ts';
+import { freshFolders } from '../../support/folder.ts';
 import { tinkerServer } from '../../support/tinkerServer.ts';
 import { tinyWords } from '../../support/tinyWords.ts';
 
+const fresh = freshFolders();
 const place: TrainerPlace = {
   ...{ policy: '/models/table', policyName: 'table', tokenizer: tinyWords, contextMax: 64 },
   ...{ threads: 1, provider: 'cpu', run: 'run', folder: '/nowhere', seed: 1 },
   clock: sleepClock(systemClock),
+  patienceMs: Number.POSITIVE_INFINITY,
   print: () => undefined,
 };
 
@@ -41,6 +47,18 @@ test('a training service gets the settings, with the policy by name or by path',
   await engine.close();
   await trainer.close();
   await server.close();
+});
+
+test('a look at the start waits for no server that does not answer, however long a run would', async () => {
+  const policy = join(fresh(), 'policy.safetensors');
+  await savePolicy(policy, { config: TINY, tensors: strongWeights(TINY, 1) });
+  const impatient = { ...place, policy, patienceMs: 0 };
+  const url = 'http://127.0.0.1:9';
+  const trainer = trainerSettings.parse({ kind: 'tinker', url, waitSeconds: 1e6 });
+  await expect(openTrainer(trainer, impatient)).rejects.toMatchObject({ code: 'TRAINER_DOWN' });
+  const engine = engineSettings.parse({ server: 'vllm', urls: url, awayMaxMs: 1e9 });
+  const opened = openEngine(engine, { ...impatient, trainer: fakeTrainer(), swap: 'rollout' });
+  await expect(opened).rejects.toMatchObject({ code: 'MODEL_DOWN' });
 });
 
 test('an engine on the training service needs a trainer there', async () => {
