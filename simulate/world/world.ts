@@ -6,13 +6,14 @@
  * process alone has the log for itself, as in a folder: it dies with it. Several share it, as on a broker.
  */
 import { type Draws, draws, hasCode, messageOf } from '../../base/index.ts';
-import type { GenerateRequest } from '../../model/index.ts';
 import { type ToolReply, toolTopics } from '../../operators/tools/index.ts';
 import { controlTopic, type Log } from '../../streams/index.ts';
-import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
+import { type MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
 import type { FlowStats } from '../../streams/run/index.ts';
 import { allTopics } from '../../topics/index.ts';
 import type { Fault } from '../faults/fault.ts';
+import { Weather } from '../faults/weather.ts';
+import { admittedAtOnce } from './admitted.ts';
 import { Bounds } from './bounds.ts';
 import { Broker } from './broker.ts';
 import { Disk } from './disk.ts';
@@ -25,6 +26,7 @@ import type { SimulatedServer } from './servers.ts';
 import type { Shape } from './shape.ts';
 import { type Asked, TOOL } from './tools.ts';
 import { VirtualClock } from './virtualClock.ts';
+import { WatchedStore } from './watchedStore.ts';
 
 export interface WorldOptions {
   readonly shape: Shape;
@@ -58,32 +60,13 @@ const AGAIN_MS = 3_000;
 /** Of so many histories one is looked at for what it keeps in memory. */
 const WEIGHED = 4;
 
-/** Looks that nothing leaves the log that a reader still needs. */
-class WatchedStore extends MemoryStore {
-  readonly #broken: (what: string) => void;
-
-  constructor(flush: (apply: () => void) => Promise<void>, broken: (what: string) => void) {
-    super(flush);
-    this.#broken = broken;
-  }
-
-  override archive(...[topic, segment, bytes]: Parameters<MemoryStore['archive']>): Promise<void> {
-    for (const [group, { low }] of this.groups(topic)) {
-      if (low >= segment.to) continue;
-      this.#broken(
-        `${topic}@${segment.from} to ${segment.to} left the log, and ${group} is at ${low}`,
-      );
-    }
-    return super.archive(topic, segment, bytes);
-  }
-}
-
 export class World {
   readonly clock: VirtualClock;
   readonly store: MemoryStore;
   readonly disk = new Disk();
   readonly #shape: Shape;
   readonly #faults: readonly Fault[];
+  readonly #weather: Weather;
   readonly #print: (line: string) => void;
   readonly #draws: Draws;
   readonly #startMs: number;
@@ -112,6 +95,7 @@ export class World {
   constructor({ shape, faults, print = () => undefined }: WorldOptions) {
     this.#shape = shape;
     this.#faults = faults;
+    this.#weather = new Weather(faults, () => this.#elapsedMs());
     this.#print = print;
     this.#draws = draws('world', shape.seed);
     this.clock = new VirtualClock(shape.seed);
@@ -130,7 +114,7 @@ export class World {
     let unfinished: string | null = null;
     const end = await this.clock.run(() => {
       if (this.#done || this.#broken.length > 0 || this.#stopped) return true;
-      const sinceMs = Math.max(this.#lastCommitMs, this.#calmMs);
+      const sinceMs = Math.max(this.#lastCommitMs, this.#weather.calmMs);
       if (this.#elapsedMs() - sinceMs > STUCK_MS) unfinished = this.#standstill();
       return unfinished !== null;
     });
@@ -140,11 +124,6 @@ export class World {
       ...{ unfinished, broken: this.#broken, ms: this.#elapsedMs() },
       ...{ points: this.#points, starts: this.#starts },
     };
-  }
-
-  /** From then on nothing goes wrong. */
-  get #calmMs(): number {
-    return Math.max(0, ...this.#faults.map(endOf));
   }
 
   #elapsedMs(): number {
@@ -186,7 +165,7 @@ export class World {
       case 'full':
         this.disk.full = true;
         this.clock.at(this.clock.now() + fault.forMs, () => {
-          this.disk.full = this.#is('full');
+          this.disk.full = this.#weather.is('full');
         });
         break;
       case 'pause':
@@ -210,26 +189,6 @@ export class World {
     }
   }
 
-  /** Those of a kind that hold now. */
-  #now<K extends Fault['kind']>(kind: K): readonly Extract<Fault, { readonly kind: K }>[] {
-    const nowMs = this.#elapsedMs();
-    return this.#faults.filter(
-      (fault): fault is Extract<Fault, { readonly kind: K }> =>
-        fault.kind === kind &&
-        'forMs' in fault &&
-        fault.fromMs <= nowMs &&
-        nowMs < fault.fromMs + fault.forMs,
-    );
-  }
-
-  #is(kind: Fault['kind']): boolean {
-    return this.#now(kind).length > 0;
-  }
-
-  #share(kind: 'lost' | 'late' | 'hang' | 'overdue' | 'again'): number {
-    return Math.max(0, ...this.#now(kind).map(({ share }) => share));
-  }
-
   /** From outside, as a command of a user is: it is sent again until it is acknowledged. */
   async #command(
     kind: 'set' | 'pause' | 'resume' | 'stop',
@@ -241,7 +200,7 @@ export class World {
       ...{ by: 'someone', askedMs: number },
     };
     while (!this.#done) {
-      const log = this.#is('broker') || this.#is('elect') ? null : this.#log;
+      const log = this.#weather.is('broker') || this.#weather.is('elect') ? null : this.#log;
       const sent = log
         ?.commit((tx) => tx.append(controlTopic, record))
         .then(
@@ -280,7 +239,7 @@ export class World {
   #appended(topic: string, value: unknown): void {
     if (topic !== toolTopics.replies.name) return;
     const chance = this.#draws.under('again', this.#replies++);
-    if (chance.uniform(0) >= this.#share('again')) return;
+    if (chance.uniform(0) >= this.#weather.share('again')) return;
     const reply = value as ToolReply;
     this.clock.at(this.clock.now() + AGAIN_MS * chance.uniform(1) ** 2, () => this.#reply(reply));
   }
@@ -306,7 +265,7 @@ export class World {
     const owner = this.#owner;
     const number = this.#commits++;
     await this.clock.sleep(1 + 8 * this.#draws.under('flush', number).uniform(0));
-    while (this.#shared && this.#is('broker')) await this.clock.sleep(50);
+    while (this.#shared && this.#weather.is('broker')) await this.clock.sleep(50);
     if (this.disk.full) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
     // Killed before it was written, or right after.
     if (owner?.dead) return never();
@@ -345,19 +304,19 @@ export class World {
       this.#log = open(this.clock);
       this.#broker = new Broker({
         ...{ log: this.#log, clock: this.clock, draws: this.#draws.under('broker') },
-        election: () => this.#now('elect')[0]?.fromMs ?? null,
+        election: () => this.#weather.now('elect')[0]?.fromMs ?? null,
       });
     }
     return processLog(this.#broker?.session(life) ?? this.#log!, {
       ...{ life, store: this.store, bounds, applied: () => this.#applied },
       broken: (what) => this.#break(what),
       appended: (topic, value) => this.#appended(topic, value),
-      reach: () => (this.#shared && this.#is('broker') ? this.#reached() : null),
+      reach: () => (this.#shared && this.#weather.is('broker') ? this.#reached() : null),
     });
   }
 
   async #reached(): Promise<void> {
-    while (this.#is('broker')) await this.clock.sleep(50);
+    while (this.#weather.is('broker')) await this.clock.sleep(50);
   }
 
   // Processes.
@@ -441,7 +400,7 @@ export class World {
     if (life === null || life === undefined) return;
     this.#takenOver.set(life, this.clock.now() + forMs);
     void this.#restart(place, 'taken over');
-    const calmMs = Math.max(this.#elapsedMs() + forMs, this.#calmMs);
+    const calmMs = Math.max(this.#elapsedMs() + forMs, this.#weather.calmMs);
     this.clock.at(this.#startMs + calmMs + SHUT_OUT_MS, () => {
       if (!life.dead && !this.#done) this.#break(`${life.name} goes on although it was replaced`);
     });
@@ -455,7 +414,8 @@ export class World {
   #stillUntilMs(place: number, life: Life): number {
     const replaced = this.#takenOver.get(life);
     if (replaced !== undefined) return replaced;
-    const ends = this.#now('still')
+    const ends = this.#weather
+      .now('still')
       .filter(({ process }) => process === place)
       .map(({ fromMs, forMs }) => this.#startMs + fromMs + forMs);
     return Math.max(0, ...ends);
@@ -463,42 +423,27 @@ export class World {
 
   #partsOf(life: Life, servers: readonly SimulatedServer[]): WorldParts {
     return partsIn(this.#shape, {
-      ...{ life, disk: this.disk, clock: this.clock, servers, busy: this.#counting() },
+      ...{ life, disk: this.disk, clock: this.clock, servers, busy: this.#admission() },
       broken: (what) => this.#break(what),
       weather: () => ({
-        lost: this.#share('lost'),
-        late: this.#share('late'),
-        away: this.#is('server'),
+        lost: this.#weather.share('lost'),
+        late: this.#weather.share('late'),
+        away: this.#weather.is('server'),
       }),
       toolWeather: () => ({
-        hang: this.#share('hang'),
-        overdue: this.#share('overdue'),
-        down: this.#is('down'),
+        hang: this.#weather.share('hang'),
+        overdue: this.#weather.share('overdue'),
+        down: this.#weather.is('down'),
       }),
       lateAnswer: (call, output) => this.#late(call, output),
     });
   }
 
-  /** Questions that the policy works on at once are no more than are admitted. */
-  #counting(): (request: GenerateRequest, now: boolean) => void {
-    const open = new Map<string, number>();
-    const { concurrency } = this.#shape.settings;
-    const changed = this.#faults.some(({ kind }) => kind === 'set');
-    return ({ draws: [, id, phase, round] }, now) => {
-      // Stages of their own, each with its admission.
-      const stage = phase === 'practice' || phase === 'evolve' ? phase : '';
-      const key = JSON.stringify([stage, id, phase, round]);
-      const count = (open.get(key) ?? 0) + (now ? 1 : -1);
-      if (count === 0) open.delete(key);
-      else open.set(key, count);
-      const kind = key.split(',')[0]!;
-      const admitted = [...open.keys()].filter((other) => other.startsWith(kind)).length;
-      if (admitted > concurrency && !changed) {
-        this.#break(
-          `${admitted} questions are rolled out at once, and concurrency is ${concurrency}`,
-        );
-      }
-    };
+  /** Where the setting is changed on the way, there is nothing to compare with. */
+  #admission(): ReturnType<typeof admittedAtOnce> {
+    const isSet = this.#faults.some(({ kind }) => kind === 'set');
+    const most = isSet ? Number.POSITIVE_INFINITY : this.#shape.settings.concurrency;
+    return admittedAtOnce(most, (what) => this.#break(what));
   }
 
   // What people are told.
@@ -537,9 +482,4 @@ function isOf(error: unknown, code: string): boolean {
     if (hasCode(cause, code)) return true;
   }
   return false;
-}
-
-function endOf(fault: Fault): number {
-  if (fault.kind === 'crash') return 0;
-  return fault.fromMs + ('forMs' in fault ? fault.forMs : 0);
 }
