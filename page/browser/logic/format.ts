@@ -35,7 +35,7 @@ export function value(number: number | null | undefined): string {
   if (number === null || number === undefined) return NOTHING;
   const size = Math.abs(number);
   const text = size >= 1000 && size < 1e6 ? thousands(number) : significant(4)(number);
-  return text.replace(/^-/, '−');
+  return signOf(text);
 }
 
 /** What a curve did, for those who do not see it: `reward/mean rose from 0.21 to 0.61 in 184 steps`. */
@@ -71,7 +71,7 @@ export function tickTexts(ticks: readonly number[]): string[] {
   if (size > 0 && size < 1e-3) {
     const digits = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step) - 1e-9)) : 1;
     return ticks.map((tick) =>
-      tick === 0 ? '0' : tick.toExponential(Math.min(4, digits)).replace(/^-/, '−'),
+      tick === 0 ? '0' : signOf(tick.toExponential(Math.min(4, digits))),
     );
   }
   const decimals = step > 0 ? Math.max(0, Math.min(8, decimalsOf(step))) : 2;
@@ -83,6 +83,10 @@ function decimalsOf(step: number): number {
   const first = -Math.floor(Math.log10(step) + 1e-9);
   const digits = step * 10 ** first;
   return first + (Math.abs(digits - Math.round(digits)) < 1e-6 ? 0 : 1);
+}
+
+export function fixed(digits: number): (value: number) => string {
+  return (value) => signOf(value.toFixed(digits));
 }
 
 /** A minus as wide as a plus; none before zero. */

@@ -5,7 +5,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { counted, thousands } from '../../../base/text/index.ts';
-import { fixed, orDash, percent, signed, significant } from '../../../summary/format/index.ts';
+import { orDash, percent, signed, significant } from '../../../summary/format/index.ts';
 import type {
   DiffData,
   Divergence,
@@ -19,9 +19,10 @@ import { shownHead } from '../data/shownHead.ts';
 import { listen } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
-import { value } from '../logic/format.ts';
+import { fixed, value } from '../logic/format.ts';
 import { coloursOf } from '../logic/lines.ts';
 import { dataUrl, hrefOf, pathOf, type RunPage } from '../logic/route.ts';
+import { About } from '../parts/About.tsx';
 import {
   Command,
   Hostile,
@@ -67,8 +68,10 @@ export function Diff({ a, b }: { readonly a: string; readonly b: string }) {
             <RunName run={b} colour={colours[1]} />
           </a>
         </h1>
-        <State state={data.a.state} />
-        <State state={data.b.state} />
+        <span class="button-row">
+          <State state={data.a.state} />
+          <State state={data.b.state} />
+        </span>
         <span class="grow" />
         <a class="button" href={linkTo(hrefOf({ page: 'diff', a: b, b: a }))}>
           Swap
@@ -276,11 +279,11 @@ function Side({
   );
 }
 
-/** Figures as people call them. */
-const names: Readonly<Record<string, string>> = {
-  meanToolCalls: 'tool calls',
-  formatValid: 'valid format',
-  tokens: 'tokens per response',
+/** Figures as people call them, and as `metrics` does. */
+const names: Readonly<Record<string, readonly [name: string, metric: string]>> = {
+  meanToolCalls: ['tool calls', 'tools_mean'],
+  formatValid: ['valid format', 'format_valid'],
+  tokens: ['tokens per response', 'len_response'],
 };
 
 const shares = ['accuracy', 'efficiency', 'formatValid'];
@@ -406,6 +409,7 @@ function Figure({
 }: {
   readonly figure: PairedFigure;
 }) {
+  const [called, metric] = names[name] ?? [name, name];
   const isShare = shares.includes(name);
   const show = isShare ? percent : significant(3);
   // Of shares in percentage points, as everywhere.
@@ -417,7 +421,10 @@ function Figure({
   const sure = interval.low > 0 || interval.high < 0;
   return (
     <tr>
-      <th scope="row">{names[name] ?? name}</th>
+      <th scope="row">
+        {called}
+        <About name={`eval/${metric}`} />
+      </th>
       <td>{show(a)}</td>
       <td>{show(b)}</td>
       <td>{sure ? <b>{change}</b> : change}</td>
@@ -460,7 +467,10 @@ function MetricsCard({
           <tbody>
             {data.metrics.slice(0, 500).map(({ name, round, roundName, a: one, b: other }) => (
               <tr key={`${name} ${round}`}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  {name}
+                  <About name={name} />
+                </th>
                 <td class="l">{roundName}</td>
                 <td>{value(one)}</td>
                 <td>{value(other)}</td>

@@ -34,8 +34,7 @@ export function Overview({ run }: { readonly run: string }) {
   const mill = !pinned && liveMill.value?.run === run ? liveMill.value : data.mill;
   // The banner above may have said it.
   const { stateText } = data.run;
-  const isSaid =
-    stateText !== '' && mill.health.text.toLowerCase() === `${stateText.toLowerCase()}.`;
+  const isSaid = stateText !== '' && untimed(mill.health.text) === untimed(stateText);
   const live = !pinned && data.run.state === 'live';
   return (
     <>
@@ -132,6 +131,9 @@ export function Overview({ run }: { readonly run: string }) {
     </>
   );
 }
+
+/** A sentence up to its first number: a time in it has gone on when the other is made. */
+const untimed = (text: string): string => text.toLowerCase().replace(/\d.*|\.$/s, '');
 
 function MillFacts({ mill, run }: { readonly mill: MillData; readonly run: string }) {
   const { weights, tools, selection, workers, tokensPerSecond } = mill;

@@ -5,10 +5,11 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { counted, thousands } from '../../../base/text/index.ts';
-import { fixed, orDash } from '../../../summary/format/index.ts';
+import { orDash } from '../../../summary/format/index.ts';
 import type { ParetoData, ParetoPoint } from '../../wire/index.ts';
 import { at, go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useRun, useView } from '../data/useView.ts';
+import { fixed } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { Missing, Said, Scrolls, Th } from '../parts/basics.tsx';
 import { Scatter } from '../parts/Scatter.tsx';

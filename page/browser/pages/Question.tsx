@@ -4,12 +4,13 @@
  */
 import { useState } from 'preact/hooks';
 import { counted, thousands } from '../../../base/text/index.ts';
-import { fixed, orDash } from '../../../summary/format/index.ts';
+import { orDash } from '../../../summary/format/index.ts';
 import type { Group, QuestionData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { useRun, useView } from '../data/useView.ts';
+import { fixed } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { BranchTree } from '../parts/BranchTree.tsx';
 import { Hostile, Missing } from '../parts/basics.tsx';

@@ -5,7 +5,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { thousands } from '../../../base/text/index.ts';
-import type { ReplayData, ReplayStep } from '../../wire/index.ts';
+import { type ReplayData, type ReplayStep, runViews } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { linkTo, query, setQuery } from '../data/place.ts';
 import { ends } from '../data/stream.ts';
@@ -13,7 +13,7 @@ import { useRun, useView } from '../data/useView.ts';
 import { value } from '../logic/format.ts';
 import { colourOf } from '../logic/lines.ts';
 import { hrefOf, stepOf } from '../logic/route.ts';
-import { Ago, Command, Empty, Missing } from '../parts/basics.tsx';
+import { Ago, Command, Missing } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
 import { Recompute } from '../parts/Control.tsx';
 
@@ -67,9 +67,9 @@ export function Replay({ run }: { readonly run: string }) {
       </div>
       {here === undefined ? (
         <div class="card">
-          <Empty>
+          <div class="empty">
             <p>There are no steps yet.</p>
-          </Empty>
+          </div>
         </div>
       ) : (
         <section class="card scrub" aria-label="scrubber">
@@ -168,12 +168,7 @@ export function Replay({ run }: { readonly run: string }) {
   );
 }
 
-const views = [
-  ['overview', 'Overview'],
-  ['metrics', 'Metrics'],
-  ['topics', 'Topics'],
-  ['pareto', 'Pareto'],
-] as const;
+const views = ['overview', 'metrics', 'topics', 'pareto', 'weights'] as const;
 
 /** What was known at that step: reward up to it, and the views as they were. */
 function Moment({
@@ -197,6 +192,7 @@ function Moment({
       {rewarded.length > 1 && (
         <Chart
           title="reward/mean up to here"
+          metric="reward/mean"
           lines={[series]}
           colours={[colourOf(run)]}
           small
@@ -207,17 +203,14 @@ function Moment({
         <span class="muted">
           {step.reward !== null && `Reward ${value(step.reward)}. `}See step {step.step} in
         </span>
-        {views.map(([page, name]) => (
-          <a key={page} class="button" href={linkTo(hrefOf({ page, run, id: '' }, moment))}>
-            {name}
-          </a>
-        ))}
-        <a
-          class="button"
-          href={linkTo(hrefOf({ page: 'weights', run, id: String(step.version) }, moment))}
-        >
-          Weights
-        </a>
+        {views.map((page) => {
+          const id = page === 'weights' ? String(step.version) : '';
+          return (
+            <a key={page} class="button" href={linkTo(hrefOf({ page, run, id }, moment))}>
+              {runViews[page].tab}
+            </a>
+          );
+        })}
       </p>
     </>
   );

@@ -4,7 +4,7 @@
  */
 import { useCallback, useMemo } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
-import { fixed, orDash, percent } from '../../../summary/format/index.ts';
+import { orDash, percent } from '../../../summary/format/index.ts';
 import type {
   Example,
   Headline,
@@ -16,6 +16,7 @@ import type {
 import { frozen, results } from '../data/frozen.ts';
 import { linkAt } from '../data/place.ts';
 import { grownOf, useRun, useView } from '../data/useView.ts';
+import { fixed } from '../logic/format.ts';
 import { About } from '../parts/About.tsx';
 import { Hostile, Missing, Said, Scrolls, Th, textOf } from '../parts/basics.tsx';
 import { Chart } from '../parts/Chart.tsx';
@@ -227,12 +228,12 @@ function ShotCard({
         <span class="muted num">
           , {counted(shot.toolCalls, 'call')}, reward {orDash(shot.reward, fixed(2))}, version{' '}
           {shot.version}
+          {part !== '' && `, ${part}`}
         </span>
       </p>
       <pre class="value" tabIndex={0}>
         <Hostile text={text} />
       </pre>
-      {part !== '' && <p class="note">{part}</p>}
     </div>
   );
 }

@@ -4,10 +4,11 @@
 
 import { useState } from 'preact/hooks';
 import { thousands } from '../../../base/text/index.ts';
-import { fixed, orDash } from '../../../summary/format/index.ts';
+import { orDash } from '../../../summary/format/index.ts';
 import type { ListedRollout, RolloutsData } from '../../wire/index.ts';
 import { go, linkAt, query, setQuery } from '../data/place.ts';
 import { grownOf, passed, useRun, useView } from '../data/useView.ts';
+import { fixed } from '../logic/format.ts';
 import type { Columns } from '../logic/sorted.ts';
 import { glyphOf } from '../parts/BranchTree.tsx';
 import { Hostile, Missing, Scrolls } from '../parts/basics.tsx';
@@ -97,7 +98,9 @@ function Table({ rows, run }: { readonly rows: readonly ListedRollout[]; readonl
             <SortTh by="ended" left>
               ended
             </SortTh>
-            <SortTh by="reward">reward</SortTh>
+            <SortTh by="reward" about="reward/mean">
+              reward
+            </SortTh>
             <SortTh by="question" left>
               question
             </SortTh>

@@ -12,19 +12,10 @@ import { listen, refreshes, runRows } from '../data/stream.ts';
 import { command } from '../data/take.ts';
 import { useData } from '../data/useData.ts';
 import { value } from '../logic/format.ts';
+import { colourOf } from '../logic/lines.ts';
 import { hrefOf } from '../logic/route.ts';
 import type { Columns } from '../logic/sorted.ts';
-import {
-  Ago,
-  Command,
-  Empty,
-  Missing,
-  RunName,
-  Said,
-  Scrolls,
-  State,
-  Th,
-} from '../parts/basics.tsx';
+import { Ago, Command, Missing, RunName, Said, Scrolls, State, Th } from '../parts/basics.tsx';
 import { Spark } from '../parts/Spark.tsx';
 import { SortTh, sorted, useRows } from '../parts/sorting.tsx';
 
@@ -90,7 +81,7 @@ export function Runs() {
       </div>
       {all.length === 0 ? (
         <div class="card">
-          <Empty>
+          <div class="empty">
             <h2>No runs yet</h2>
             <p>
               Runs in <code>{data.folder}</code> appear here. The first command starts one, the
@@ -101,7 +92,7 @@ export function Runs() {
                 <Command text={text} />
               </p>
             ))}
-          </Empty>
+          </div>
         </div>
       ) : (
         <Scrolls label="runs" class="card flush">
@@ -117,7 +108,9 @@ export function Runs() {
                 <SortTh by="state" left>
                   state
                 </SortTh>
-                <SortTh by="accuracy">held-out accuracy</SortTh>
+                <SortTh by="accuracy" about="eval/accuracy">
+                  held-out accuracy
+                </SortTh>
                 <th class="l" scope="col" colSpan={2}>
                   latest value
                 </th>
@@ -162,7 +155,9 @@ export function Runs() {
                         </>
                       )}
                     </td>
-                    <td class="l">{row.spark.length > 1 && <Spark values={row.spark} />}</td>
+                    <td class={`l ink${colourOf(row.name)}`}>
+                      <Spark values={row.spark} />
+                    </td>
                     <td>{row.pending ? '…' : orDash(row.step, thousands)}</td>
                     <td class="l">{row.job}</td>
                     <td>

@@ -5,13 +5,13 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import { counted } from '../../../base/text/index.ts';
-import { fixed } from '../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { go, linkAt, query, setQuery } from '../data/place.ts';
 import { prefetch } from '../data/useData.ts';
 import { useTokens } from '../data/useTokens.ts';
 import { passed, useRun, useView } from '../data/useView.ts';
+import { fixed } from '../logic/format.ts';
 import { isKnown, paints } from '../logic/paint.ts';
 import { dataUrl, pathOf, type Query } from '../logic/route.ts';
 import { BranchTree, glyphOf } from '../parts/BranchTree.tsx';
@@ -139,7 +139,7 @@ export function Trajectory({ run, id }: { readonly run: string; readonly id: str
           </section>
           {data.session && <SessionTree session={data.session} run={run} id={id} />}
         </aside>
-        <div class="reader-text">
+        <div>
           <QuestionCard question={question}>
             <details>
               <summary>Prompt, {counted(data.prompt.tokens, 'token')}</summary>

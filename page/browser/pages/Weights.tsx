@@ -2,14 +2,15 @@
  * One version of the weights: what it came from, what made it, its numbers, and the rollouts that it sampled.
  */
 import { counted, thousands } from '../../../base/text/index.ts';
-import { fixed, orDash, size } from '../../../summary/format/index.ts';
+import { orDash, size } from '../../../summary/format/index.ts';
 import type { ReplayData, WeightsData } from '../../wire/index.ts';
 import { useKeys } from '../data/keyboard.ts';
 import { at, go, linkAt } from '../data/place.ts';
 import { recordLink } from '../data/recordLink.ts';
 import { grownOf, useRun, useView } from '../data/useView.ts';
-import { value } from '../logic/format.ts';
-import { Ago, Empty, Missing, Scrolls, Th } from '../parts/basics.tsx';
+import { fixed, value } from '../logic/format.ts';
+import { About } from '../parts/About.tsx';
+import { Ago, Missing, Scrolls, Th } from '../parts/basics.tsx';
 import { RolloutTable } from '../parts/RolloutTable.tsx';
 
 export function Weights({ run, id }: { readonly run: string; readonly id: string }) {
@@ -33,9 +34,9 @@ function Versions({ run }: { readonly run: string }) {
       </div>
       <Scrolls label="versions" class="card flush">
         {steps.length === 0 ? (
-          <Empty>
+          <div class="empty">
             <p>No weights yet: the first version comes with the first step.</p>
-          </Empty>
+          </div>
         ) : (
           <table>
             <thead>
@@ -96,10 +97,10 @@ function Version({ run, version }: { readonly run: string; readonly version: str
           made by step {data.step}, <Ago at={data.atMs} />
         </p>
         <span class="grow" />
-        <a class="button" href={linkAt({ page: 'weights', run, id: '' })}>
-          all versions
-        </a>
         <span class="button-row">
+          <a class="button" href={linkAt({ page: 'weights', run, id: '' })}>
+            all versions
+          </a>
           <button type="button" disabled={data.before === null} onClick={() => to(data.before)}>
             ← {data.before === null ? 'none before' : `version ${data.before}`}
           </button>
@@ -165,6 +166,7 @@ function Version({ run, version }: { readonly run: string; readonly version: str
                 <>
                   <dt>
                     <a href={linkAt({ page: 'metrics', run, id: '' }, { m: name })}>{name}</a>
+                    <About name={name} />
                   </dt>
                   <dd class="num">{value(number)}</dd>
                 </>

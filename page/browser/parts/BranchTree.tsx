@@ -1,9 +1,9 @@
 /** A group's rollouts as a tree: each a line, a branch begins where it left its parent. */
 import { counted } from '../../../base/text/index.ts';
-import { fixed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
 import { treeLines, treeLinesMax } from '../logic/branchTree.ts';
+import { fixed } from '../logic/format.ts';
 
 const row = 22;
 

@@ -142,7 +142,7 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
         visible = now;
         draw();
       },
-      { rootMargin: '200px' },
+      { rootMargin: '1800px' },
     );
     seen.observe(element);
     const sized = new ResizeObserver(() => {

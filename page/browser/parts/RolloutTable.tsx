@@ -1,8 +1,9 @@
 /** Rollouts as rows, each a link to its trajectory. */
 import { thousands } from '../../../base/text/index.ts';
-import { fixed, orDash, signed } from '../../../summary/format/index.ts';
+import { orDash, signed } from '../../../summary/format/index.ts';
 import type { RolloutRow } from '../../wire/index.ts';
 import { linkAt } from '../data/place.ts';
+import { fixed } from '../logic/format.ts';
 import { About } from './About.tsx';
 import { glyphOf } from './BranchTree.tsx';
 import { Scrolls, Th } from './basics.tsx';

@@ -1,13 +1,7 @@
 /** A curve the size of a word. Its numbers are next to it, so screen readers skip it. */
-export function Spark({
-  values,
-  width = 90,
-  height = 22,
-}: {
-  readonly values: readonly number[];
-  readonly width?: number;
-  readonly height?: number;
-}) {
+const [width, height] = [80, 20];
+
+export function Spark({ values }: { readonly values: readonly number[] }) {
   if (values.length < 2)
     return <svg class="spark" width={width} height={height} aria-hidden="true" />;
   const [low, high] = [Math.min(...values), Math.max(...values)];

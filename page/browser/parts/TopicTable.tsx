@@ -43,8 +43,8 @@ export function TopicTable({
               <td>{thousands(live ? Math.max(records, ends.value[name] ?? 0) : records)}</td>
               {moves && <td>{orDash(perSecond, rate)}</td>}
               {moves && (
-                <td class="l">
-                  <Spark values={spark} width={76} height={18} />
+                <td class="l ink0">
+                  <Spark values={spark} />
                 </td>
               )}
               {read && (

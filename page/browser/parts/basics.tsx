@@ -120,10 +120,6 @@ export function Missing({ answer }: { readonly answer: Answer<unknown> }) {
   );
 }
 
-export function Empty({ children }: { readonly children: ComponentChildren }) {
-  return <div class="empty">{children}</div>;
-}
-
 export function Command({ text }: { readonly text: string }) {
   return (
     <span class="with-copy">

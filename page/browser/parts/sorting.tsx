@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { query, setQuery } from '../data/place.ts';
 import { type Columns, sortedBy } from '../logic/sorted.ts';
+import { About } from './About.tsx';
 
 export function sorted<Row>(rows: readonly Row[], columns: Columns<Row>): readonly Row[] {
   return sortedBy(rows, columns, query.value.sort ?? '');
@@ -14,10 +15,13 @@ export function sorted<Row>(rows: readonly Row[], columns: Columns<Row>): readon
 export function SortTh({
   by,
   left = false,
+  about,
   children,
 }: {
   readonly by: string;
   readonly left?: boolean;
+  /** The metric that says what it is. */
+  readonly about?: string;
   readonly children: ComponentChildren;
 }) {
   const now = query.value.sort;
@@ -26,14 +30,17 @@ export function SortTh({
   const order = left ? [by, `-${by}`, undefined] : [`-${by}`, by, undefined];
   return (
     <th class={left ? 'l' : undefined} scope="col" aria-sort={way}>
-      <button
-        type="button"
-        class="quiet sort"
-        onClick={() => setQuery({ sort: order[now === undefined ? 0 : order.indexOf(now) + 1] })}
-      >
-        {children}
-        {way === undefined ? '' : way === 'ascending' ? ' ↑' : ' ↓'}
-      </button>
+      <span class="with-copy">
+        <button
+          type="button"
+          class="quiet sort"
+          onClick={() => setQuery({ sort: order[now === undefined ? 0 : order.indexOf(now) + 1] })}
+        >
+          {children}
+          {way === undefined ? '' : way === 'ascending' ? ' ↑' : ' ↓'}
+        </button>
+        {about !== undefined && <About name={about} />}
+      </span>
     </th>
   );
 }

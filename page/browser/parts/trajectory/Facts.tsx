@@ -3,12 +3,12 @@
  * expected tokens.
  */
 import { thousands } from '../../../../base/text/index.ts';
-import { fixed, signed } from '../../../../summary/format/index.ts';
+import { signed } from '../../../../summary/format/index.ts';
 import type { TrajectoryData } from '../../../wire/index.ts';
 import { linkAt, linkTo, setQuery } from '../../data/place.ts';
 import { recordLink } from '../../data/recordLink.ts';
 import { copy } from '../../data/take.ts';
-import { milliseconds } from '../../logic/format.ts';
+import { fixed, milliseconds } from '../../logic/format.ts';
 import type { Tokens } from '../../logic/tokens.ts';
 import { Hostile } from '../basics.tsx';
 import { Parts } from './Parts.tsx';

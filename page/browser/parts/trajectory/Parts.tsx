@@ -30,8 +30,8 @@ export function Parts({
                   all={group.flatMap(({ parts }) => parts[name] ?? [])}
                 />
               </td>
+              <td>{value(of.parts[name])}</td>
               <td>
-                {value(of.parts[name])}
                 <About kind="part" name={name} />
               </td>
             </tr>
