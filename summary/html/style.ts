@@ -1,14 +1,16 @@
 /**
  * The style of the report page: system fonts, one column of sections, light and dark. In a shadow root its
- * host acts as the root and the body; ground and margins are then the page's around it.
+ * host acts as the root and the body; ground and margins are then the page's around it. The shade at an edge
+ * says that there is more behind it: covers scroll with the content, shades do not.
  */
 import { trusted } from './html.ts';
 
 export const style = trusted(`
-:root, :host { color-scheme: light dark; --ground: #fcfcfb; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
+:root { --ground: #fcfcfb; }
+:root, :host { color-scheme: light dark; --card: #ffffff; --ink: #1d1f23; --muted: #666b73;
   --line: #e3e4e6; --s0: #2a6fd1; --s1: #c05a10; --s2: #2f7d4f; --good: #12703c; --bad: #b3261e;
   --think: #5d6470; --search: #1d62b8; --python: #7a3fb0; --result: #3c6b34; --answer: #a8480a; }
-@media (prefers-color-scheme: dark) { :root, :host { --ground: #16181b; --card: #1e2125; --ink: #e6e7e9;
+@media (prefers-color-scheme: dark) { :root { --ground: #16181b; } :root, :host { --card: #1e2125; --ink: #e6e7e9;
   --muted: #9aa0a8; --line: #33373d; --s0: #6aa6f5; --s1: #f0954a; --s2: #6fc795; --good: #63c78d; --bad: #f28b82;
   --think: #a3abb6; --search: #7fb4f5; --python: #c39bea; --result: #95c98b; --answer: #f3a56a; } }
 * { box-sizing: border-box; }
@@ -21,7 +23,11 @@ figure, .sample { background: var(--card); border: 1px solid var(--line); border
 .headline strong { font-size: 2rem; font-weight: 600; letter-spacing: -.01em; font-variant-numeric: tabular-nums; }
 .headline i { font-style: normal; color: var(--muted); }
 .good { color: var(--good) !important; } .bad { color: var(--bad) !important; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+.scroll { overflow-x: auto; background: linear-gradient(to right, var(--ground) .75rem, transparent) left / 2rem 100% local,
+  linear-gradient(to left, var(--ground) .75rem, transparent) right / 2rem 100% local,
+  linear-gradient(to right, var(--line), transparent) left / .75rem 100% scroll,
+  linear-gradient(to left, var(--line), transparent) right / .75rem 100% scroll; background-repeat: no-repeat; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th { font-weight: 500; color: var(--muted); } 
 .settings { width: 100%; } .settings td { text-align: left; white-space: normal; overflow-wrap: anywhere; vertical-align: top; }
@@ -63,6 +69,7 @@ pre { margin: 0; padding: .75rem; overflow-x: auto; border: 1px solid var(--line
   font: 12.5px/1.5 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
 .t-think { color: var(--think); } .t-search { color: var(--search); } .t-python, .t-tool { color: var(--python); }
 .t-result { color: var(--result); } .t-answer { color: var(--answer); } b { font-weight: 600; } .open::before { content: '\\A'; white-space: pre; }
-@media (max-width: 44rem) { .figures small, .figures .scale { display: none; } .figures td { padding: .4rem .25rem; } .settings td.key { min-width: 9rem; } }
+@media (max-width: 56rem) { th, td { padding-inline: .5rem; } .figures .scale { display: none; } }
+@media (max-width: 44rem) { .figures small { display: none; } .figures td { padding: .4rem .25rem; } .settings td.key { width: auto; min-width: 9rem; } }
 
 tr > :first-child { padding-left: 0; }`);
