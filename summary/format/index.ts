@@ -1,7 +1,6 @@
 /** Numbers as text; pure, for the browser too. */
 export {
   duration,
-  fixed,
   NOTHING,
   orDash,
   percent,

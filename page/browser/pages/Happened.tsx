@@ -56,17 +56,19 @@ function Event({ event, run }: { readonly event: HappenedEvent; readonly run: st
         <h2>Step {step}</h2>
         <span class={begins ? 'chip' : 'muted'}>{begins ? `${round} begins` : round}</span>
         <span class="grow" />
-        {sides.map(({ step: side, rollout }) =>
-          rollout === null ? (
-            <span class="muted" key={side}>
-              step {side}: no rollouts
-            </span>
-          ) : (
-            <a class="button" key={side} href={linkAt({ page: 'trajectory', run, id: rollout })}>
-              {side < step ? 'before' : 'after'}: a trajectory of step {side}
-            </a>
-          ),
-        )}
+        <span class="facts">
+          {sides.map(({ step: side, rollout }) =>
+            rollout === null ? (
+              <span class="muted" key={side}>
+                step {side}: no rollouts
+              </span>
+            ) : (
+              <a class="button" key={side} href={linkAt({ page: 'trajectory', run, id: rollout })}>
+                {side < step ? 'before' : 'after'}: step {side}
+              </a>
+            ),
+          )}
+        </span>
       </div>
       <Changes changes={changes.length > 0 ? changes : speed} run={run} />
       {changes.length > 0 && speed.length > 0 && (

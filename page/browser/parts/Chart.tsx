@@ -19,8 +19,6 @@ export interface ChartProps {
   readonly title: string;
   /** Its name in `metrics`; the title if it is left out. */
   readonly metric?: string;
-  /** Beside the title: what the numbers are. */
-  readonly about?: string | undefined;
   readonly lines: readonly Line[];
   /** Number of the colour of each line; their places if it is left out. */
   readonly colours?: readonly number[];
@@ -43,7 +41,7 @@ export interface ChartProps {
 const syncKey = 'millrace';
 
 export function Chart(props: ChartProps) {
-  const { title, about, lines, note, href, unit = 'steps', small = false } = props;
+  const { title, lines, note, href, unit = 'steps', small = false } = props;
   const [asTable, setTable] = useState(false);
   const id = useId();
   const summary = lines
@@ -59,7 +57,6 @@ export function Chart(props: ChartProps) {
         <span class="chart-title" id={id}>
           {href === undefined ? title : <a href={href}>{title}</a>}
           <About name={props.metric ?? title} />
-          {about !== undefined && <span class="muted"> {about}</span>}
         </span>
         {last !== undefined && <output class="chart-last">{value(last)}</output>}
         <button
