@@ -17,41 +17,30 @@ export function useLiveSeries(
   useEffect(() => {
     setLive(series);
     if (!on) return;
-    let waiting: Points[] = [];
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const draw = (): void => {
-      const heard = waiting;
-      [waiting, timer] = [[], undefined];
+    const waiting: Points[] = [];
+    const timer = setInterval(() => {
+      const heard = waiting.splice(0);
       setLive((before) => heard.reduce((grown, points) => withPoints(grown, points, unit), before));
-    };
-    const unlisten = listenPoints((points) => {
-      waiting.push(points);
-      timer ??= setTimeout(draw, DRAW_MS);
-    });
+    }, DRAW_MS);
+    const unlisten = listenPoints((points) => waiting.push(points));
     return () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       unlisten();
     };
   }, [series, on, unit]);
   return live === series || on ? live : series;
 }
 
-/** The same list if nothing in it changes. */
 function withPoints(
   before: readonly Series[],
   { run, series }: Points,
   unit: XUnit,
 ): readonly Series[] {
-  let changed = false;
-  const next = before.map((one) => {
-    const mine = one.run === run ? series[one.name] : undefined;
-    if (mine === undefined) return one;
+  return before.map((one) => {
+    const mine = (one.run === run && series[one.name]) || [];
     // The stream may begin a little before the last point.
     const after = one.step.at(-1) ?? -1;
     const fresh = mine.filter(([step]) => step > after || one.width > 1) as readonly Value[];
-    if (fresh.length === 0) return one;
-    changed = true;
     return withValues(one, fresh, unit);
   });
-  return changed ? next : before;
 }

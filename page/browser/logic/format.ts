@@ -45,20 +45,15 @@ export function curveSentence(
   ys: readonly (number | null)[],
   unit = 'steps',
 ): string {
-  // Twenty times a second, over all points of a chart.
-  const isKnown = (y: number | null) => y !== null;
-  const [first, last] = [ys.findIndex(isKnown), ys.findLastIndex(isKnown)];
-  if (first < 0) return `${name} has no values yet`;
-  const [from, to] = [ys[first]!, ys[last]!];
-  if (first === last) return `${name} is ${value(from)}, its only value`;
-  let [low, high] = [from, from];
-  for (const y of ys) {
-    if (y !== null && y < low) low = y;
-    if (y !== null && y > high) high = y;
-  }
+  const known = ys.filter((y) => y !== null);
+  const [from, to] = [known[0], known.at(-1)];
+  if (from === undefined || to === undefined) return `${name} has no values yet`;
+  if (known.length === 1) return `${name} is ${value(from)}, its only value`;
+  const [low, high] = [Math.min(...known), Math.max(...known)];
   const small = Math.abs(to - from) <= 0.02 * (high - low || 1);
   const did = small ? 'went' : to > from ? 'rose' : 'fell';
-  const span = unit === 'steps' ? ` in ${thousands(xs[last]! - xs[first]!)} steps` : '';
+  const steps = xs[ys.lastIndexOf(to)]! - xs[ys.indexOf(from)]!;
+  const span = unit === 'steps' ? ` in ${thousands(steps)} steps` : '';
   return `${name} ${did} from ${value(from)} to ${value(to)}${span}, between ${value(low)} and ${value(high)}`;
 }
 

@@ -117,9 +117,9 @@ export function Metrics({ run }: { readonly run: string }) {
             );
             const note = [
               bucketNote(of),
-              of.some(({ shown, total }) => shown < total) ? parts.join(', ') : undefined,
-              few ? `fewer than ${smoothMin} points are not smoothed` : undefined,
-            ].filter((text) => text !== undefined);
+              of.some(({ shown, total }) => shown < total) && parts.join(', '),
+              few && `fewer than ${smoothMin} points are not smoothed`,
+            ].filter(Boolean);
             return (
               <Chart
                 key={name}
@@ -128,7 +128,7 @@ export function Metrics({ run }: { readonly run: string }) {
                 colours={coloursOf(of.map((one) => one.run))}
                 smoothing={few ? 0 : smoothing}
                 broken={of.flatMap(({ oddSteps }) => (unit === 'step' ? oddSteps : []))}
-                note={note.length === 0 ? undefined : note.join(' · ')}
+                note={note.join(' · ') || undefined}
                 unit={unit === 'step' ? 'steps' : unit}
                 range={range}
                 onZoom={(to) =>

@@ -207,12 +207,22 @@ function Canvas(props: ChartProps & { readonly summary: string }) {
 let saidMs = Number.NEGATIVE_INFINITY;
 
 /** At most twice a second, so that a held key does not queue up speech. */
-function say(element: HTMLElement, index: number, { lines, unit = 'steps' }: ChartProps): void {
+function say(element: HTMLElement, index: number, props: ChartProps): void {
   if (performance.now() - saidMs < 500) return;
   saidMs = performance.now();
-  const data = joined(lines);
-  const parts = lines.map(({ label }, i) => `${label} ${value(data[i + 1]?.[index])}`);
-  element.textContent = `${xText(data[0][index]!, unit)}: ${parts.join(', ')}`;
+  const [x, ...parts] = textsAt(index, props);
+  const only = props.lines.length === 1 ? `${props.lines[0]!.label} ` : '';
+  element.textContent = `${x}: ${only}${parts.join(', ')}`;
+}
+
+/** Where it is, and the value of each curve there, named if there are several. */
+function textsAt(index: number, { lines, unit = 'steps' }: ChartProps): string[] {
+  const [xs, ...columns] = joined(lines);
+  const parts = lines.flatMap(({ label }, place) => {
+    const y = columns[place]![index] ?? null;
+    return lines.length === 1 ? value(y) : y === null ? [] : `${label} ${value(y)}`;
+  });
+  return [xText(xs[index] ?? 0, unit), ...parts];
 }
 
 export function xText(x: number, unit: 'steps' | 'time' | 'tokens'): string {
@@ -351,20 +361,13 @@ function spanOf(_: uPlot, low: number | null, high: number | null): uPlot.Range.
   return [low - by, high + by];
 }
 
-function showTip(plot: uPlot, { lines, unit = 'steps' }: ChartProps): void {
+function showTip(plot: uPlot, props: ChartProps): void {
   const tip = plot.over.querySelector<HTMLElement>('.tip');
   if (tip === null) return;
   const { idx, left } = plot.cursor;
   tip.hidden = idx === null || idx === undefined || (left ?? -1) < 0;
   if (tip.hidden) return;
-  const data = joined(lines);
-  const parts = lines.flatMap(({ label }, place) => {
-    const y = data[place + 1]?.[idx!] ?? null;
-    return lines.length === 1 ? value(y) : y === null ? [] : `${label} ${value(y)}`;
-  });
-  tip.textContent = [xText(data[0][idx!] ?? 0, unit), ...parts].join(
-    lines.length === 1 ? '  ' : '\n',
-  );
+  tip.textContent = textsAt(idx!, props).join(props.lines.length === 1 ? '  ' : '\n');
   // Beside the cursor, and above or below what the curves do there.
   const { offsetWidth: width, offsetHeight: height } = tip;
   const { clientWidth, clientHeight } = plot.over;
