@@ -200,6 +200,13 @@ export function samplingParameters(sampling: Sampling) {
   };
 }
 
+/** Tokens as JSON has them. To spread a typed array takes V8 nine times as long. */
+export function tokenList(tokens: ArrayLike<number>): number[] {
+  const list = new Array<number>(tokens.length);
+  for (let i = 0; i < tokens.length; i++) list[i] = tokens[i]!;
+  return list;
+}
+
 /** A list of numbers, or an error that names the field. */
 export function numbers(value: unknown, field: string): readonly number[] {
   if (Array.isArray(value) && value.every((each) => typeof each === 'number')) return value;

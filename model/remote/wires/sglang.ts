@@ -15,6 +15,7 @@ import {
   samplingParameters,
   TOP_LOG_PROBS,
   tokenizeRoute,
+  tokenList,
 } from '../serverWire.ts';
 
 /** [log-prob, token id, text or null] */
@@ -63,7 +64,7 @@ export const sglang: ServerWire = {
   ) => ({
     path: '/generate',
     body: {
-      input_ids: [...tokens],
+      input_ids: tokenList(tokens),
       sampling_params: {
         max_new_tokens: maxTokens,
         ...samplingParameters(how),
@@ -117,7 +118,7 @@ export const sglang: ServerWire = {
     request: (tokens, { adapter }) => ({
       path: '/generate',
       body: {
-        input_ids: [...tokens],
+        input_ids: tokenList(tokens),
         sampling_params: { max_new_tokens: 1, ...samplingParameters({ temperature: 1 }) },
         return_logprob: true,
         logprob_start_len: 0,

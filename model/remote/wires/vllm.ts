@@ -25,6 +25,7 @@ import {
   samplingParameters,
   TOP_LOG_PROBS,
   tokenizeRoute,
+  tokenList,
 } from '../serverWire.ts';
 
 interface Choice {
@@ -76,7 +77,7 @@ export const vllm: ServerWire = {
     path: '/v1/completions',
     body: {
       model: serving.adapter ?? serving.model,
-      prompt: [...tokens],
+      prompt: tokenList(tokens),
       max_tokens: maxTokens,
       ...samplingParameters(how),
       seed,
@@ -120,7 +121,7 @@ export const vllm: ServerWire = {
       path: '/v1/completions',
       body: {
         model: serving.adapter ?? serving.model,
-        prompt: [...tokens],
+        prompt: tokenList(tokens),
         max_tokens: 1,
         ...samplingParameters({ temperature: 1 }),
         ignore_eos: true,
