@@ -164,11 +164,8 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
     return Int32Array.from(list);
   };
 
-  let bytesOf: readonly (Uint8Array | undefined)[] | undefined;
-  const pieces = () => {
-    bytesOf ??= tokenBytesOf(parsed.data);
-    return bytesOf;
-  };
+  const ofBytes = isOfBytes(parsed.data);
+  const bytesOf = tokenBytesOf(parsed.data);
 
   const encodeParts = (parts: readonly TextPart[]): Int32Array => {
     const out: number[] = [];
@@ -201,10 +198,11 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
       // a policy's head is often wider than the vocabulary: such ids have no text
       const list = Array.from(tokens).filter((id) => known.has(id));
       if (list.length === 0) return '';
+      if (ofBytes) return Buffer.concat(list.map((token) => bytesOf(token)!)).toString();
       const options = { skip_special_tokens: false, clean_up_tokenization_spaces: false };
       return guarded(() => full.decode(list, options));
     },
-    bytes: (token) => pieces()[token] ?? new Uint8Array(0),
+    bytes: (token) => bytesOf(token) ?? new Uint8Array(0),
     id(token) {
       const [first, ...more] = tagIds.has(token)
         ? [tagIds.get(token)!]
@@ -242,12 +240,26 @@ function piecewise(
   if (!isBytes || !areCuts || file.model.fuse_unk === true) return null;
   const bare = { ...file, added_tokens: [], model: { ...file.model, vocab: {}, merges: [] } };
   const piece = pipeline(path, { ...bare, normalizer: null, pre_tokenizer: sequence([bytes]) });
+  const { normalizer, pre_tokenizer: cutter } = pipeline(path, {
+    ...bare,
+    pre_tokenizer: sequence(cuts),
+  }) as unknown as Cutting;
+  const patterns = cutter?.tokenizers.map(({ pattern }) => pattern) ?? [];
+  if (!patterns.every((pattern) => pattern !== null)) return null;
   // A vocabulary is large: there is one of them.
   const { model } = whole as unknown as { readonly model: unknown };
   return {
-    cut: pipeline(path, { ...bare, pre_tokenizer: sequence(cuts) }) as unknown as Pieces,
+    cut: { normalizer, cuts: patterns },
     piece: Object.assign(piece, { model }),
   };
+}
+
+/** What of the library's pipeline is used here. */
+interface Cutting extends Pick<Pieces, 'normalizer'> {
+  /** A sequence of splits. */
+  readonly pre_tokenizer: {
+    readonly tokenizers: readonly { readonly pattern: RegExp | null }[];
+  } | null;
 }
 
 type Step = z.infer<typeof step>;
@@ -362,8 +374,15 @@ function problemsOf(vocab: Readonly<Record<string, number>>, fallback: boolean):
     : [`the vocabulary lacks ${missing} of the 256 bytes: text with them cannot be restored`];
 }
 
-/** By id, the bytes that a token adds to a text. */
-function tokenBytesOf({ added_tokens, decoder, model }: TokenizerFile): (Uint8Array | undefined)[] {
+/** Whether a text is the bytes of its tokens and nothing else. */
+function isOfBytes({ decoder, model }: TokenizerFile): boolean {
+  if (!decoder || model.end_of_word_suffix) return false;
+  const parts = decoder.type === 'Sequence' ? decoder.decoders : [decoder];
+  return parts.length === 1 && parts[0]!.type === 'ByteLevel';
+}
+
+/** The bytes that a token adds to a text, made when they are asked for; undefined if there is no such token. */
+function tokenBytesOf({ added_tokens, decoder, model }: TokenizerFile) {
   const encoder = new TextEncoder();
   const types = decoder == null ? [] : [decoder, ...decoder.decoders].map(({ type }) => type);
   const written = types.includes('ByteLevel')
@@ -376,8 +395,13 @@ function tokenBytesOf({ added_tokens, decoder, model }: TokenizerFile): (Uint8Ar
     if (byte !== undefined) return Uint8Array.of(Number.parseInt(byte, 16));
     return encoder.encode(written ? piece : piece.replaceAll('\u2581', ' '));
   };
-  const found: (Uint8Array | undefined)[] = [];
-  for (const [piece, id] of Object.entries(model.vocab)) found[id] = ofPiece(piece);
-  for (const { id, content } of added_tokens) found[id] = encoder.encode(content);
-  return found;
+  const pieceOf: (string | undefined)[] = [];
+  for (const [piece, id] of Object.entries(model.vocab)) pieceOf[id] = piece;
+  const made: (Uint8Array | undefined)[] = [];
+  for (const { id, content } of added_tokens) made[id] = encoder.encode(content);
+  return (token: number): Uint8Array | undefined => {
+    const piece = pieceOf[token];
+    if (made[token] === undefined && piece !== undefined) made[token] = ofPiece(piece);
+    return made[token];
+  };
 }
