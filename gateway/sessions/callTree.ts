@@ -9,7 +9,6 @@
 import type { CallJoin, CallSpan } from '../../topics/index.ts';
 import { firstDifference, firstDifferenceOf, sameTurn } from '../canonical.ts';
 import type { FunctionTool, Message, ModelCall, ModelReply } from '../conversation.ts';
-import { KnownTools } from './knownTools.ts';
 import type { PolicyChat } from './policyChat.ts';
 
 /** A committed call. */
@@ -79,7 +78,6 @@ function joined(node: CallNode | null, last: readonly Int32Array[]): Int32Array 
 export class CallTree {
   readonly #chat: PolicyChat;
   readonly #nodes: CallNode[] = [];
-  readonly #known = new KnownTools();
 
   constructor(chat: PolicyChat) {
     this.#chat = chat;
@@ -96,7 +94,7 @@ export class CallTree {
 
   /** Throws a `GatewayRefusal` for what the policy's template does not take. */
   place({ messages, tools: offered }: ModelCall): Placed {
-    const { tools, key } = this.#known.of(offered);
+    const { tools, key } = this.#chat.known.of(offered);
     const parent = this.#continued(messages, key);
     if (parent !== null) {
       const before = [...parent.messages, parent.reply.message];

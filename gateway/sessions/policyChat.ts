@@ -6,7 +6,6 @@
  * tools say makes no special token.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
-import { canonicalJson } from '../../base/text/index.ts';
 import {
   type ChatMessage,
   type ChatOptions,
@@ -23,6 +22,7 @@ import {
   type Message,
   resultText,
 } from '../conversation.ts';
+import { KnownTools } from './knownTools.ts';
 
 /** What a policy wrote, read. */
 export interface ReadTurn {
@@ -37,6 +37,8 @@ export interface PolicyChat {
   readonly stopTokens: readonly number[];
   /** What ends a call, where calls have such a text; empty = they have none. */
   readonly callEnd: string;
+  /** The tools that its sessions offer. */
+  readonly known: KnownTools;
   /** A conversation, and what opens the policy's turn. */
   whole(messages: readonly Message[], tools: readonly FunctionTool[]): Int32Array;
   /**
@@ -72,12 +74,12 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
   const functions = functionsOf(tokenizer, folder);
   const ends = endTokens(functions.tokenizer);
 
-  const known = new WeakMap<readonly FunctionTool[], ChatOptions>();
+  const made = new WeakMap<readonly FunctionTool[], ChatOptions>();
   const optionsOf = (tools: readonly FunctionTool[]): ChatOptions => {
     if (tools.length === 0) return {};
     if (functions.fault !== '') throw new GatewayRefusal('invalid', functions.fault, 'tools');
-    const options = known.get(tools) ?? { tools: Object.freeze(tools.map(declared)) };
-    known.set(tools, options);
+    const options = made.get(tools) ?? { tools: Object.freeze(tools.map(declared)) };
+    made.set(tools, options);
     return options;
   };
   const rendered = <T>(render: () => T): T => {
@@ -94,6 +96,7 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
     tokenizer: functions.tokenizer,
     stopTokens: ends,
     callEnd: functions.form === 'hermes' ? '</tool_call>' : '',
+    known: new KnownTools(),
     whole(messages, tools) {
       const options = { ...optionsOf(tools), addGenerationPrompt: true };
       return rendered(() => tokenizer.encodeChat(chatMessages(messages, asText), options));
@@ -221,9 +224,4 @@ function thoughtIn(
   if (close < 0) return { reasoning: text.slice(from).trim(), rest: '' };
   const rest = text.slice(close + '</think>'.length).replace(/^\n+/, '');
   return { reasoning: text.slice(from, close).trim(), rest };
-}
-
-/** Tools in one form, for comparisons. */
-export function toolsKey(tools: readonly FunctionTool[]): string {
-  return canonicalJson(tools);
 }

@@ -2,7 +2,8 @@
 import type { ModelCallRecord } from '../../topics/index.ts';
 import type { FunctionCall, FunctionTool, Message, ModelReply } from '../conversation.ts';
 import type { CallNode, Placed } from './callTree.ts';
-import { type PolicyChat, toolsKey } from './policyChat.ts';
+import { toolsKey } from './knownTools.ts';
+import type { PolicyChat } from './policyChat.ts';
 
 /** What a record says besides its call. */
 export interface CallOwner {
