@@ -5,13 +5,20 @@
  * unless it is taken as it comes; a redirect is never followed here, so nothing that was meant for one server
  * reaches another.
  */
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import fetch, { FetchError, type Response } from 'node-fetch';
+import { pipeline, type Readable } from 'node:stream';
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
 import { MillraceError, messageOf } from '../errors.ts';
 import { outsideText } from '../outsideText.ts';
 import type { SleepClock } from '../sleepClock.ts';
+import { wholeBody } from './wholeBody.ts';
 
 export interface ExchangeOptions {
   readonly clock: SleepClock;
@@ -63,6 +70,11 @@ export class NoReply extends Error {
   }
 }
 
+class TooLarge extends Error {}
+
+/** Unless a request says otherwise. */
+const HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, br', 'user-agent': 'millrace' };
+
 /** Ends a wait; the error that an abort would make without a reason costs more than the wait. */
 const OVER = 'over';
 
@@ -89,8 +101,9 @@ export class Exchange {
   async ask(request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
     signal.throwIfAborted();
     const { timeoutMs, clock } = this.#options;
-    const [fetching, alarm] = [new AbortController(), new AbortController()];
-    const abort = () => fetching.abort();
+    const alarm = new AbortController();
+    let sent: ClientRequest | undefined;
+    const abort = () => void sent?.destroy();
     signal.addEventListener('abort', abort, { once: true });
     let late = false;
     let heard = false;
@@ -104,10 +117,13 @@ export class Exchange {
     };
     const ringing = ring().catch(() => undefined);
     try {
-      return await this.#fetch(request, fetching.signal, () => {
+      sent = this.#started(request);
+      return await this.#replyTo(sent, request, () => {
         heard = true;
       });
     } catch (error) {
+      // What is left of the reply is not waited for.
+      sent?.destroy();
       signal.throwIfAborted();
       if (late) throw new NoReply(`no answer within ${timeoutMs} ms`, true);
       throw error instanceof MillraceError || error instanceof NoReply ? error : noReply(error);
@@ -124,34 +140,65 @@ export class Exchange {
     this.#https.destroy();
   }
 
-  async #fetch(
-    { url, headers, method, body, take }: HttpRequest,
-    signal: AbortSignal,
+  /** Its body is still to be sent. */
+  #started({ url, headers, method, body }: HttpRequest): ClientRequest {
+    const to = new URL(url);
+    if (to.username !== '' || to.password !== '') throw new Error('the address holds a password');
+    const isHttps = to.protocol === 'https:';
+    return (isHttps ? httpsRequest : httpRequest)(to, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { ...HEADERS, ...headers },
+      agent: isHttps ? this.#https : this.#http,
+    });
+  }
+
+  async #replyTo(
+    sent: ClientRequest,
+    { body, take }: HttpRequest,
     heard: () => void,
   ): Promise<HttpReply> {
-    const response = await fetch(url, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers,
-      ...(body === undefined ? {} : { body }),
-      agent: ({ protocol }) => (protocol === 'https:' ? this.#https : this.#http),
-      redirect: 'manual',
-      size: this.#options.replyBytesMax,
-      signal,
-    });
-    if (take === undefined || !response.ok) {
-      return replyOf(response, new Uint8Array(await response.arrayBuffer()));
-    }
-    await take(pieces(response.body, heard));
-    return replyOf(response, new Uint8Array(0));
+    const { replyBytesMax } = this.#options;
+    const tooLarge = () => new TooLarge(`a reply over limit: ${replyBytesMax} bytes`);
+    const response = await responseTo(sent, body);
+    const { statusCode: status = 0, headers } = response;
+    const ok = status >= 200 && status < 300;
+    const arriving = unpacked(response);
+    const isTaken = ok && take !== undefined;
+    if (isTaken) await take(pieces(arriving, heard));
+    const bytes = isTaken ? new Uint8Array(0) : await wholeBody(arriving, replyBytesMax, tooLarge);
+    return {
+      ...{ status, ok, bytes },
+      header: (name) => headers[name.toLowerCase()]?.toString() ?? null,
+      text: () => utf8.decode(bytes),
+    };
   }
 }
 
+const utf8 = new TextDecoder();
+
+function responseTo(sent: ClientRequest, body: HttpRequest['body']): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.once('response', resolve).on('error', reject).end(body);
+  });
+}
+
+/** The body as it was before it was packed for the way. */
+function unpacked(response: IncomingMessage): Readable {
+  const packing = response.headers['content-encoding'] ?? '';
+  const isBrotli = packing === 'br';
+  if (!isBrotli && !/^(?:x-)?(?:gzip|deflate)$/.test(packing)) return response;
+  // Some servers leave out the end of what they pack.
+  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+  const unpacking = isBrotli ? createBrotliDecompress() : createUnzip(flush);
+  return pipeline(response, unpacking, () => undefined);
+}
+
 async function* pieces(
-  body: Response['body'],
+  body: Readable,
   heard: () => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    for await (const piece of body ?? []) {
+    for await (const piece of body) {
       heard();
       yield piece as Uint8Array;
     }
@@ -160,28 +207,11 @@ async function* pieces(
   }
 }
 
-function replyOf({ status, ok, headers }: Response, bytes: Uint8Array): HttpReply {
-  return {
-    status,
-    ok,
-    header: (name) => headers.get(name),
-    bytes,
-    text: () => new TextDecoder().decode(bytes),
-  };
-}
-
-/** Without the URL that the library puts before what went wrong on the wire. */
 function noReply(error: unknown): NoReply {
-  const code = error instanceof FetchError ? (error.code ?? '') : '';
-  const said = messageOf(error);
-  const reason = error instanceof FetchError ? said.replace(/^.*?, reason: /s, '') : said;
-  const answered = error instanceof FetchError && isNonsense(error.type, code);
-  return new NoReply(outsideText(reason), !NOT_SENT.includes(code), answered);
-}
-
-/** Too many bytes, invalid headers, a body that cannot be unpacked. */
-function isNonsense(type: string, code: string): boolean {
-  return type === 'max-size' || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
+  const { code = '' } = error as NodeJS.ErrnoException;
+  // Too many bytes, not HTTP, a body that cannot be unpacked.
+  const answered = error instanceof TooLarge || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
+  return new NoReply(outsideText(messageOf(error) || code), !NOT_SENT.includes(code), answered);
 }
 
 /** Whether the reply sends the request elsewhere. */

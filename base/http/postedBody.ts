@@ -1,6 +1,9 @@
 /** The body of a request, of bounded size. */
 import type { IncomingMessage } from 'node:http';
 import { Refusal } from './refusal.ts';
+import { wholeBody } from './wholeBody.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * As text. Rejects with a `Refusal` if it is packed, longer than `bytesMax` or not UTF-8; then the
@@ -13,16 +16,9 @@ export async function postedBody(from: IncomingMessage, bytesMax: number): Promi
     throw new Refusal(415, `send the body as it is, without content-encoding ${packing}`);
   }
   if (Number(from.headers['content-length'] ?? 0) > bytesMax) throw tooLarge();
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  const arriving: AsyncIterable<Buffer> = from.iterator({ destroyOnReturn: false });
-  for await (const part of arriving) {
-    bytes += part.length;
-    if (bytes > bytesMax) throw tooLarge();
-    parts.push(part);
-  }
+  const bytes = await wholeBody(from, bytesMax, tooLarge);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+    return utf8.decode(bytes);
   } catch {
     throw new Refusal(400, 'the body is not UTF-8');
   }

@@ -36,7 +36,7 @@ export interface RemoteInterpreter {
 /** A program may wait for others at the server for this long. */
 const QUEUE_MAX_MS = 60_000;
 const REPLY_BYTES_MAX = 8 * 2 ** 20;
-/** What node-fetch says about a longer one. */
+/** What an exchange says about a longer one. */
 const TOO_LONG = /over limit/;
 /** Before the error that the frame reports, on the error stream. */
 const MARK = '\0error\0';

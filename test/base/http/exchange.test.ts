@@ -1,5 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
 import { Exchange, isRedirect, NoReply } from '../../../base/http/exchange.ts';
@@ -47,6 +49,55 @@ describe('an exchange', () => {
     const url = await server((response) => response.writeHead(307, { location: other }).end());
     const reply = await exchange().ask({ url, headers: {} }, never);
     expect([isRedirect(reply), reply.header('location'), reached]).toEqual([true, other, 0]);
+  });
+
+  test.each([
+    ['gzip', gzipSync('packed')],
+    ['deflate', deflateSync('packed')],
+    ['br', brotliCompressSync('packed')],
+    ['identity', Buffer.from('packed')],
+    // without its end
+    ['gzip', gzipSync('packed').subarray(0, -8)],
+  ])('unpacks what comes as %s', async (packing, bytes) => {
+    const url = await server((response) =>
+      response.writeHead(200, { 'content-encoding': packing }).end(bytes),
+    );
+    expect((await exchange().ask({ url, headers: {} }, never)).text()).toBe('packed');
+  });
+
+  test('takes nothing for an empty body, packed or not', async () => {
+    const url = await server((response) =>
+      response.writeHead(204, { 'content-encoding': 'gzip' }).end(),
+    );
+    const reply = await exchange().ask({ url, headers: {} }, never);
+    expect([reply.status, reply.ok, reply.text()]).toEqual([204, true, '']);
+  });
+
+  test('sends no password that an address holds', async () => {
+    const url = (await server((response) => response.end())).replace('//', '//me:secret@');
+    const { message } = await failure(exchange().ask({ url, headers: {} }, never));
+    expect(message).toBe('the address holds a password');
+  });
+
+  test('ends with its signal, before and within the reply', async () => {
+    for (const answer of [
+      () => undefined,
+      (response: ServerResponse) => void response.writeHead(200).write('half'),
+    ]) {
+      const asked = new EventEmitter();
+      const url = await server((response) => {
+        answer(response);
+        asked.emit('asked', response);
+      });
+      const heard = once(asked, 'asked');
+      const over = new AbortController();
+      const reply = exchange().ask({ url, headers: {} }, over.signal);
+      const [response] = (await heard) as [ServerResponse];
+      const gone = once(response, 'close');
+      over.abort('over');
+      await expect(reply).rejects.toBe('over');
+      await gone;
+    }
   });
 
   test('refuses a reply that never ends', async () => {
@@ -108,6 +159,12 @@ describe('an exchange', () => {
 describe('an answer', () => {
   test.each<[string, boolean, (response: ServerResponse) => void]>([
     ['a reply that is too large', true, (response) => response.end('x'.repeat(2000))],
+    [
+      'a reply that is too large unpacked',
+      true,
+      (response) =>
+        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(2000))),
+    ],
     [
       'a body that cannot be unpacked',
       true,
