@@ -91,6 +91,7 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
     }
   };
   const asText = functions.argumentsForm === 'text';
+  const known = new WeakMap<Message, ChatMessage>();
 
   return {
     tokenizer: functions.tokenizer,
@@ -99,10 +100,10 @@ export function policyChat(tokenizer: ChatTokenizer, folder: string): PolicyChat
     known: new KnownTools(),
     whole(messages, tools) {
       const options = { ...optionsOf(tools), addGenerationPrompt: true };
-      return rendered(() => tokenizer.encodeChat(chatMessages(messages, asText), options));
+      return rendered(() => tokenizer.encodeChat(chatMessages(messages, asText, known), options));
     },
     grown(before, added, tools, ended) {
-      const all = chatMessages([...before, ...added], asText);
+      const all = chatMessages([...before, ...added], asText, known);
       const [first, rest] = [all.slice(0, before.length), all.slice(before.length)];
       const options = { ...optionsOf(tools), turnEnded: ended };
       return rendered(() => growChat(functions.tokenizer, first, rest, options));
@@ -145,18 +146,30 @@ function declared({ name, description, parameters }: FunctionTool) {
   return { type: 'function', function: { name, description, parameters } } as const;
 }
 
-function chatMessages(messages: readonly Message[], asText: boolean): ChatMessage[] {
+/** Messages as templates read them; the same value for the same message, made once. */
+function chatMessages(
+  messages: readonly Message[],
+  asText: boolean,
+  known: WeakMap<Message, ChatMessage>,
+): readonly ChatMessage[] {
   const names = new Map<string, string>();
-  return messages.map((message): ChatMessage => {
-    if (message.role === 'tool') {
-      const { role, callId } = message;
-      const content = resultText(message);
-      return { role, content, tool_call_id: callId, name: names.get(callId) ?? 'tool' };
-    }
-    if (message.role !== 'assistant') return message;
-    for (const { id, name } of message.calls) names.set(id, name);
-    return assistantMessage(message, asText);
+  return messages.map((message) => {
+    const name = message.role === 'tool' ? (names.get(message.callId) ?? 'tool') : '';
+    if (message.role === 'assistant')
+      for (const call of message.calls) names.set(call.id, call.name);
+    const before = known.get(message);
+    if (before !== undefined && (before.name ?? '') === name) return before;
+    const made = Object.freeze(chatMessage(message, name, asText));
+    known.set(message, made);
+    return made;
   });
+}
+
+/** `name` = of the function whose result it is. */
+function chatMessage(message: Message, name: string, asText: boolean): ChatMessage {
+  if (message.role === 'assistant') return assistantMessage(message, asText);
+  if (message.role !== 'tool') return { ...message };
+  return { role: 'tool', content: resultText(message), tool_call_id: message.callId, name };
 }
 
 function assistantMessage(

@@ -34,7 +34,10 @@ export interface ChatContentPart {
   readonly [field: string]: unknown;
 }
 
-/** A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. */
+/**
+ * A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. One
+ * that is frozen never changes within.
+ */
 export interface ChatMessage {
   readonly role: string;
   /** Null or left out if a message holds tool calls alone. */
@@ -167,19 +170,30 @@ function variablesOf(
   return values;
 }
 
-const known = new WeakMap<readonly unknown[], Value>();
+const knownTools = new WeakMap<readonly unknown[], Value>();
 
 /** Tools that are frozen become the same value each time, whose JSON is written once. */
 function toolsValue(tools: ChatOptions['tools']): Value {
   const made = () => convert(tools ?? null, { message: -1, outside: true });
   if (tools === undefined || !Object.isFrozen(tools)) return made();
-  const value = known.get(tools) ?? made();
-  known.set(tools, value);
+  const value = knownTools.get(tools) ?? made();
+  knownTools.set(tools, value);
+  return value;
+}
+
+const knownMessages = new WeakMap<ChatMessage, { readonly at: number; readonly value: Value }>();
+
+/** A frozen message becomes the same value each time that it stands in the same place. */
+function saidBy(message: ChatMessage, at: number): Value {
+  const known = knownMessages.get(message);
+  if (known?.at === at) return known.value;
+  const value = messageValue(message, at);
+  if (Object.isFrozen(message)) knownMessages.set(message, { at, value });
   return value;
 }
 
 /** A message, its texts marked with where they come from; the role is the job's. */
-function saidBy(message: ChatMessage, at: number): Value {
+function messageValue(message: ChatMessage, at: number): Value {
   const origin = { message: at, outside: OUTSIDE.has(message.role) };
   const said = convert(message, origin);
   if (!(said instanceof Dict) || typeof message.role !== 'string') return said;

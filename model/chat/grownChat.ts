@@ -93,7 +93,8 @@ const refusal = (what: string): MillraceError<'CHAT_TEMPLATE'> =>
   new MillraceError('CHAT_TEMPLATE', what);
 
 const textOf = (runs: readonly Run[]): string => runs.map(({ text }) => text).join('');
-const lengthOf = (runs: readonly Run[]): number => textOf(runs).length;
+const lengthOf = (runs: readonly Run[]): number =>
+  runs.reduce((sum, { text }) => sum + text.length, 0);
 
 /** The runs from a position of their text on. */
 function after(runs: readonly Run[], position: number): readonly Run[] {

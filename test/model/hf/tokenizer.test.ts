@@ -277,6 +277,37 @@ test('a template knows only the date that it is given', () => {
   expect(() => odd.render([], { now: new Date(0) })).toThrow('%Q is not supported here');
 });
 
+test('a message that is frozen says in each rendering where it stands', () => {
+  const source =
+    '{% for message in messages %}{{ message.content }}|{{ message | tojson }}{% endfor %}';
+  const frozen = [
+    { role: 'user', content: 'asked' },
+    { role: 'tool', content: 'found', name: 'search' },
+  ].map((message) => Object.freeze(message));
+  for (const messages of [frozen, frozen, frozen.toReversed(), [...frozen, ...frozen]]) {
+    const copies = messages.map((message) => ({ ...message }));
+    const runs = chatTemplate('t', source, {}).runs(messages);
+    expect(runs).toEqual(chatTemplate('t', source, {}).runs(copies));
+    expect(new Set(runs.map(({ origin }) => origin?.message ?? 0)).size).toBe(messages.length);
+  }
+});
+
+test('a long text has the same tokens whenever it is encoded', async () => {
+  const long = `${'water the 日 7 <search> '.repeat(60)}end`;
+  const tokens = tokenizer.encode(long);
+  const parts = [
+    { text: '<think>', tags: true },
+    { text: long, tags: false },
+  ];
+  for (let time = 0; time < 2; time++) {
+    const again = await loadTokenizer(fixture);
+    again.encodeParts(parts);
+    expect(again.encode(long)).toEqual(tokens);
+    expect(tokenizer.encode(long)).toEqual(tokens);
+    expect(tokenizer.encodeParts(parts).slice(1)).toEqual(again.encode(long, { tags: false }));
+  }
+});
+
 test('a template file next to the tokenizer takes precedence over its configuration', async () => {
   const path = changed('file', 'tokenizer_config.json', (json) => json);
   writeFileSync(
