@@ -103,9 +103,10 @@ export function arithmetic(operator: string, a: Value, b: Value): bigint | numbe
 
 /** Far beyond any count; longer ones could double in every step. */
 const INTEGER_MAX = 2n ** 40_000n;
+const INTEGER_MIN = -INTEGER_MAX;
 
 function bounded(value: bigint): bigint {
-  return value > INTEGER_MAX || value < -INTEGER_MAX ? unsupported('a number this large') : value;
+  return value > INTEGER_MAX || value < INTEGER_MIN ? unsupported('a number this large') : value;
 }
 
 function onIntegers(operator: string, a: bigint, b: bigint): bigint | number {

@@ -47,34 +47,33 @@ export function checked(made: Generated, expected: Expected): Generated {
       `${counted(tokens.length, 'token')} came, but only ${maxTokens} were requested`,
     );
   }
-  for (const [place, token] of tokens.entries()) {
-    if (!Number.isInteger(token) || token < 0 || token >= vocabSize) {
-      const vocabulary = vocabSize === ANY_VOCABULARY ? '' : ` (the vocabulary has ${vocabSize})`;
-      throw new Error(
-        `token ${place} of the reply is ${token}, which is not a token id${vocabulary}`,
-      );
-    }
+  const noId = tokens.findIndex(
+    (token) => !(Number.isInteger(token) && token >= 0 && token < vocabSize),
+  );
+  if (noId >= 0) {
+    const vocabulary = vocabSize === ANY_VOCABULARY ? '' : ` (the vocabulary has ${vocabSize})`;
+    throw new Error(
+      `token ${noId} of the reply is ${tokens[noId]}, which is not a token id${vocabulary}`,
+    );
   }
-  for (const [place, logProb] of logProbs.entries()) {
-    if (!Number.isFinite(logProb) || logProb > ROUNDING) {
-      throw new Error(`the log-prob of token ${place} of the reply is ${logProb}`);
-    }
+  const noLogProb = logProbs.findIndex((each) => !(Number.isFinite(each) && each <= ROUNDING));
+  if (noLogProb >= 0) {
+    throw new Error(`the log-prob of token ${noLogProb} of the reply is ${logProbs[noLogProb]}`);
   }
-  for (const [place, tops] of topLogProbs.entries()) {
-    const wrong = tops.find((each) => Number.isNaN(each) || each > ROUNDING);
-    if (wrong !== undefined) {
-      throw new Error(`a top log-prob of token ${place} of the reply is ${wrong}`);
-    }
+  const isWrong = (each: number): boolean => Number.isNaN(each) || each > ROUNDING;
+  const noTops = topLogProbs.findIndex((tops) => tops.some(isWrong));
+  if (noTops >= 0) {
+    const wrong = topLogProbs[noTops]!.find(isWrong);
+    throw new Error(`a top log-prob of token ${noTops} of the reply is ${wrong}`);
   }
   checkLabel(made, serving);
-  return {
-    ...made,
-    logProbs: logProbs.map(atMostZero),
-    topLogProbs: topLogProbs.map((tops) => tops.map(atMostZero)),
-  };
+  return { ...made, logProbs: atMostZero(logProbs), topLogProbs: topLogProbs.map(atMostZero) };
 }
 
-const atMostZero = (logProb: number): number => Math.min(0, logProb);
+/** Most lists are it already. */
+function atMostZero(logProbs: readonly number[]): readonly number[] {
+  return logProbs.some((each) => each > 0) ? logProbs.map((each) => Math.min(0, each)) : logProbs;
+}
 
 function checkLabel({ label: said }: Generated, { label, reported }: Serving): void {
   if (!reported || said === null || said === label) return;
