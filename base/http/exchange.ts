@@ -5,19 +5,15 @@
  * unless it is taken as it comes; a redirect is never followed here, so nothing that was meant for one server
  * reaches another.
  */
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { pipeline, type Readable } from 'node:stream';
-import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
+import type { Readable } from 'node:stream';
 import { MillraceError, messageOf } from '../errors.ts';
 import { outsideText } from '../outsideText.ts';
 import type { SleepClock } from '../sleepClock.ts';
+import type { Connections, Send } from './arriving.ts';
+import { sendFetch } from './sendFetch.ts';
 import { wholeBody } from './wholeBody.ts';
 
 export interface ExchangeOptions {
@@ -30,6 +26,8 @@ export interface ExchangeOptions {
   readonly connectionsMax?: number;
   /** How names become addresses; the system's way when left out. An address in a URL is not looked up. */
   readonly lookup?: LookupFunction;
+  /** What sends: node-fetch when left out. */
+  readonly send?: Send;
 }
 
 export interface HttpRequest {
@@ -72,9 +70,6 @@ export class NoReply extends Error {
 
 class TooLarge extends Error {}
 
-/** Unless a request says otherwise. */
-const HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, br', 'user-agent': 'millrace' };
-
 /** Ends a wait; the error that an abort would make without a reason costs more than the wait. */
 const OVER = 'over';
 
@@ -83,8 +78,7 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENE
 
 export class Exchange {
   readonly #options: ExchangeOptions;
-  readonly #http: HttpAgent;
-  readonly #https: HttpsAgent;
+  readonly #connections: Connections;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -93,17 +87,18 @@ export class Exchange {
       ...{ keepAlive: true, maxSockets: connectionsMax },
       ...(lookup === undefined ? {} : { lookup }),
     };
-    this.#http = new HttpAgent(connections);
-    this.#https = new HttpsAgent(connections);
+    this.#connections = {
+      http: new HttpAgent(connections),
+      https: new HttpsAgent(connections),
+    };
   }
 
   /** Rejects with the signal's reason, or with `NoReply`. */
   async ask(request: HttpRequest, signal: AbortSignal): Promise<HttpReply> {
     signal.throwIfAborted();
     const { timeoutMs, clock } = this.#options;
-    const alarm = new AbortController();
-    let sent: ClientRequest | undefined;
-    const abort = () => void sent?.destroy();
+    const [going, alarm] = [new AbortController(), new AbortController()];
+    const abort = () => going.abort(OVER);
     signal.addEventListener('abort', abort, { once: true });
     let late = false;
     let heard = false;
@@ -117,13 +112,12 @@ export class Exchange {
     };
     const ringing = ring().catch(() => undefined);
     try {
-      sent = this.#started(request);
-      return await this.#replyTo(sent, request, () => {
+      return await this.#replyTo(request, going.signal, () => {
         heard = true;
       });
     } catch (error) {
       // What is left of the reply is not waited for.
-      sent?.destroy();
+      abort();
       signal.throwIfAborted();
       if (late) throw new NoReply(`no answer within ${timeoutMs} ms`, true);
       throw error instanceof MillraceError || error instanceof NoReply ? error : noReply(error);
@@ -136,62 +130,34 @@ export class Exchange {
 
   /** Ends the connections that are kept. */
   close(): void {
-    this.#http.destroy();
-    this.#https.destroy();
-  }
-
-  /** Its body is still to be sent. */
-  #started({ url, headers, method, body }: HttpRequest): ClientRequest {
-    const to = new URL(url);
-    if (to.username !== '' || to.password !== '') throw new Error('the address holds a password');
-    const isHttps = to.protocol === 'https:';
-    return (isHttps ? httpsRequest : httpRequest)(to, {
-      method: method ?? (body === undefined ? 'GET' : 'POST'),
-      headers: { ...HEADERS, ...headers },
-      agent: isHttps ? this.#https : this.#http,
-    });
+    this.#connections.http.destroy();
+    this.#connections.https.destroy();
   }
 
   async #replyTo(
-    sent: ClientRequest,
-    { body, take }: HttpRequest,
+    { url, headers, method, body, take }: HttpRequest,
+    signal: AbortSignal,
     heard: () => void,
   ): Promise<HttpReply> {
-    const { replyBytesMax } = this.#options;
-    const tooLarge = () => new TooLarge(`a reply over limit: ${replyBytesMax} bytes`);
-    const response = await responseTo(sent, body);
-    const { statusCode: status = 0, headers } = response;
+    const { replyBytesMax, send = sendFetch } = this.#options;
+    const to = new URL(url);
+    if (to.username !== '' || to.password !== '') throw new Error('the address holds a password');
+    const how = method ?? (body === undefined ? 'GET' : 'POST');
+    const sent = { url: to, headers, method: how, body } as const;
+    const arriving = await send(sent, this.#connections, signal);
+    const { status, header } = arriving;
     const ok = status >= 200 && status < 300;
-    const arriving = unpacked(response);
+    const tooLarge = () => new TooLarge(`a reply over limit: ${replyBytesMax} bytes`);
     const isTaken = ok && take !== undefined;
-    if (isTaken) await take(pieces(arriving, heard));
-    const bytes = isTaken ? new Uint8Array(0) : await wholeBody(arriving, replyBytesMax, tooLarge);
-    return {
-      ...{ status, ok, bytes },
-      header: (name) => headers[name.toLowerCase()]?.toString() ?? null,
-      text: () => utf8.decode(bytes),
-    };
+    if (isTaken) await take(pieces(arriving.body, heard));
+    const bytes = isTaken
+      ? new Uint8Array(0)
+      : await wholeBody(arriving.body, replyBytesMax, tooLarge);
+    return { status, ok, bytes, header, text: () => utf8.decode(bytes) };
   }
 }
 
 const utf8 = new TextDecoder();
-
-function responseTo(sent: ClientRequest, body: HttpRequest['body']): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    sent.once('response', resolve).on('error', reject).end(body);
-  });
-}
-
-/** The body as it was before it was packed for the way. */
-function unpacked(response: IncomingMessage): Readable {
-  const packing = response.headers['content-encoding'] ?? '';
-  const isBrotli = packing === 'br';
-  if (!isBrotli && !/^(?:x-)?(?:gzip|deflate)$/.test(packing)) return response;
-  // Some servers leave out the end of what they pack.
-  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
-  const unpacking = isBrotli ? createBrotliDecompress() : createUnzip(flush);
-  return pipeline(response, unpacking, () => undefined);
-}
 
 async function* pieces(
   body: Readable,
@@ -211,7 +177,9 @@ function noReply(error: unknown): NoReply {
   const { code = '' } = error as NodeJS.ErrnoException;
   // Too many bytes, not HTTP, a body that cannot be unpacked.
   const answered = error instanceof TooLarge || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
-  return new NoReply(outsideText(messageOf(error) || code), !NOT_SENT.includes(code), answered);
+  // Without the URL that node-fetch puts before what went wrong on the wire.
+  const said = messageOf(error).replace(/^request to .*?, reason: /s, '');
+  return new NoReply(outsideText(said || code), !NOT_SENT.includes(code), answered);
 }
 
 /** Whether the reply sends the request elsewhere. */

@@ -12,6 +12,7 @@ export { isPublicAddress, isPublicHost, publicLookup } from './publicAddress.ts'
 export { Refusal, refuse, sendJson } from './refusal.ts';
 export { retryAfterMs } from './retryAfter.ts';
 export { saidIn } from './said.ts';
+export { sendDirect } from './sendDirect.ts';
 export {
   type AddressWords,
   addressSetting,

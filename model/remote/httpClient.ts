@@ -17,6 +17,7 @@ import {
   NoReply,
   retryAfterMs,
   saidIn,
+  sendDirect,
 } from '../../base/http/index.ts';
 import { MillraceError, outsideText, type SleepClock, withoutSecrets } from '../../base/index.ts';
 
@@ -79,7 +80,8 @@ export class HttpClient {
       ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
     };
     this.#exchange =
-      options.exchange ?? new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX });
+      options.exchange ??
+      new Exchange({ ...options, replyBytesMax: REPLY_BYTES_MAX, send: sendDirect });
   }
 
   /**

@@ -4,8 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../base/clock.ts';
+import type { Send } from '../../../base/http/arriving.ts';
 import { Exchange, isRedirect, NoReply } from '../../../base/http/exchange.ts';
 import { saidIn } from '../../../base/http/said.ts';
+import { sendDirect } from '../../../base/http/sendDirect.ts';
+import { sendFetch } from '../../../base/http/sendFetch.ts';
 import { serverAddress } from '../../../base/http/serverAddress.ts';
 import { sleepClock } from '../../../base/sleepClock.ts';
 
@@ -24,13 +27,6 @@ async function server(answer: (response: ServerResponse) => void): Promise<strin
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
 }
 
-function exchange(options: { readonly timeoutMs?: number } = {}): Exchange {
-  const clock = sleepClock(systemClock);
-  const made = new Exchange({ clock, timeoutMs: 60_000, replyBytesMax: 1000, ...options });
-  ends.push(() => made.close());
-  return made;
-}
-
 const never = new AbortController().signal;
 
 async function failure(asked: Promise<unknown>): Promise<NoReply> {
@@ -39,7 +35,22 @@ async function failure(asked: Promise<unknown>): Promise<NoReply> {
   return error as NoReply;
 }
 
-describe('an exchange', () => {
+/** Both ways to send keep the same promises. */
+const ways = [
+  ['node-fetch', sendFetch],
+  ['node:http', sendDirect],
+] as const;
+
+function exchangeBy(send: Send, options: { readonly timeoutMs?: number } = {}): Exchange {
+  const clock = sleepClock(systemClock);
+  const made = new Exchange({ clock, timeoutMs: 60_000, replyBytesMax: 1000, send, ...options });
+  ends.push(() => made.close());
+  return made;
+}
+
+describe.each(ways)('an exchange by %s', (_, send) => {
+  const exchange = (options: { readonly timeoutMs?: number } = {}) => exchangeBy(send, options);
+
   test('gives back a redirect instead of following it', async () => {
     let reached = 0;
     const other = await server((response) => {
@@ -156,7 +167,9 @@ describe('an exchange', () => {
   });
 });
 
-describe('an answer', () => {
+describe.each(ways)('an answer, by %s', (_way, send) => {
+  const exchange = () => exchangeBy(send);
+
   test.each<[string, boolean, (response: ServerResponse) => void]>([
     ['a reply that is too large', true, (response) => response.end('x'.repeat(2000))],
     [
