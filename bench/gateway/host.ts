@@ -4,7 +4,6 @@
  * process uses is what the gateway adds.
  */
 import { sleepClock, systemClock } from '../../base/index.ts';
-import { residentBytes } from '../../base/system/platform.ts';
 import type { Asked, HostOptions, Opened, Used } from './messages.ts';
 
 /** A module of the build, which is what users run; tsx makes other code of the sources. */
@@ -66,8 +65,8 @@ async function opened(count: number): Promise<Opened> {
 function used(collect: boolean): Used {
   const { user, system } = process.cpuUsage();
   if (collect) globalThis.gc?.();
-  const bytes = residentBytes(process.pid) ?? process.memoryUsage.rss();
-  return { cpuMs: (user + system) / 1000, residentBytes: bytes };
+  const { heapUsed, external } = process.memoryUsage();
+  return { cpuMs: (user + system) / 1000, liveBytes: heapUsed + external };
 }
 
 process.on('message', (asked: Asked) => {

@@ -26,8 +26,8 @@ export interface Opened {
 export interface Used {
   /** Processor time, user and system. */
   readonly cpuMs: number;
-  /** After a collection. */
-  readonly residentBytes: number;
+  /** On the heap and in buffers, after a collection. */
+  readonly liveBytes: number;
 }
 
 /** Conversations to hold. */

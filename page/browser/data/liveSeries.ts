@@ -4,9 +4,6 @@ import type { Points, Series } from '../../wire/index.ts';
 import { type Value, withValues, type XUnit } from '../logic/series.ts';
 import { listenPoints } from './stream.ts';
 
-/** Curves are drawn ten times a second: more is not seen. */
-const DRAW_MS = 100;
-
 /** `on` = whether they go on; a view as of a step, or one that is zoomed in, is still. */
 export function useLiveSeries(
   series: readonly Series[],
@@ -17,16 +14,7 @@ export function useLiveSeries(
   useEffect(() => {
     setLive(series);
     if (!on) return;
-    const waiting: Points[] = [];
-    const timer = setInterval(() => {
-      const heard = waiting.splice(0);
-      setLive((before) => heard.reduce((grown, points) => withPoints(grown, points, unit), before));
-    }, DRAW_MS);
-    const unlisten = listenPoints((points) => waiting.push(points));
-    return () => {
-      clearInterval(timer);
-      unlisten();
-    };
+    return listenPoints((points) => setLive((before) => withPoints(before, points, unit)));
   }, [series, on, unit]);
   return live === series || on ? live : series;
 }

@@ -3,7 +3,7 @@
  * in this tab (and none while it is hidden) if there is no SharedWorker. A page frozen into a file has no
  * stream.
  */
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import type {
   Hello,
   Mill,
@@ -67,7 +67,20 @@ function heard(message: Heard): void {
   }
   heardAtMs.value = performance.now();
   streamState.value = 'open';
-  event(message.name as keyof StreamEvents, JSON.parse(message.data));
+  waiting.push(message);
+  if (waiting.length === 1) setTimeout(show, SHOW_MS);
+}
+
+/** Ten times a second: more is not seen. */
+const SHOW_MS = 100;
+const waiting: Extract<Heard, { readonly name: string }>[] = [];
+
+function show(): void {
+  batch(() => {
+    for (const { name, data } of waiting.splice(0)) {
+      event(name as keyof StreamEvents, JSON.parse(data));
+    }
+  });
 }
 
 function event(name: keyof StreamEvents, data: unknown): void {

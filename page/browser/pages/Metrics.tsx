@@ -37,13 +37,11 @@ export function Metrics({ run }: { readonly run: string }) {
     if (data !== null) listen({ run, metrics: pinned ? [] : shown, since: data.cursor });
   }, [data, shown.join(), pinned, run]);
   const names = now.m === undefined ? shown : now.m.split(',').filter((name) => name !== '');
-  // Values from the stream do not change the list.
-  const list = useMemo(() => data && <Names data={data} chosen={names} />, [data, names.join()]);
   if (data === null) return <Missing answer={answer} />;
   const many = new Set(series.map((one) => one.run)).size > 1;
   return (
     <div class="side-by-side">
-      {list}
+      <Names data={data} chosen={names} />
       <div>
         <div class="bar">
           <h1 class="unseen">Metrics</h1>

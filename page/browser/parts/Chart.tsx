@@ -210,17 +210,20 @@ let saidMs = Number.NEGATIVE_INFINITY;
 function say(element: HTMLElement, index: number, props: ChartProps): void {
   if (performance.now() - saidMs < 500) return;
   saidMs = performance.now();
-  const [x, ...parts] = textsAt(index, props);
-  const only = props.lines.length === 1 ? `${props.lines[0]!.label} ` : '';
-  element.textContent = `${x}: ${only}${parts.join(', ')}`;
+  const [x, ...parts] = textsAt(index, props, true);
+  element.textContent = `${x}: ${parts.join(', ')}`;
 }
 
-/** Where it is, and the value of each curve there, named if there are several. */
-function textsAt(index: number, { lines, unit = 'steps' }: ChartProps): string[] {
+/** Where it is, and the value of each curve there. */
+function textsAt(
+  index: number,
+  { lines, unit = 'steps' }: ChartProps,
+  named = lines.length > 1,
+): string[] {
   const [xs, ...columns] = joined(lines);
   const parts = lines.flatMap(({ label }, place) => {
     const y = columns[place]![index] ?? null;
-    return lines.length === 1 ? value(y) : y === null ? [] : `${label} ${value(y)}`;
+    return y === null && lines.length > 1 ? [] : named ? `${label} ${value(y)}` : value(y);
   });
   return [xText(xs[index] ?? 0, unit), ...parts];
 }
