@@ -14,7 +14,12 @@
  */
 import { type OperatorFunction, of, tap } from 'rxjs';
 import { MillraceError, sleepClock } from '../base/index.ts';
-import { describeSampling, type PolicyEngine, type TrainerEngine } from '../model/index.ts';
+import {
+  describeSampling,
+  type PolicyEngine,
+  ruleBetween,
+  type TrainerEngine,
+} from '../model/index.ts';
 import type { Dialect, ResultTokens } from '../operators/dialect/index.ts';
 import {
   type CallTool,
@@ -247,7 +252,7 @@ export async function policyLoop(
     tokens: tokensOf(plan, settings),
   };
   const disk = await versionsOnDisk(parts.trainer, settings, context, growing);
-  const { agreement = null } = engine;
+  const agreement = ruleBetween(engine, parts.trainer);
   const { refused, counted, saved } = replay ?? {};
   const recorded = { ...(refused ? { refused } : {}), ...(counted ? { counted } : {}), saved };
   const judging = { agreement, ...recorded, watch: () => place.watch() };

@@ -6,7 +6,7 @@
  * measurement bounds later ones: rounding stays the same, other weights stand out.
  */
 
-/** The arithmetic of an engine, as far as it is known. The trainer computes in float32. */
+/** The arithmetic of an engine or a trainer, as far as it is known. */
 export type Precision = 'float32' | 'lower' | 'unknown';
 
 /** Differences of log-probs of the same tokens, nats. */
@@ -20,6 +20,15 @@ export interface AgreementRule {
   readonly precision: Precision;
   /** Largest mean difference (nats a token); null = what its precision allows. */
   readonly meanMax: number | null;
+}
+
+/** Between an engine and a trainer: the bounds are those of the less exact of the two. */
+export function ruleBetween(
+  { agreement }: { readonly agreement?: AgreementRule },
+  { precision = 'float32' }: { readonly precision?: Precision },
+): AgreementRule | null {
+  if (agreement === undefined) return null;
+  return agreement.precision === 'float32' ? { ...agreement, precision } : agreement;
 }
 
 /**

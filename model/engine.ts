@@ -5,7 +5,7 @@
  * go in and come out; nothing above this line tokenises for the engine.
  */
 import type { DrawKey } from '../base/index.ts';
-import type { AgreementRule } from './agreement.ts';
+import type { AgreementRule, Precision } from './agreement.ts';
 import type { Sampling } from './sampling.ts';
 
 /** One response to generate: its context as token ids, where it ends, and how tokens are drawn. */
@@ -236,6 +236,8 @@ export interface VersionSizes {
 export interface TrainerEngine extends Scorer {
   /** What a version takes on the disk here; left out = not known, or nothing. */
   readonly sizes?: VersionSizes;
+  /** What it computes in; left out = float32. */
+  readonly precision?: Precision;
   /** Fails, before there is a batch, if this loss cannot be trained with; left out = every known loss can. */
   check?(loss: Loss): Promise<void>;
   /** One optimiser step over the whole batch (micro-batches inside). */

@@ -1,5 +1,5 @@
 /** The policy: its shape, its files, the interfaces of engines and trainers. */
-export { Agreement, type AgreementRule } from './agreement.ts';
+export { Agreement, type AgreementRule, ruleBetween } from './agreement.ts';
 export {
   type DecoderConfig,
   headDim,

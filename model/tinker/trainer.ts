@@ -98,6 +98,8 @@ const DRIFT_MAX = 0.5;
  * `TRAINER_LOST` and `TRAINER_BASE`.
  */
 export class TinkerTrainer implements TrainerEngine {
+  /** Services do not say; ours computes in bfloat16 unless told otherwise. */
+  readonly precision = 'unknown';
   readonly #options: TinkerTrainerOptions;
   readonly #service: TinkerService;
   readonly #found: Found;
