@@ -71,7 +71,7 @@ type OrLeftOut<T> = {
 export interface RunRecord extends OrLeftOut<Checked> {
   /** Complete settings, defaults filled in. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Those that are not the job's defaults, by dotted key: where each was given, and the default. For people. */
+  /** What differs from the job's defaults, by dotted key: where it was given, and the default. */
   readonly changed?: Readonly<
     Record<string, { readonly from: string; readonly default?: unknown }>
   >;

@@ -1,6 +1,6 @@
 /**
- * Rows of a Parquet file, the columns of one row group in memory at a time (hyparquet, in a thread with a bounded heap:
- * parquetWorker.ts).
+ * Rows of a Parquet file, the columns of one row group in memory at a time (hyparquet, in a thread with a
+ * bounded heap: parquetWorker.ts).
  *
  * Two schemas are read: the plain columns of a questions file, and the RL schema of ET-Agent §7.6
  * (`data_source`, `prompt`, `ability`, `reward_model`, `extra_info`). Nested values come as objects and

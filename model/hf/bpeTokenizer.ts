@@ -381,7 +381,7 @@ function isOfBytes({ decoder, model }: TokenizerFile): boolean {
   return parts.length === 1 && parts[0]!.type === 'ByteLevel';
 }
 
-/** The bytes that a token adds to a text, made when they are asked for; undefined if there is no such token. */
+/** The bytes that a token adds to a text, made on demand; undefined if there is no such token. */
 function tokenBytesOf({ added_tokens, decoder, model }: TokenizerFile) {
   const encoder = new TextEncoder();
   const types = decoder == null ? [] : [decoder, ...decoder.decoders].map(({ type }) => type);

@@ -1,4 +1,4 @@
-/** Where the targets of a sequence are: ascending places, none 0. Millions of tokens a step come through here. */
+/** Where the targets of a sequence are: ascending places, none 0. A step has millions of them. */
 
 export type Places = readonly number[] | Int32Array;
 

@@ -88,6 +88,7 @@ export class Passes {
   readonly #tally: StepTally;
   /** What the service computes; null = the loss's graph does. */
   readonly #onService: ServiceLoss | null;
+  /** Of each token of a row, for what the service computes; null = not asked for yet. */
   #weight: ((row: number) => number) | null = null;
   /** What the service summed up of its loss. */
   #sums: PackedSums = { loss: 0, tokens: 0, clipped: 0, drift: 0, apart: 0, apartMax: 0 };

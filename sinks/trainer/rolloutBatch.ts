@@ -48,8 +48,12 @@ export async function rolloutBatch(
 ): Promise<PreparedBatch> {
   const groups = await load(options.log, batch);
   const perRollout = groups.flatMap((group) => tokenAdvantages(group, options));
-  const masks = () => groups.flatMap(({ rollouts }) => rollouts.map(policyMask));
-  const advantages = options.whiten ? whitened(perRollout, masks()) : perRollout;
+  const advantages = options.whiten
+    ? whitened(
+        perRollout,
+        groups.flatMap(({ rollouts }) => rollouts.map(policyMask)),
+      )
+    : perRollout;
   let from = 0;
   const perGroup = groups.map(({ rollouts }) => {
     const first = from;
