@@ -2,7 +2,7 @@
  * The topics of a run, and the tap on one of them: newest first, filtered on the server, followed while it
  * grows.
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { counted, thousands } from '../../../base/text/index.ts';
 import { size } from '../../../summary/format/index.ts';
 import type { TopicData, TopicRow, TopicsData, UnreadableRow } from '../../wire/index.ts';
@@ -93,7 +93,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
   useRun(run);
 
   const [selected, setSelected] = useState<string | null>(null);
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [open, setOpen] = useState<readonly string[]>([]);
   const list = useRef<HTMLOListElement>(null);
   const place = rows.findIndex(({ ref }) => ref === selected);
   const select = (index: number): void => {
@@ -102,11 +102,10 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
     setSelected(row.ref);
     list.current?.querySelector(`[data-ref="${row.ref}"]`)?.scrollIntoView({ block: 'nearest' });
   };
-  const toggle = (ref: string): void => {
-    const after = new Set(open);
-    if (!after.delete(ref)) after.add(ref);
-    setOpen(after);
-  };
+  const toggle = (ref: string): void =>
+    setOpen((before) =>
+      before.includes(ref) ? before.filter((one) => one !== ref) : [...before, ref],
+    );
   const setFollow = (on: boolean): void => {
     if (on) {
       setQuery({ follow: '1', offset: undefined, dir: undefined });
@@ -207,7 +206,7 @@ function Topic({ run, topic }: { readonly run: string; readonly topic: string })
               path={path}
               keyIs={data.keyIs}
               selected={row.ref === selected}
-              open={open.has(row.ref)}
+              open={open.includes(row.ref)}
               onSelect={() => {
                 setSelected(row.ref);
                 toggle(row.ref);
@@ -314,22 +313,26 @@ function Row({
   readonly open: boolean;
   readonly onSelect: () => void;
 }) {
-  return (
-    <li class={selected ? 'row here' : 'row'} data-ref={row.ref}>
-      <button type="button" class="row-head" aria-expanded={open} onClick={onSelect}>
-        <span class="row-ref num">{row.ref}</span>
-        <span class="row-key" title={keyIs}>
-          <Hostile text={row.key} max={60} />
-        </span>
-        <span class="row-line">
-          <Hostile text={row.line} max={240} />
-        </span>
-        <span class="row-age muted">
-          <Ago at={row.atMs} />
-        </span>
-      </button>
-      {open && <RowBody row={row} path={path} />}
-    </li>
+  // Following draws up to 2,000 rows at each update; nearly all are as they were.
+  return useMemo(
+    () => (
+      <li class={selected ? 'row here' : 'row'} data-ref={row.ref}>
+        <button type="button" class="row-head" aria-expanded={open} onClick={onSelect}>
+          <span class="row-ref num">{row.ref}</span>
+          <span class="row-key" title={keyIs}>
+            <Hostile text={row.key} max={60} />
+          </span>
+          <span class="row-line">
+            <Hostile text={row.line} max={240} />
+          </span>
+          <span class="row-age muted">
+            <Ago at={row.atMs} />
+          </span>
+        </button>
+        {open && <RowBody row={row} path={path} />}
+      </li>
+    ),
+    [row, selected, open],
   );
 }
 
