@@ -5,13 +5,14 @@
  * what it adds. The model's server answers at once, or after the time that one takes; everything else is as
  * in a run: protocol, chat template of a real model, tokenizer of a real model, call tree, a log on disk.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Asked, HostOptions, Opened, Pace, Talk, Talked, Used } from './gateway/messages.ts';
+import type { HostOptions, Opened, Talked, Used } from './gateway/messages.ts';
+import { ask, end, started } from './gateway/processes.ts';
 import { benchmark, count, counts } from './options.ts';
 import { realModel } from './real/realModel.ts';
 import { folderOnDisk, median, print, type Row } from './table.ts';
@@ -40,41 +41,6 @@ const { json, model, sessions, calls, idle, turns, profile } = benchmark(
 /** A model's time for a token; calls ask for 500 to 1,500. */
 const TOKEN_MS = 1;
 const TEMPLATE = new URL('../test/operators/dialect/fixtures/qwen2.5.jinja', import.meta.url);
-
-const children: ChildProcess[] = [];
-
-/** Starts a process of the benchmark; resolves with what it says first. */
-async function started<Said>(
-  file: string,
-  args: readonly string[],
-  execArgv: readonly string[] = [],
-): Promise<{ readonly child: ChildProcess; readonly said: Said }> {
-  const options = { execArgv: [...process.execArgv, ...execArgv] };
-  const child = fork(new URL(`./gateway/${file}`, import.meta.url), args, options);
-  children.push(child);
-  return { child, said: await heard<Said>(child) };
-}
-
-async function heard<Said>(child: ChildProcess): Promise<Said> {
-  const over = new AbortController();
-  const { signal } = over;
-  const ended = once(child, 'exit', { signal }).then(() => {
-    throw new Error('a process of the benchmark ended');
-  });
-  try {
-    const [said] = (await Promise.race([once(child, 'message', { signal }), ended])) as [Said];
-    return said;
-  } finally {
-    ended.catch(() => undefined);
-    over.abort();
-  }
-}
-
-function ask<Answer>(child: ChildProcess, what: Asked | Talk | Pace): Promise<Answer> {
-  const answer = heard<Answer>(child);
-  child.send(what);
-  return answer;
-}
 
 interface World {
   readonly host: ChildProcess;
@@ -152,7 +118,7 @@ try {
   writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify(config));
   const server = await started<{ url: string }>('model.ts', [folder]);
   const clients = await started('clients.ts', []);
-  const options: HostOptions = { folder, model: server.said.url, log };
+  const options: HostOptions = { folder, model: server.said.url, servedAs: 'base', log };
   const profiled =
     profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`];
   const host = await started('host.ts', [JSON.stringify(options)], ['--expose-gc', ...profiled]);
@@ -163,7 +129,7 @@ try {
   host.child.disconnect();
   await gone;
 } finally {
-  for (const child of children) child.kill();
+  end();
   rmSync(folder, { recursive: true, force: true });
   rmSync(log, { recursive: true, force: true });
 }

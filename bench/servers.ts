@@ -4,7 +4,8 @@
  * vLLM on this machine's CPU serves a small random checkpoint. Its own benchmark (`vllm bench serve`) and our
  * engine send it the same prompts, ask for as many tokens of each, keep the same number of requests under
  * way, and take turns. A tool call of zero length follows each of our generations: the next one begins at
- * once. Then: how long new weights take from the trainer's file to the first token that they made.
+ * once. Then the same for agents behind the gateway; and how long new weights take from the trainer's file to
+ * the first token that they made.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -24,6 +25,8 @@ import { loadTokenizer } from '../model/tokenizers/loadTokenizer.ts';
 import { environmentOf, install, serversFolder } from '../scripts/servers/install.ts';
 import { SERVED_AS } from '../scripts/servers/kinds.ts';
 import { start, stop, urlOf } from '../scripts/servers/running.ts';
+import type { HostOptions, Opened } from './gateway/messages.ts';
+import { ask, end as endProcesses, started } from './gateway/processes.ts';
 import { benchmark, count, counts } from './options.ts';
 import { folderOnDisk, median, print, type Row, timeMs } from './table.ts';
 
@@ -81,25 +84,38 @@ async function checkpoint(): Promise<string> {
 /** What our requests ask of a server above text: the log-prob of each token, and draws of their own. */
 const OUR_ANSWER = { logprobs: 0, seed: 1 };
 
-/** Tokens per second of `vllm bench serve`, its requests with `more` in them. */
+/** How `vllm bench serve` asks. */
+interface Manner {
+  readonly backend: 'openai' | 'openai-chat';
+  readonly endpoint: string;
+  /** For all tokens; otherwise an answer may end before them. */
+  readonly whole: boolean;
+  /** More fields of each request. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const COMPLETIONS = { backend: 'openai', endpoint: '/v1/completions', whole: true } as const;
+
+/** Tokens per second of `vllm bench serve`. */
 function theirs(
   url: string,
   model: string,
   prompts: string,
   concurrency: number,
-  more: Readonly<Record<string, number>>,
+  { backend, endpoint, whole, body }: Manner,
 ): number {
   const many = readFileSync(prompts, 'utf8').trim().split('\n').length;
   const result = join(scratch, 'theirs.json');
   rmSync(result, { force: true });
   const args = [
-    ...['-m', 'vllm.entrypoints.cli.main', 'bench', 'serve', '--backend', 'openai'],
-    ...['--base-url', url, '--endpoint', '/v1/completions', '--model', SERVED_AS],
+    ...['-m', 'vllm.entrypoints.cli.main', 'bench', 'serve', '--backend', backend],
+    ...['--base-url', url, '--endpoint', endpoint, '--model', SERVED_AS],
     ...['--tokenizer', model, '--dataset-name', 'custom', '--dataset-path', prompts],
-    ...['--custom-output-len', String(tokens), '--skip-chat-template', '--ignore-eos'],
+    ...['--custom-output-len', String(tokens), '--skip-chat-template'],
+    ...(whole ? ['--ignore-eos'] : []),
     ...['--disable-shuffle', '--num-prompts', String(many)],
     ...['--max-concurrency', String(concurrency), '--temperature', '1', '--num-warmups', '0'],
-    ...['--extra-body', JSON.stringify(more)],
+    ...['--extra-body', JSON.stringify(body)],
     ...['--save-result', '--result-dir', scratch, '--result-filename', 'theirs.json'],
   ];
   const ran = spawnSync(python, args, {
@@ -113,7 +129,8 @@ function theirs(
     completed: number;
   };
   assert.equal(said.completed, many);
-  assert.equal(said.total_output_tokens, many * tokens, 'every generation has all its tokens');
+  if (whole)
+    assert.equal(said.total_output_tokens, many * tokens, 'every generation has all its tokens');
   return said.output_throughput;
 }
 
@@ -181,9 +198,9 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
     for (let turn = 0; turn < turns; turn++) {
       // a later one finds the machine warmer, or busier
       const first = turn % 2 === 0 ? await ours(engine, encoded, concurrency) : null;
-      const same = theirs(url, model, file, concurrency, OUR_ANSWER);
+      const same = theirs(url, model, file, concurrency, { ...COMPLETIONS, body: OUR_ANSWER });
       const mine = first ?? (await ours(engine, encoded, concurrency));
-      const plain = theirs(url, model, file, concurrency, {});
+      const plain = theirs(url, model, file, concurrency, { ...COMPLETIONS, body: {} });
       measured.push({ mine, same, plain });
       const rates = [mine.tokensPerSecond, same, plain].map(Math.round);
       tell(
@@ -210,6 +227,78 @@ async function rateRows(url: string, model: string, engine: PolicyEngine): Promi
     );
   }
   return rows;
+}
+
+/** What the gateway asks of a server. */
+const AS_THE_GATEWAY: Manner = {
+  ...{ backend: 'openai-chat', endpoint: '/v1/chat/completions', whole: false },
+  body: { logprobs: true, seed: 1 },
+};
+
+/** Agents of one call each through the gateway, beside the server's own benchmark without it. */
+async function gatewayRow(url: string, model: string): Promise<Row> {
+  const concurrency = Math.max(...atOnce);
+  const texts = promptsOf(4 * concurrency);
+  const file = join(scratch, 'chat.jsonl');
+  writeFileSync(file, texts.map((prompt) => `${JSON.stringify({ prompt })}\n`).join(''));
+  const log = folderOnDisk('bench-servers-gateway');
+  const options: HostOptions = { folder: model, model: url, servedAs: SERVED_AS, log };
+  const { child } = await started('host.ts', [JSON.stringify(options)], ['--expose-gc']);
+  try {
+    const through = async (): Promise<number> => {
+      const opened = await ask<Opened>(child, { kind: 'open', count: texts.length });
+      return agents(opened, texts, concurrency);
+    };
+    await through();
+    const measured: { readonly mine: number; readonly direct: number }[] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      const first = turn % 2 === 0 ? await through() : null;
+      const direct = theirs(url, model, file, concurrency, AS_THE_GATEWAY);
+      const mine = first ?? (await through());
+      measured.push({ mine, direct });
+      tell(
+        `gateway, ${concurrency} at once: ${Math.round(mine)}, vllm bench serve ${Math.round(direct)} tokens/s`,
+      );
+    }
+    return {
+      what: `agents through the gateway, ${concurrency} at once`,
+      against: 'vllm bench serve without it, the same answer',
+      ratio: median(measured.map(({ mine, direct }) => mine / direct)),
+      ours: median(measured.map(({ mine }) => mine)),
+      theirs: median(measured.map(({ direct }) => direct)),
+      ...{ goal: 0.95, unit: 'tokens/s' },
+    };
+  } finally {
+    endProcesses();
+    rmSync(log, { recursive: true, force: true });
+  }
+}
+
+/** Tokens per second of as many agents at once, each with a session and one question. */
+async function agents(
+  { url, keys }: Opened,
+  texts: readonly string[],
+  concurrency: number,
+): Promise<number> {
+  let next = 0;
+  let made = 0;
+  const agent = async (): Promise<void> => {
+    for (let at = next++; at < texts.length; at = next++) {
+      const reply = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[at]}` },
+        body: JSON.stringify({
+          ...{ model: SERVED_AS, max_tokens: tokens },
+          messages: [{ role: 'user', content: texts[at] }],
+        }),
+      });
+      assert.equal(reply.status, 200, 'the gateway answers');
+      const { usage } = (await reply.json()) as { usage: { completion_tokens: number } };
+      made += usage.completion_tokens;
+    }
+  };
+  const ms = await timeMs(() => Promise.all(Array.from({ length: concurrency }, agent)));
+  return (1000 * made) / ms;
 }
 
 /**
@@ -320,6 +409,7 @@ try {
   const rows: Row[] = [];
   const engine = await engineOn(url, model, 'adapter');
   rows.push(...(await rateRows(url, model, engine)));
+  rows.push(await gatewayRow(url, model));
   rows.push(
     await publishRow(
       'an adapter of rank 16 published to its first token',

@@ -23,7 +23,7 @@ const { openAnyLog } = await built<typeof import('../../streams/index.ts')>('str
 const { allTopics, topics } =
   await built<typeof import('../../topics/index.ts')>('topics/index.js');
 
-const { folder, model, log: logFolder } = JSON.parse(process.argv[2]!) as HostOptions;
+const { folder, model, servedAs, log: logFolder } = JSON.parse(process.argv[2]!) as HostOptions;
 const clock = sleepClock(systemClock);
 const chat = policyChat(await loadChatTokenizer(folder), folder);
 const log = await openAnyLog({
@@ -31,7 +31,7 @@ const log = await openAnyLog({
 });
 const { vocabSize } = chat.tokenizer;
 const engine = await RemoteEngine.create({
-  ...{ urls: [model], wire: vllm, model: 'base', version: 0, vocabSize, clock },
+  ...{ urls: [model], wire: vllm, model: servedAs, version: 0, vocabSize, clock },
   concurrencyMax: 2048,
 });
 const sessions = new Sessions('policy');

@@ -4,8 +4,10 @@
 export interface HostOptions {
   /** Of the policy's tokenizer and chat template. */
   readonly folder: string;
-  /** Of the model's server. */
+  /** URL of the model's server. */
   readonly model: string;
+  /** Its name of the model. */
+  readonly servedAs: string;
   /** Where its log may be written. */
   readonly log: string;
 }
