@@ -1,7 +1,7 @@
-/** CRC-32 as zlib has it, and CRC-32C (Castagnoli), against accidental damage only. */
+/** CRC-32 as in zlib, and CRC-32C (Castagnoli): against accidental damage only. */
 import zlib from 'node:zlib';
 
-/** Of the bytes, going on from the checksum of those before. Node has one since 20.15 and 22.2. */
+/** Continues from the checksum of the bytes before. Node has one since 20.15 and 22.2. */
 export const crc32: (bytes: Buffer, before: number) => number = zlib.crc32 ?? tabled(0xedb8_8320);
 
 /** CRC-32C: the same with another polynomial. */

@@ -1,23 +1,23 @@
 /**
- * Pure work that depends on a file's contents (its regular expressions, its templates, its YAML), given up
- * when it takes too long.
+ * Runs pure work that depends on a file's contents (its regular expressions, its templates, its YAML) and
+ * gives up when it takes too long.
  *
- * The work runs here, on this thread, under V8's watchdog, which ends loops and regular expressions wherever
- * they are; it costs a sixth of a millisecond. Work that was ended is begun again, since a process that was
- * stopped for a while, or that got little of a busy machine, has done nothing wrong; so it has to be pure.
+ * The work runs on this thread, under V8's watchdog, which ends loops and regular expressions wherever they
+ * are; that costs a sixth of a millisecond. Work that was ended starts again, since it may not be at fault:
+ * the process may have been suspended, or the machine busy. So the work has to be pure.
  */
 import { createContext, Script } from 'node:vm';
 
 const DEADLINE_MS = 600;
-/** Each attempt may take twice as long as the one before. */
+/** Each attempt may take twice as long as the previous one. */
 const ATTEMPTS = 7;
 
 const script = new Script('act()');
 const room = createContext({ act: (): void => undefined });
 
 /**
- * What `act` gives; `late()` if it was ended twice at least, and this process had the processor for as long
- * as an attempt may take.
+ * The result of `act`; throws `late()` if it was ended at least twice and this process had the processor for
+ * as long as an attempt may take.
  */
 export function withinDeadline<Result>(act: () => Result, late: () => Error): Result {
   const first = tried(act, DEADLINE_MS);
@@ -32,7 +32,7 @@ export function withinDeadline<Result>(act: () => Result, late: () => Error): Re
   throw late();
 }
 
-/** Null: it was ended. Nested work shares one room, so the outer deadline is put back. */
+/** Null: it was ended. Nested work runs on one budget, so the outer deadline is restored. */
 function tried<Result>(act: () => Result, timeout: number): { readonly result: Result } | null {
   const around = room.act;
   let outcome: { readonly result: Result } | null = null;

@@ -1,15 +1,15 @@
 /**
  * Several signals as one, for a while.
  *
- * `AbortSignal.any` leaves an entry on each of its signals that stays for as long as that signal lives: on
- * the signal of a run without an end one for every question. Here nothing stays after `release`.
+ * `AbortSignal.any` leaves an entry on each of its signals for as long as that signal lives: on the signal of
+ * an endless run, one for every question. Here nothing stays after `release`.
  */
 import { setMaxListeners } from 'node:events';
 
 export interface EitherSignal {
-  /** Aborts with the first of the others, for its reason. */
+  /** Aborts with the first of the others, for the same reason. */
   readonly signal: AbortSignal;
-  /** No longer listens to the others. */
+  /** Stops listening to the others. */
   release(): void;
 }
 
@@ -23,7 +23,7 @@ export function eitherSignal(signals: readonly AbortSignal[]): EitherSignal {
     release();
     controller.abort(first?.reason);
   };
-  // Many calls may wait on the one signal of a run; Node would take that for a leak.
+  // Many calls may wait on a run's one signal; Node would take that for a leak.
   setMaxListeners(0, controller.signal, ...signals);
   for (const each of signals) each.addEventListener('abort', abort, { once: true });
   if (signals.some(({ aborted }) => aborted)) abort();

@@ -1,9 +1,9 @@
 /**
  * Names of unfinished files and folders. Each says which process made it, so that what a killed process left
- * can be distinguished from what a live one is writing, and be removed.
+ * can be told from what a live one is writing, and be removed.
  *
  * Guarantees: only what has such a name is removed, and only if its process is gone or the caller knows that
- * no other process writes there. What a process on another machine left is left alone.
+ * no other process writes there. Leftovers of a process on another machine stay.
  */
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -15,7 +15,7 @@ const host = hostname().replace(/[^A-Za-z0-9._-]/g, '-');
 const began = Math.round(performance.timeOrigin);
 const mark = `${host}-${process.pid}-${began}`;
 
-/** Where a file or folder is made that is renamed to `path` when it is whole. */
+/** Where to write a file or folder that is renamed to `path` once it is complete. */
 export function unfinished(path: string): string {
   return `${path}.${mark}.tmp`;
 }
@@ -24,21 +24,21 @@ const kinds = ['fork', 'pack', 'past', 'start', 'unpack', 'verify'] as const;
 
 let count = 0;
 
-/** A hidden folder for the work of a command, another at every call. */
+/** A hidden folder for a command's work, a new one on every call. */
 export function scratchName(kind: (typeof kinds)[number], name: string): string {
   count += 1;
   return `.${kind}-${name}-${count}-${mark}`;
 }
 
 export interface Leftover {
-  /** Absolute where the folder was. */
+  /** Absolute paths; the folder need not be. */
   readonly path: string;
   readonly bytes: number;
 }
 
 /**
- * What a folder has of it: `files` = unfinished files, of any process if `alone` (no other writes here), else
- * of dead processes; `scratch` = hidden folders of commands that died.
+ * A folder's leftovers: `files` = unfinished files, of any process if `alone` (no other process writes here),
+ * otherwise of dead ones; `scratch` = hidden folders of commands that died.
  */
 export async function leftoversIn(
   folder: string,
@@ -74,10 +74,10 @@ export function leftoversText(leftovers: readonly Leftover[]): string {
 
 const SCRATCH = new RegExp(`^\\.(?:${kinds.join('|')})-`);
 const MARKED = /^(.*)-(\d{1,7})-(\d{10,})(?:\.tmp)?$/;
-/** As versions before wrote it. */
+/** The form that earlier versions wrote. */
 const UNMARKED = /[.-](\d{1,7})(?:\.tmp)?$/;
 
-/** Whether the process in a name is gone from this machine. */
+/** Whether the process in a name no longer runs on this machine. */
 function isDead(name: string): boolean {
   const [, before = '', pid, start] = MARKED.exec(name) ?? [];
   if (pid !== undefined) {

@@ -8,7 +8,9 @@ export const HOSTS_VARIABLE = 'MILLRACE_HOSTS';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether all of these hosts (`host` or `host:port`) were named. A name without a port covers all ports. */
+/**
+ * Whether the user named all of these hosts (`host` or `host:port`). A name without a port covers all ports.
+ */
 export function areNamed(hosts: readonly string[], env: Environment = process.env): boolean {
   const named = (env[HOSTS_VARIABLE] ?? '').split(',').map((host) => host.trim().toLowerCase());
   return hosts.every((host) => {
@@ -17,7 +19,7 @@ export function areNamed(hosts: readonly string[], env: Environment = process.en
   });
 }
 
-/** For this process and those that it starts: the user has named these on the command line. */
+/** Names hosts for this process and those that it starts: the user gave them on the command line. */
 export function nameHosts(hosts: readonly string[], env: NodeJS.ProcessEnv = process.env): void {
   const missing = hosts.filter((host) => !areNamed([host], env));
   if (missing.length === 0) return;

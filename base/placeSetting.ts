@@ -1,6 +1,6 @@
 /**
- * Settings that say where a server is, what names it uses, and how long to wait for it. What a run computes
- * must not depend on them, so a resumed run may have others: servers move.
+ * Settings that say where a server is, what names it uses, and how long to wait for it. A run's results must
+ * not depend on them, so a resumed run may have others: servers move.
  */
 import type { z } from 'zod';
 

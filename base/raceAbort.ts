@@ -1,13 +1,13 @@
 /**
  * Waits that a signal can end. The work itself continues; only the wait ends, and no wait leaves anything on
- * the promise or the signal: both may live as long as the run.
+ * the promise or the signal, as both may live as long as the run.
  */
 import { setMaxListeners } from 'node:events';
 
 /** The promise's outcome, or a rejection with the signal's reason if that comes first. */
 export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
-  // Many calls may wait on the one signal of a run; Node would take that for a leak.
+  // Many calls may wait on a run's one signal; Node would take that for a leak.
   setMaxListeners(0, signal);
   let abandon = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
@@ -22,11 +22,11 @@ export async function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** Waiting for one thing after another under one signal. */
+/** Waits for one thing after another under one signal. */
 export interface OrAborted {
-  /** What `work` gives, or null once the signal aborts. One wait at a time. */
+  /** The result of `work`, or null once the signal aborts. One wait at a time. */
   wait<T>(work: Promise<T>): Promise<T | null>;
-  /** No longer listens to the signal. */
+  /** Stops listening to the signal. */
   forget(): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * How fast requests may follow each other: evenly spaced turns, no bursts.
+ * Limits how fast requests follow each other: evenly spaced turns, no bursts.
  */
 import type { SleepClock } from './sleepClock.ts';
 
@@ -8,7 +8,7 @@ export class RateLimit {
   readonly #intervalMs: number;
   #nextMs = Number.NEGATIVE_INFINITY;
 
-  /** `perMinute` requests a minute; 0 = as fast as they come. */
+  /** `perMinute` requests a minute; 0 = no limit. */
   constructor(perMinute: number, clock: SleepClock) {
     if (!(perMinute >= 0))
       throw new RangeError(`requests per minute must be 0 or more, not ${perMinute}`);

@@ -1,6 +1,8 @@
 /**
- * A file that is there whole or not at all: written next to its place, then renamed. Guarantees: only the
- * owner may read it, and a file or link planted at the temporary name is never written to.
+ * Writes a file whole or not at all: next to its place, then renamed.
+ *
+ * Guarantees: only the owner may read it, and a file or link planted at the temporary name is never written
+ * to.
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { writingTo } from './system/systemError.ts';

@@ -13,15 +13,16 @@ import { literal } from './text/escaping.ts';
 
 const MARK = '[secret]';
 /**
- * Stands for the mark until all patterns are done, since a secret may be part of the mark. Occurs in no text.
+ * Placeholder for the mark until all patterns are done, since a secret may be part of the mark. Occurs in no
+ * text.
  */
 const FOUND = '\ufdd0';
-/** Shorter secrets are found as words of their own only, since they occur within others by chance. */
+/** Shorter secrets are matched as whole words only, since they occur within others by chance. */
 const WITHIN_WORDS_MIN = 4;
-/** Characters of base64 that are looked for: fewer occur by chance. */
+/** How many characters of base64 to match: fewer would occur by chance. */
 const BASE64_MIN = 8;
 
-/** Each secret's patterns, by themselves: V8 does not optimise one of more than 20 kB. */
+/** A pattern for each secret: V8 does not optimise one of more than 20 kB. */
 const patterns = new Map<string, readonly RegExp[]>();
 let all: readonly RegExp[] = [];
 
@@ -30,16 +31,16 @@ export function keepSecret(secret: string): void {
   if (secret === '' || patterns.has(secret)) return;
   const made = [asText(secret), ...asBase64(secret)].map((pattern) => new RegExp(pattern, 'gu'));
   patterns.set(secret, made);
-  // The longest first: a password may be a part of another secret.
+  // Longest first: a password may be a part of another secret.
   const longestFirst = [...patterns].sort(([a], [b]) => b.length - a.length);
   all = longestFirst.flatMap(([, each]) => each);
 }
 
-/** A user's name and password, as HTTP's Basic login has them; the password alone is a secret too. */
+/** A user's name and password as in HTTP's Basic login; the password alone is a secret too. */
 export function keepLogin(username: string, password: string): void {
   if (username === '' && password === '') return;
   keepSecret(`${username}:${password}`);
-  // A login without a password is a token in the user's place.
+  // A login without a password is a token in the place of the user.
   keepSecret(password === '' ? username : password);
 }
 

@@ -4,16 +4,16 @@
  */
 
 export interface SemaphoreOptions {
-  /** Most that may wait; no bound by default. */
+  /** Limit of waiting work; none by default. */
   readonly waitingMax?: number;
-  /** What one more is refused with. */
+  /** Makes the error for work beyond that limit. */
   readonly refused?: (waiting: number) => Error;
 }
 
 export class Semaphore {
   readonly #waitingMax: number;
   readonly #refused: (waiting: number) => Error;
-  /** Those who wait, first come first served. */
+  /** Waiting work, first come, first served. */
   readonly #waiting = new Set<() => void>();
   #free: number;
 
@@ -24,7 +24,7 @@ export class Semaphore {
     this.#refused = options.refused ?? ((waiting) => new Error(`${waiting} are already waiting`));
   }
 
-  /** Runs `work` when a place is free. Rejects with the signal's reason when it aborts first. */
+  /** Runs `work` once a place is free. Rejects with the signal's reason if it aborts first. */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#enter(signal);
     try {

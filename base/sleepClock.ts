@@ -1,7 +1,6 @@
 /**
- * A clock that can also sleep, as an argument: what talks to a server waits between tries and gives up after
- * a while. And what happens later, or again and again, by a clock: by the process's timers, or in the time of
- * a clock that sleeps in its own way.
+ * A clock that can also sleep, as an argument: a client of a server waits between attempts and gives up after
+ * a while. Also timers by a clock: those of the process, or those of a clock with its own time.
  */
 import type { Clock } from './clock.ts';
 
@@ -10,11 +9,11 @@ import type { Clock } from './clock.ts';
  * by hand.
  */
 export interface SleepClock extends Clock {
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when that comes first. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason if that comes first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** `clock`, which sleeps by the process's timers unless it sleeps in its own way. */
+/** `clock`, sleeping by the process's timers unless it has its own way to sleep. */
 export function sleepClock(clock: Clock): SleepClock {
   if (sleeps(clock)) return clock;
   return {
@@ -36,7 +35,7 @@ export function sleepClock(clock: Clock): SleepClock {
   };
 }
 
-/** Whether the clock has time of its own, so that nothing may wait by the process's timers. */
+/** Whether the clock has its own time, so that nothing may wait by the process's timers. */
 export function sleeps(clock: Clock): clock is SleepClock {
   return 'sleep' in clock;
 }
@@ -73,7 +72,7 @@ export function later(clock: Clock, ms: number, act: () => void): () => void {
   return () => ended.abort();
 }
 
-/** A wait that was ended is no failure; what `act` throws is one of the process, as in a timer. */
+/** A wait that was ended is no failure; an error thrown by `act` is the process's, as in a timer. */
 function unlessEnded(signal: AbortSignal): (error: unknown) => void {
   return (error) => {
     if (!signal.aborted) throw error;

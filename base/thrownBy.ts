@@ -1,6 +1,6 @@
 /**
- * What users need of an error that their own code threw: its message, and the line of theirs. The rest of the
- * stack belongs to Node, the loader and this library, and is no help to the author of a job.
+ * What users need from an error that their own code threw: its message and their own line. The rest of the
+ * stack belongs to Node, the loader and this library, and does not help the author of a job.
  */
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ export function thrownBy(error: unknown): string {
   return `${kind}${message}${place === null ? '' : ` (${place})`}`;
 }
 
-/** The same if the user's own code threw, called by ours; null if it is ours that went wrong. */
+/** The same if the user's code threw, called by ours; null if ours is at fault. */
 export function thrownByUser(error: Error): string | null {
   const frames = (error.stack ?? '').split('\n').map((line) => FRAME.exec(line)?.[1]);
   const innermost = frames.find((file) => file !== undefined);
@@ -27,7 +27,7 @@ export function thrownByUser(error: Error): string | null {
   return path !== null && isOfUser(path) ? thrownBy(error) : null;
 }
 
-/** The innermost line of the user's files that led to an error, as `path:line:column`; else null. */
+/** The innermost line in the user's files that led to an error, as `path:line:column`; otherwise null. */
 export function placeOf(error: Error): string | null {
   for (const line of (error.stack ?? '').split('\n')) {
     const [, file, row, column] = FRAME.exec(line) ?? [];
@@ -48,7 +48,7 @@ function pathOf(file: string): string | null {
   }
 }
 
-/** People copy and edit the examples; in a checkout, they and the tests, are next to our own folders. */
+/** People copy and edit the examples; in a checkout these, and the tests, are next to our own folders. */
 function isOfUser(path: string): boolean {
   if (path.includes(`${sep}node_modules${sep}`)) return false;
   const { own } = copies();

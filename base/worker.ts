@@ -23,7 +23,7 @@ interface Reply {
   readonly error?: Failure;
 }
 
-/** An error on its way to the caller; with a `context` if it is one of ours. */
+/** An error on its way to the caller; with `context` if it is one of ours. */
 interface Failure {
   readonly message: string;
   readonly code: string | undefined;
@@ -38,7 +38,7 @@ function thrown({ message, code, path, context }: Failure): Error {
   return Object.assign(new Error(message), { code, ...(path === undefined ? {} : { path }) });
 }
 
-/** What a handler returns to move buffers instead of copying them. */
+/** Return this from a handler to move buffers instead of copying them. */
 export class Moved {
   readonly value: unknown;
   readonly transfer: readonly Transferable[];
@@ -52,24 +52,24 @@ export class Moved {
 export type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 export interface WorkerHandle {
-  /** Call a handler. `transfer` moves buffers over instead of copying them. */
+  /** Calls a handler. `transfer` moves buffers instead of copying them. */
   call<Result>(
     method: string,
     argument?: unknown,
     transfer?: readonly Transferable[],
   ): Promise<Result>;
-  /** End the thread. Open calls fail. */
+  /** Ends the thread. Open calls fail. */
   close(): Promise<void>;
 }
 
-/** The module `name` next to the caller's, as source or built, whichever the caller is. */
+/** The module `name` next to the caller's, as source or built like the caller. */
 export function workerEntry(name: string, caller: string): URL {
   return new URL(`./${name}${caller.endsWith('.ts') ? '.ts' : '.js'}`, caller);
 }
 
 /**
- * Run a TypeScript entry: Node 20 does not take loaders from a worker's arguments, so a first script
- * registers tsx and imports the entry.
+ * Runs a TypeScript entry: Node 20 takes no loaders from a worker's arguments, so a first script registers
+ * tsx and imports the entry.
  */
 function fromSource(entry: URL, options: WorkerOptions): Worker {
   const required = createRequire(import.meta.url).resolve('tsx/esm/api');
@@ -81,7 +81,7 @@ function fromSource(entry: URL, options: WorkerOptions): Worker {
   return new Worker(script, { ...options, eval: true, execArgv: [] });
 }
 
-/** A thread on an entry module, as source or built. */
+/** A thread that runs an entry module, as source or built. */
 export function threadOn(entry: URL, options: WorkerOptions): Worker {
   return entry.pathname.endsWith('.ts') ? fromSource(entry, options) : new Worker(entry, options);
 }
@@ -131,7 +131,7 @@ export function startWorker(
   };
 }
 
-/** Answer calls in this worker thread. */
+/** Answers calls in this worker thread. */
 export function serve(handlers: Handlers): void {
   const port = parentPort;
   if (port === null) throw new Error('serve() is for the entry module of a worker thread');

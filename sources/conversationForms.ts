@@ -18,7 +18,7 @@ import { kindName } from './rawRow.ts';
 export const conversationForms = ['auto', 'alpaca', 'sharegpt', 'openai'] as const;
 export type ConversationForm = (typeof conversationForms)[number];
 
-/** Where a row has what. A column that is null is not read, whatever the row has. */
+/** Where a row has what. A null column is not read, whatever the row has. */
 export interface Columns {
   readonly prompt: string;
   readonly query: string | null;
@@ -36,11 +36,11 @@ export interface Columns {
 /** A row as a conversation. */
 export interface Conversation {
   readonly turns: readonly ChatTurn[];
-  /** JSON list of function schemas; '' for none. */
+  /** JSON list of function schemas; '' if there are none. */
   readonly functions: string;
 }
 
-/** What is wrong with a row, and with which field. */
+/** What is wrong with a row, and in which field. */
 export class WrongRow extends Error {
   readonly field: string;
   constructor(field: string, reason: string) {
@@ -101,9 +101,8 @@ export const defaultColumns: Readonly<Record<Exclude<ConversationForm, 'auto'>, 
 };
 
 /**
- * The form of a row, by its fields; null when it has none.
- *
- * A list of messages is of the form `openai` if its messages have a `role`, whatever the list is called.
+ * The form of a row, by its fields; null if it has none. A list of messages has the form `openai` if its
+ * messages have a `role`, whatever the list is called.
  */
 export function formOf(
   fields: Fields,
@@ -293,7 +292,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A list, or one that is written as JSON (cells of CSV and some Parquet files are text). */
+/** A list, also as JSON text (cells of CSV and of some Parquet files are text). */
 function listed(value: unknown): readonly unknown[] | null {
   if (Array.isArray(value)) return value;
   if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return null;

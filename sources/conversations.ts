@@ -25,11 +25,11 @@ export type ConversationItem =
   | { readonly deadLetter: DeadLetter };
 
 export interface ConversationsOptions {
-  /** The round of the job in which they are learnt. */
+  /** The job's round in which they are learnt. */
   readonly round: number;
 }
 
-/** What people are shown of a conversation of several turns; the turns have the whole. */
+/** How people see a conversation of several turns; the turns have all of it. */
 const SHOWN_CHARACTERS = 400;
 
 /**
@@ -53,7 +53,7 @@ export async function conversationFiles(
 }
 
 /**
- * The rows of these files, one after the other. Throws code `QUESTIONS_FILE` when a file cannot be used at
+ * The rows of these files, one file after the other. Throws code `QUESTIONS_FILE` if a file cannot be used at
  * all.
  */
 export async function* readConversations(
@@ -116,7 +116,7 @@ interface Place {
   readonly round: number;
 }
 
-/** One answer to one question stays as such; everything else becomes turns. */
+/** One answer to one question stays plain text; everything else becomes turns. */
 export function demonstrationOf(
   { turns, functions }: Conversation,
   { id, source, round }: Place,

@@ -14,9 +14,9 @@ import { isMalformed, quotesIn } from './csvQuotes.ts';
 import { type Line, lines } from './lines.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
-/** A record may span this many lines. */
+/** Limit of lines in a record. */
 const recordLinesMax = 1000;
-/** Lines are read this far ahead before they are parsed. */
+/** How many lines to read ahead before parsing. */
 const aheadLinesMax = 256;
 const aheadCharactersMax = 1 << 20;
 
@@ -90,7 +90,7 @@ async function* drain(
   while (from < pending.length) {
     const drafts = draftsOf(pending, from, parser.recordsMax());
     if (drafts.length === 0) {
-      // Nothing but empty lines and perhaps a record that is still open.
+      // Only empty lines and perhaps a record that is still open.
       while (pending[from]?.text.trim() === '') from++;
       const open = pending.slice(from);
       if (open.length === 0 || (!ended && open.length < recordLinesMax)) return open;
@@ -126,9 +126,7 @@ function refused({ number, text }: TextLine, why: string): Refused {
   return { place: number, reason: `invalid CSV: ${why}`, payload: text };
 }
 
-/**
- * A record as its quotes delimit it: its text, the index of its first line, and that of the line after it.
- */
+/** A record as its quotes delimit it: its text, the index of its first line, and the index after its last. */
 interface Draft {
   readonly place: number;
   readonly payload: string;
@@ -169,7 +167,7 @@ function draftsOf(pending: readonly TextLine[], from: number, most: number): rea
 }
 
 interface CsvParser {
-  /** How many records it would take at once: fewer after one that did not parse. */
+  /** How many records to parse at once: fewer after one that did not parse. */
   recordsMax(): number;
   /** The cells of each record, or what is wrong with one of them. */
   parse(records: readonly string[]): Promise<readonly (readonly string[])[] | string>;
@@ -181,7 +179,7 @@ function csvParser(): CsvParser {
     recordsMax: () => most,
     async parse(texts) {
       const text = texts.join('\n');
-      // Where nothing is quoted there is nothing to parse.
+      // Without quotes there is nothing to parse.
       if (!text.includes('"')) return texts.map((record) => record.split(','));
       const rows = await parsed(text);
       const isWhole = typeof rows !== 'string' && rows.length === texts.length;

@@ -43,7 +43,7 @@ function afterBlanks(text: string, from: number): number {
   return at;
 }
 
-/** Behind the quote that closes; two are one within. -1 if none closes. */
+/** The index after the closing quote; two quotes are one within. -1 if none closes. */
 function afterQuoted(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 2)) {
     if (text[at + 1] !== '"') return at + 1;

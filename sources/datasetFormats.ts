@@ -23,29 +23,29 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface DatasetFormat {
   readonly ability: Ability;
-  /** The names that a field may have; the first one that a row has counts. */
+  /** The possible names of a field; the first one that a row has counts. */
   readonly question: readonly string[];
   readonly answer: readonly string[];
-  /** Text that is put before the question, with a space between. */
+  /** Text put before the question, followed by a space. */
   readonly body?: readonly string[];
-  /** What of the answer field is the answer; the whole field when absent. */
+  /** Which part of the answer field is the answer; all of it if absent. */
   readonly take?: (answer: unknown) => unknown;
-  /** The options of a multiple-choice question, in order; null or none for an open one. */
+  /** The options of a multiple-choice question, in order; null or empty for an open one. */
   readonly choices?: (fields: Fields) => readonly unknown[] | null;
-  /** What a row has besides: a line below the question, and its task; null = nothing. */
+  /** What else a row has: a line below the question, and its task; null = nothing. */
   readonly attached?: (
     fields: Fields,
     images: ImagesFolder,
   ) => { readonly note: string; readonly task: Task } | null;
-  /** The fields of a row, decoded where its file obscures them. */
+  /** The fields of a row, decoded if its file obscures them. */
   readonly open?: (fields: Fields) => Fields;
-  /** Reads the whole row, if a question and its answer are not all that it says. */
+  /** Reads the whole row, if it has more than a question and its answer. */
   readonly read?: ReadBenchmark;
-  /** It may be a folder of conversations, one a file. */
+  /** It may be a folder of conversations, one per file. */
   readonly conversations?: boolean;
 }
 
-/** Of a benchmark that is scored by its calls or by its environment. */
+/** For a benchmark that is scored by its calls or by its environment. */
 function scored(read: ReadBenchmark, ...question: readonly string[]): DatasetFormat {
   return { ability: 'qa', question, answer: [], read };
 }
@@ -85,8 +85,8 @@ function first(answer: unknown): unknown {
 }
 
 /**
- * xbench's file keeps its text from crawlers: base64 of the UTF-8 bytes, each XORed with the row's `canary`,
- * over and over. Rows that someone has opened already are read as they are.
+ * xbench hides its text from crawlers: base64 of the UTF-8 bytes, XORed with the repeated `canary` of the
+ * row. Rows that someone has already decoded are read as they are.
  */
 function withoutCanary(fields: Fields): Fields {
   const { canary, prompt, answer } = fields;
@@ -205,16 +205,16 @@ const named = new Map<string, DatasetName>([
   ...Object.entries(aliases),
 ]);
 
-/** A dataset by the name of a file or folder: its own name, and the format it is in. */
+/** A dataset named by a file or folder: its own name, and its format. */
 export interface NamedFormat {
-  /** What its questions are labelled with (`aime25`, say, whose format is that of all AIMEs). */
+  /** The label of its questions (`aime25`, for example, although all AIMEs share a format). */
   readonly name: string;
   readonly format: DatasetFormat;
 }
 
 /**
- * The format that a file's or folder's name (without extension) means, or null. The name may go on after
- * a separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is one wherever it is named.
+ * The format that the name of a file or folder (without extension) implies, or null. The name may continue
+ * after a separator (`gsm8k-test`, `hotpot_qa_500`); an AIME is recognised anywhere in it.
  */
 export function formatNamed(name: string): NamedFormat | null {
   const lower = name.toLowerCase();

@@ -13,7 +13,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const idNames = ['id', 'ID', 'task_id', 'question_id', 'idx', 'query_id', 'file'];
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** Where a row is, and where the images go that it holds. */
+/** Where a row is, and where to write images that it contains. */
 export interface RowPlace {
   readonly place: number;
   readonly text: boolean;
@@ -56,7 +56,7 @@ export function datasetRow(
   }
 }
 
-/** The fields that every row of a format must have, as a reader of columns may check them. */
+/** The fields that every row of a format must have, for checking columns. */
 export function missingFields(columns: readonly string[], format: DatasetFormat): string | null {
   const missing = [format.question, format.answer, format.body ?? []].filter(
     (names) => names.length > 0 && !names.some((name) => columns.includes(name)),
@@ -70,7 +70,7 @@ function isThere(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** The first of these fields that the row has; complains of the first name when it has none. */
+/** The first of these fields that the row has; if it has none, the complaint names the first. */
 function pick(fields: Fields, names: readonly string[]): { field: string; value: unknown } {
   const field = names.find((name) => fields[name] !== undefined && fields[name] !== null);
   if (field === undefined) throw new FieldFault(names[0]!, 'is missing');
@@ -92,7 +92,7 @@ function questionOf(fields: Fields, format: DatasetFormat, text: boolean): strin
   return options.length === 0 ? whole : `${whole}\n\n${options.join('\n')}`;
 }
 
-/** Lines `A. …`; a missing option is left out and keeps its letter. */
+/** Lines `A. …`; a missing option is skipped and keeps its letter. */
 function optionsOf(fields: Fields, { choices }: DatasetFormat, text: boolean): string[] {
   const given = choices?.(fields) ?? [];
   const listed = text ? parsedList(given) : given;
@@ -122,10 +122,7 @@ function answersOf(fields: Fields, format: DatasetFormat, text: boolean): readon
   }
 }
 
-/**
- * Of a mathematical answer only a JSON list of texts is a list: `[-2,7]` is an interval, a vector, or what
- * else it is.
- */
+/** For a mathematical answer only a JSON list of texts is a list: `[-2,7]` may be an interval or a vector. */
 function textsIn(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\[\s*"/.test(value)) return value;
   try {
@@ -136,7 +133,7 @@ function textsIn(value: unknown): unknown {
   }
 }
 
-/** Text that begins with `[` is a list: in JSON, or as the benchmarks print one, between commas. */
+/** Text that begins with `[` is a list: JSON, or as the benchmarks print one, with commas. */
 function parsedList(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('[')) return value;
   try {

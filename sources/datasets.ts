@@ -15,11 +15,11 @@ import { missingColumns, questionRow, withDefaults } from './questionRow.ts';
 import { questionsFileError } from './rawRow.ts';
 
 export interface DatasetOptions {
-  /** The benchmark that the file holds, where its name does not say so. */
+  /** The benchmark that the file holds, if its name does not say so. */
   readonly name?: string;
   /** Where to write images that rows contain (HLE). */
   readonly images?: ImagesFolder;
-  /** Whether a question may be without an answer, because something else gives a rollout its reward. */
+  /** Whether a question may lack an answer, because something else gives the reward. */
   readonly unanswered?: boolean;
 }
 
@@ -49,7 +49,7 @@ export function readDataset(
   });
 }
 
-/** Someone's own file: a question and its answer are enough. */
+/** A file of the user's own: a question and its answer are enough. */
 function ownQuestions(path: string, unanswered: boolean): AsyncGenerator<QuestionItem> {
   const source = basename(path, extname(path));
   return questionItems(path, {
@@ -65,7 +65,7 @@ function ownQuestions(path: string, unanswered: boolean): AsyncGenerator<Questio
   });
 }
 
-/** The benchmark that a path names: by its file's name, else its folder's (`gsm8k/test.jsonl`). */
+/** The benchmark that a path names: by its file's name, or else its folder's (`gsm8k/test.jsonl`). */
 export function datasetOf(path: string): NamedFormat | null {
   return formatNamed(basename(path, extname(path))) ?? formatNamed(basename(dirname(path)));
 }
@@ -78,13 +78,13 @@ function byName(name: string): NamedFormat {
   );
 }
 
-/** Files that a folder of one dataset holds, the best first. */
+/** Names of files in a dataset's folder, in order of preference. */
 const stems = ['test', 'data', 'valid', 'dev', 'train'];
 
 /**
- * The file that is meant by a path or by a name: the file itself, the file in a folder (`2wiki/test.jsonl`),
- * or the one of that name in the folder `data` (`data/2wiki.jsonl`, `data/2wiki/test.jsonl`); absolute.
- * Throws code `QUESTIONS_FILE`.
+ * The file for a path or a name: the file itself, the file in a folder (`2wiki/test.jsonl`), or the one of
+ * that name in the folder `data` (`data/2wiki.jsonl`, `data/2wiki/test.jsonl`); absolute. Throws code
+ * `QUESTIONS_FILE`.
  */
 export async function findDataset(given: string, data: string, cwd = '.'): Promise<string> {
   const tried = [resolve(cwd, given), resolve(cwd, data, given)];

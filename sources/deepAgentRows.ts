@@ -11,7 +11,7 @@ import { noTask, readTask } from './task.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a row is. */
+/** What a row asks. */
 export interface BenchmarkQuestion {
   readonly question: string;
   readonly answers: readonly string[];
@@ -109,7 +109,7 @@ const turn = z.looseObject({
   param_dict: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** What API-Bank's level 3 calls to find tools; our policies have a search of their own. */
+/** The call by which API-Bank's level 3 finds tools; our policies have a search of their own. */
 const SEARCHER = 'ToolSearcher';
 
 const levelOne = benchmark(
@@ -166,7 +166,8 @@ export const apiBank: ReadBenchmark = (fields, place) =>
   (fields.chat_history === undefined ? levelThree : levelOne)(fields, place);
 
 /**
- * ALFWorld: its environment says what to do and whether it is done; subgoals are patterns of what it shows.
+ * ALFWorld: its environment sets the task and decides whether it is done; subgoals are patterns of what it
+ * shows.
  */
 export const alfWorld = benchmark(
   z.looseObject({ goal: filled, subgoals: filled }),
@@ -187,7 +188,7 @@ export const alfWorld = benchmark(
   },
 );
 
-/** WebShop: a session of its environment, which says what to buy and how well that was done. */
+/** WebShop: a session of its environment, which says what to buy and rates the purchase. */
 export const webShop = benchmark(
   z.looseObject({
     session_id: z.string().optional(),
@@ -247,7 +248,7 @@ function benchmark<T>(
   };
 }
 
-/** Checked as in a file of ours. */
+/** Checked as in the user's own file. */
 function goldOf(kind: Gold['kind'], field: string, items: readonly string[]): Gold {
   const read = readTask({ gold: { kind, items } });
   if ('reason' in read) {

@@ -1,4 +1,4 @@
-/** A row that is not of its format; the field is named as the file has it. */
+/** A row that does not fit its format; the field has its name in the file. */
 export class FieldFault extends Error {
   readonly field: string;
   constructor(field: string, reason: string) {

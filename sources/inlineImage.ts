@@ -1,6 +1,6 @@
 /**
- * An image that a row holds as a data URI (HLE's do): a file with a name made of its bytes, so that every
- * reading gives the question the same one.
+ * An image that a row holds as a data URI (HLE's do), as a file named by its bytes, so that every reading
+ * gives the question the same name.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { about, unfinished } from '../base/index.ts';
 import { FieldFault } from './fieldFault.ts';
 
 /**
- * Folder where images are written; null = they are only named, because no one will look at them (a replay).
- * Undefined = a row with an image is a dead letter.
+ * Folder for images; null = only name them, because nobody will look at them (a replay). Undefined = a row
+ * with an image is a dead letter.
  */
 export type ImagesFolder = string | null | undefined;
 

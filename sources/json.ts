@@ -41,7 +41,7 @@ export async function* jsonArrayRows(path: string): AsyncGenerator<RawRow> {
 
 const renamed = 'If it is JSON Lines, rename it to end in .jsonl';
 
-/** Whether the first line is an object by itself and more lines follow. */
+/** Whether the first line is a complete object and more lines follow. */
 async function holdsLines(path: string): Promise<boolean> {
   let objects = 0;
   for await (const { text } of lines(path)) {
@@ -62,7 +62,7 @@ function notAnArray(path: string, { begins }: Extract<JsonElement, { kind: 'noAr
   );
 }
 
-/** A row that is written as JSON; `otherwise` = what it must be. */
+/** A row written as JSON; `otherwise` = what it must be. */
 export function parsed(place: number, payload: string, otherwise: string): RawRow {
   try {
     const value: unknown = JSON.parse(payload);

@@ -1,9 +1,9 @@
 /**
- * The elements of a JSON array in a file, as texts, found by counting brackets outside of strings: nothing is
- * parsed, and no more than one element is held.
+ * The elements of a JSON array in a file, as texts, found by counting brackets outside strings: nothing is
+ * parsed, and at most one element is held.
  *
- * Brackets, quotes and backslashes are single bytes in UTF-8 that mean nothing else, so the file is
- * looked through byte by byte and only whole elements are decoded.
+ * In UTF-8, brackets, quotes and backslashes are single bytes that mean nothing else, so the file is scanned
+ * byte by byte and only whole elements are decoded.
  */
 import { createReadStream } from 'node:fs';
 
@@ -19,9 +19,7 @@ export type JsonElement =
       /** The file ended before the element did. */
       readonly cut?: boolean;
     }
-  /**
-   * The file holds something else; `begins` is its first character, '' if there is none. Nothing follows.
-   */
+  /** The file holds something else; `begins` is its first character, '' if there is none. Nothing follows. */
   | { readonly kind: 'noArray'; readonly begins: string };
 
 export const elementBytesMax = 32 * 1024 * 1024;
@@ -59,7 +57,7 @@ class Elements {
   #escaped = false;
   #parts: Buffer[] = [];
   #length = 0;
-  /** Bytes of the file so far. */
+  /** Position in the file, in bytes. */
   #seen = 0;
   ended = false;
 
@@ -95,7 +93,7 @@ class Elements {
     if (!this.ended) this.#keep(chunk.subarray(start));
   }
 
-  /** The file has ended before the array did. */
+  /** The file ended before the array did. */
   *end(): Generator<JsonElement> {
     this.ended = true;
     if (this.#depth === 0) {
@@ -122,7 +120,7 @@ class Elements {
     this.#length += bytes.length;
   }
 
-  /** What has been kept since the last comma. Nothing is between the brackets of an empty array. */
+  /** What has been kept since the last comma. An empty array has nothing between its brackets. */
   *#element(last: boolean): Generator<JsonElement> {
     const bytes = Buffer.concat(this.#parts);
     const tooLong = this.#length > this.#bytesMax;

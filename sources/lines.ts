@@ -18,18 +18,17 @@ export const lineBytesMax = 8 * 1024 * 1024;
 
 const newline = 0x0a;
 
-/** The bytes of a file, unpacked where its name ends in `.gz`. */
+/** The bytes of a file, decompressed if its name ends in `.gz`. */
 function bytesOf(path: string): AsyncIterable<Buffer> {
   const file = createReadStream(path);
-  // An error of the file, or of its packing, reaches the reader of what is returned.
+  // The reader of the result gets errors of the file and of its compression.
   return path.toLowerCase().endsWith('.gz')
     ? pipeline(file, createGunzip(), () => undefined)
     : file;
 }
 
 /**
- * The lines of a UTF-8 file, without their ends; a byte order mark is dropped. A file of `.gz` is unpacked on
- * the way.
+ * The lines of a UTF-8 file, without their ends; a byte order mark is dropped. A `.gz` file is decompressed.
  */
 export async function* lines(path: string, bytesMax = lineBytesMax): AsyncGenerator<Line> {
   const splitter = new LineSplitter({ bytesMax });
@@ -40,7 +39,7 @@ export async function* lines(path: string, bytesMax = lineBytesMax): AsyncGenera
   if (last !== null) yield last.line;
 }
 
-/** A line and the bytes that it takes, its end included. */
+/** A line and its length in bytes, including its end. */
 export interface Split {
   readonly line: Line;
   readonly bytes: number;
@@ -73,7 +72,7 @@ export class LineSplitter {
     if (start < chunk.length) this.#take(chunk.subarray(start));
   }
 
-  /** What came after the last end, as a line; null when there is nothing. */
+  /** What follows the last end of line, as a line; null if there is nothing. */
   rest(): Split | null {
     return this.#length === 0 ? null : this.#finish(0);
   }
@@ -98,7 +97,7 @@ function decode(number: number, bytes: Buffer, exceededBytes: number | null): Li
     return { number, text: null, reason: `the line is longer than ${exceededBytes} bytes` };
   }
   try {
-    // A decoder drops a byte order mark, which only the first line may begin with.
+    // A decoder drops a byte order mark, which may only be in the first line.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: number > 1 }).decode(bytes);
     return { number, text: text.endsWith('\r') ? text.slice(0, -1) : text };
   } catch {

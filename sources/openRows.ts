@@ -1,6 +1,6 @@
 /**
- * The rows of a file, whatever its format: CSV, JSON Lines, a JSON array or Parquet, chosen by the name's
- * ending. What a row means is the caller's.
+ * The rows of a file in any format: CSV, JSON Lines, a JSON array or Parquet, chosen by the name's ending.
+ * The caller decides what a row means.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { jsonArrayRows, jsonlRows } from './json.ts';
 import { parquetRows } from './parquet.ts';
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
-/** What is wrong with the columns of a file that has some (CSV, Parquet), or null. */
+/** What is wrong with the columns of a file that has columns (CSV, Parquet), or null. */
 export type CheckColumns = (columns: readonly string[]) => string | null;
 
 type Reader = (path: string, check: CheckColumns) => AsyncGenerator<RawRow>;
@@ -25,7 +25,7 @@ const readers: Readonly<Record<string, Reader>> = {
   '.parquet': parquetRows,
 };
 
-/** The extension, one of `fileKinds` if the file can be read; with the one before it if it is packed. */
+/** The extension, one of `fileKinds` if the file can be read; with the one before it if it is compressed. */
 export function kindOf(path: string): string {
   const kind = extname(path).toLowerCase();
   return kind === '.gz' ? extname(path.slice(0, -kind.length)).toLowerCase() + kind : kind;
@@ -43,12 +43,12 @@ async function* packedRows(path: string): AsyncGenerator<RawRow> {
 }
 
 /**
- * What settings for endless sources begin with (endless/fromSetting.ts), for users who try them where only
- * files can be read.
+ * Prefixes of settings for endless sources (endless/fromSetting.ts), for users who try them where only files
+ * can be read.
  */
 const ENDLESS = /^(kafka:|follow:|listen:)/;
 
-/** The extensions of files that can be read. */
+/** The readable extensions. */
 export const fileKinds: readonly string[] = Object.keys(readers);
 
 export interface Rows {
@@ -60,7 +60,7 @@ export interface Rows {
 }
 
 /**
- * Files of a folder, in the order of their names, each a conversation as JSON Lines: rows with `file` and
+ * Files of a folder in the order of their names, each a conversation in JSON Lines: rows with `file` and
  * `chat_history`.
  */
 async function* conversationRows(folder: string): AsyncGenerator<RawRow> {
@@ -117,18 +117,18 @@ export async function openRows(
   return { rows: read(path, check), counted, text: kind === '.csv' };
 }
 
-/** What is wrong with a row, and with which field. */
+/** What is wrong with a row, and in which field. */
 export interface RowFault {
   readonly field: string;
   readonly reason: string;
-  /** The row's id when it has one, else empty. */
+  /** The row's id if it has one, otherwise empty. */
   readonly key: string;
 }
 
-/** A dead letter keeps this much of its row. */
+/** How much of its row a dead letter keeps. */
 const payloadCharactersMax = 2000;
 
-/** The dead letter of a row that cannot be used. */
+/** The dead letter of an unusable row. */
 export function deadRow(
   origin: string,
   row: { readonly place: number; readonly payload: string },

@@ -12,12 +12,14 @@ import type { Fields, OpenParquet, ParquetHead, RowRange } from './parquetWorker
 import { questionsFileError, type RawRow } from './rawRow.ts';
 
 const MB = 2 ** 20;
-/** The thread's heap, and what pages unpack to: for a small file, and for each byte of a large one. */
+/**
+ * Limits of the thread's heap and of decompressed pages: for a small file, and for each byte of a large one.
+ */
 const HEAP = { megabytes: 112, perByte: 24 };
 const UNPACKED = { megabytes: 64, perByte: 24 };
-/** Rows that come over at once. */
+/** Rows per message. */
 const ROWS = 1_000;
-/** A row group takes no longer: for a small file, and for each megabyte. The thread has to start first. */
+/** Time limit of a row group: for a small file, and for each megabyte. It includes starting the thread. */
 const DEADLINE = { startMs: 30_000, ms: 1_000, perMegabyte: 1_000 };
 
 /** The rows in the order of the file; `place` is the row, from 1. */
@@ -55,7 +57,7 @@ export async function* parquetRows(
   }
 }
 
-/** Ends the thread when it takes too long. */
+/** Ends the thread if it takes too long. */
 async function inTime<T>(worker: WorkerHandle, work: Promise<T>, ms: number): Promise<T> {
   const timer = setTimeout(() => void worker.close(), ms);
   return work.finally(() => clearTimeout(timer));

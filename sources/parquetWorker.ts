@@ -19,15 +19,13 @@ import {
 } from 'hyparquet';
 import { serve } from '../base/index.ts';
 
-/**
- * Of one row group, which is held as a whole; by default, writers make groups of at most a million rows.
- */
+/** For one row group, which is held as a whole; by default, writers make groups of at most a million rows. */
 const ROWS_MAX = 1_100_000;
 const VALUES_MAX = 12_000_000;
 
 export interface OpenParquet {
   readonly path: string;
-  /** That the pages of a row group may unpack to. */
+  /** Limit of a row group's decompressed pages. */
   readonly bytesMax: number;
 }
 
@@ -48,7 +46,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 let file: AsyncBuffer;
 let metadata: FileMetaData;
 let bytesMax = 0;
-/** Of the row group that was loaded last. */
+/** Those of the row group loaded last. */
 let loaded: readonly ColumnData[] = [];
 
 serve({

@@ -15,32 +15,32 @@ export interface QuestionRow {
   readonly id: string;
   readonly source: string;
   readonly question: string;
-  /** Each of them is right; empty only if there is another way to tell (`task`). */
+  /** Each of them is right; empty only if something else decides (`task`). */
   readonly answers: readonly string[];
   readonly ability: Ability;
-  /** What it says besides its answers. */
+  /** Anything besides its answers. */
   readonly task?: Task;
 }
 
-/** What is wrong with a row, and with which field. */
+/** What is wrong with a row, and in which field. */
 export interface Complaint {
   readonly field: string;
   readonly reason: string;
-  /** The row's id when it has one, else empty. */
+  /** The row's id if it has one, otherwise empty. */
   readonly key: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-/** What the fields of a row are, or what is wrong with them. */
+/** The fields of a row, or what is wrong with them. */
 export type Checked = { readonly value: QuestionRow } | { readonly complaint: Complaint };
 
 const names = ['id', 'source', 'question', 'answers', 'ability'] as const;
 type Name = (typeof names)[number];
 
-/** Ids become keys and parts of rollout ids. */
+/** Ids become keys, and parts of rollout ids. */
 export const idCharactersMax = 256;
 
-/** What rows without `source` or `id` get. */
+/** Defaults for rows without `source` or `id`. */
 export interface RowDefaults {
   readonly source: string;
   readonly id: string;
@@ -84,7 +84,7 @@ export function missingColumns(columns: readonly string[]): string | null {
 
 /**
  * Checks the fields of a row. `text` = every cell is text (CSV), so a list of answers is written out.
- * `unanswered` = answers may be left out.
+ * `unanswered` = answers may be missing.
  */
 export function questionRow(fields: Fields, text: boolean, unanswered = false): Checked {
   const { values, called } = fields.reward_model === undefined ? plain(fields) : rl(fields);
@@ -133,7 +133,7 @@ class Wrong extends Error {
   }
 }
 
-/** An `answer` is taken as it is, whatever it begins with; wrapping it keeps it from being split. */
+/** An `answer` is taken as it is, whatever it begins with; the list around it keeps it from being split. */
 function plain(fields: Fields): { values: Fields; called: Record<Name, string> } {
   const called = { ...same };
   if (fields.answers !== undefined || fields.answer === undefined)
@@ -173,7 +173,7 @@ function lastOfUser(prompt: unknown): unknown {
   return prompt.findLast((message) => (message as Fields | null)?.role === 'user')?.content;
 }
 
-/** Answers in one cell: a JSON array, or parts between `|`. */
+/** Answers in one cell: a JSON array, or parts separated by `|`. */
 function listed(cell: unknown): unknown {
   if (typeof cell !== 'string') return cell;
   if (!cell.trimStart().startsWith('[')) {

@@ -28,7 +28,7 @@ export function kindName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** The whole file cannot be used; the message says what to do. */
+/** The whole file is unusable; the message says what to do. */
 export function questionsFileError(message: string, cause?: unknown): MillraceError {
   return new MillraceError('QUESTIONS_FILE', message, cause === undefined ? {} : { cause });
 }

@@ -1,6 +1,6 @@
 /**
- * What a question says besides its answers, as the field `task` of a row has it: gold calls, functions of its
- * own, attachments, an environment.
+ * What a question has besides its answers, from the field `task` of a row: gold calls, functions of its own,
+ * attachments, an environment.
  */
 import { z } from 'zod';
 import { jsonIn } from '../base/text/index.ts';
@@ -41,7 +41,7 @@ const task = z.strictObject({
   world: asText.default(''),
 });
 
-/** A task, or what is wrong with it; `field` is `task` and what follows. */
+/** A task, or what is wrong with it; `field` is `task` and the path below it. */
 export function readTask(
   given: unknown,
 ): { readonly task: Task } | { readonly field: string; readonly reason: string } {

@@ -25,16 +25,16 @@ export interface SettingChange {
 export interface Control {
   /** Changes of settings that are known here. */
   readonly count: number;
-  /** Those from number `begin` (from 0) up to `end`; they must be known. */
+  /** Changes `begin` (from 0) up to `end`, which must be known. */
   since(begin: number, end: number): readonly SettingChange[];
   /** The outcome of the first `count` changes, which must be known. */
   changes(count: number): Changes;
   /** Resolves once `count` changes are known; rejects when `signal` aborts first. */
   known(count: number, signal: AbortSignal): Promise<void>;
-  /** Whether nothing new may begin: now, and whenever that changes. */
+  /** Whether new work must wait: now, and whenever that changes. */
   readonly paused$: Observable<boolean>;
   readonly paused: boolean;
-  /** Resolves when nothing is paused; rejects when `signal` aborts first. */
+  /** Resolves once the run is not paused; rejects if `signal` aborts first. */
   going(signal: AbortSignal): Promise<void>;
   /** Aborted by the command to stop. */
   readonly stop: AbortSignal;

@@ -7,20 +7,20 @@ const controlKind = choice('ControlKind', ['set', 'pause', 'resume', 'stop']);
 export type ControlKind = ValueOf<typeof controlKind>;
 
 export const control = record('Control', {
-  /** Of the request: one that is delivered twice is written once. */
+  /** Identifies the request: one that is delivered twice is written once. */
   id: text,
   kind: controlKind,
-  /** Of `set`: the setting, and its value as JSON; else empty. */
+  /** For `set`: the setting, and its value as JSON; otherwise empty. */
   setting: text,
   value: text,
   /** Who asked: user and host. */
   by: text,
   askedMs: real,
 });
-/** A command to a running job. From which step a setting holds is said by the manifests (`controls`). */
+/** A command to a running job. The manifests (`controls`) say from which step a setting applies. */
 export interface ControlRecord extends ValueOf<typeof control> {}
 
-/** Requests to a run that goes on. */
+/** Commands to a running run. */
 export const controlTopic = defineTopic<ControlRecord>({
   name: 'control',
   about:

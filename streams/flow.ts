@@ -17,15 +17,15 @@ export interface Flow {
 }
 
 export interface PartNames {
-  /** Just these stages and sources. */
+  /** Only these stages and sources. */
   readonly only?: readonly string[];
-  /** All but these. */
+  /** All except these. */
   readonly except?: readonly string[];
 }
 
 /**
  * A part of a flow, for one of several processes that share its topics. Feedbacks stay: they only listen.
- * Fails with code `FLOW`, naming those there are, when a name is of no stage and no source.
+ * Fails with code `FLOW`, listing the names that exist, if no stage or source has a given name.
  */
 export function partOf(whole: Flow, { only, except = [] }: PartNames): Flow {
   const names = [...whole.sources, ...whole.stages].map(({ name }) => name);

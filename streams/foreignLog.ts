@@ -15,7 +15,7 @@ export async function markForeignLog(logFolder: string): Promise<void> {
   );
 }
 
-/** Whether a log in this folder may read a file or an address that its records name. */
+/** Whether a log in this folder may read a file or address that its records name. */
 export function mayRead(logFolder: string, file: string, isAddress: boolean): boolean {
   if (!existsSync(join(logFolder, MARKER))) return true;
   return !isAddress && !relative(logFolder, resolve(logFolder, file)).startsWith('..');

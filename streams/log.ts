@@ -38,7 +38,7 @@ export interface Encoded {
   readonly body: Buffer;
 }
 
-/** Where a tap begins, or ends. */
+/** Where a tap begins or ends. */
 export type From =
   | { readonly kind: 'earliest' }
   | { readonly kind: 'latest' }
@@ -50,11 +50,11 @@ export type From =
 export interface ReadOptions {
   /** Who reads: progress is kept per (group, topic). By custom the name of the stage. */
   readonly group: string;
-  /** Most deliveries of a partition that may be unsettled at once. */
+  /** Limit of unsettled deliveries per partition. */
   readonly inflightMax: number;
   /**
-   * Called when records that were handed out and not settled went to another process: it does their work
-   * again, and what they lead to here is not written.
+   * Called when records that were handed out and not settled moved to another process: that one repeats their
+   * work, and what follows from them here is not written.
    */
   readonly revoked?: () => void;
 }
@@ -62,19 +62,19 @@ export interface ReadOptions {
 /** Records that a log finds by its index: those with one of these keys, or about one of these subjects. */
 export type Only = { readonly keys: readonly string[] } | { readonly subjects: readonly string[] };
 
-/** Records, by their offsets, that are read because the index lacks them. */
+/** Records, by offset, that must be read because the index lacks them. */
 export interface Unindexed {
   readonly from: number;
   /** The one after the last. */
   readonly to: number;
-  /** The index was changed by something else; else it was never made. */
+  /** The index was changed by another program; otherwise it was never made. */
   readonly damaged: boolean;
 }
 
 /** Which records a tap gives, and how it is held back. */
 export interface TapOptions {
   readonly from: From;
-  /** Ends before it, as it is when the tap begins. Not with `follow`. */
+  /** Ends before this place, as of when the tap begins. Not with `follow`. */
   readonly to?: From;
   /** Go on at the end and wait for more, until unsubscribed. */
   readonly follow: boolean;
@@ -103,13 +103,13 @@ export interface TapOptions {
   readonly unreadable?: (position: Position, error: MillraceError, encoded: Encoded | null) => void;
 }
 
-/** What a commit keeps under a name: a number, or a text. */
+/** What a commit keeps under a name: a number or a text. */
 export type Mark = number | string;
 
 /** The writes of one commit. */
 export interface Tx {
   append<T>(topic: Topic<T>, value: T): void;
-  /** Settle its originals and write what rides on it. All parts of a split must be in one commit. */
+  /** Settles its originals and writes what rides on it. All parts of a split must be in one commit. */
   settle(delivery: Delivery<unknown>): void;
   /** A named number or text kept with the commit (a source's progress); read back by `Log.mark`. */
   mark(name: string, value: Mark): void;
@@ -124,7 +124,7 @@ export interface TopicStat {
   readonly lag: Readonly<Record<string, number>>;
 }
 
-/** How far everything is, at one moment. */
+/** How far everything has come at one moment. */
 export interface Standing {
   /** Records per topic. */
   readonly ends: Readonly<Record<string, number>>;
@@ -134,10 +134,10 @@ export interface Standing {
   readonly marks: Readonly<Record<string, Mark>>;
 }
 
-/** A topic that does not hold what was written to it. */
+/** A topic that lacks records that were written to it. */
 export interface LostTopic {
   readonly topic: string;
-  /** In words. */
+  /** The reason, as a sentence. */
   readonly what: string;
 }
 
@@ -191,8 +191,8 @@ export interface Log {
   /** Every topic that the log knows. */
   stats(): Promise<readonly TopicStat[]>;
   /**
-   * How far everything is now, or was right after the commit that appended the record at `after`. Absent if a
-   * log does not know. Fails with code `NO_HISTORY` when it did not keep what `after` needs.
+   * How far everything has come now, or had come right after the commit that appended the record at `after`.
+   * Absent if a log does not know. Fails with code `NO_HISTORY` if it did not keep what `after` needs.
    */
   standing?(after?: { readonly topic: Topic<unknown>; readonly offset: number }): Promise<Standing>;
   /**
@@ -202,14 +202,14 @@ export interface Log {
   post?(about: unknown): Promise<void>;
   /** What each process posted last. */
   posted?(): Promise<readonly unknown[]>;
-  /** Topics whose records someone else deleted. Absent if no one else can. */
+  /** Topics whose records someone else deleted. Absent for a log where nobody else can. */
   lost?(): Promise<readonly LostTopic[]>;
   /**
-   * Moves records that are older, or more, than allowed out of the log into an archive, from which they
-   * are read as before. Of the processes that share a run one does it.
+   * Moves records beyond the limits out of the log into an archive, from which they are read as before. One
+   * of the processes that share a run does it.
    */
   retain?(retention: Retention): Promise<Retained>;
-  /** What the servers that keep the records call themselves, if there are any and they say so. */
+  /** The id of the servers that keep the records, if there are servers and they have one. */
   readonly cluster?: string;
   close(): Promise<void>;
 }

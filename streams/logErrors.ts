@@ -1,4 +1,4 @@
-/** What every log says to who uses it wrongly. */
+/** What every log says to callers that misuse it. */
 import { MillraceError } from '../base/index.ts';
 import { thousands } from '../base/text/index.ts';
 import type { Position } from './position.ts';
@@ -14,7 +14,7 @@ export function readOnlyLog(): MillraceError<'READ_ONLY'> {
   );
 }
 
-/** A record that is not there, and what is: the offsets of its partition are those before `end`. */
+/** A record that does not exist, with those that do: the offsets of its partition before `end`. */
 export function noRecord(
   topic: string,
   { partition, offset }: Position,

@@ -10,17 +10,17 @@ export function namesOf<T>(topic: Topic<T>, value: T): readonly string[] {
   return [...new Set([key, ...subjects(value)])];
 }
 
-/** Those that are wanted. */
+/** The names to match. */
 export function namesIn(only: Only): readonly string[] {
   return 'keys' in only ? only.keys : only.subjects;
 }
 
-/** Whether the key of a record alone says if it is wanted, without decoding it. */
+/** Whether a record's key alone decides, without decoding the record. */
 export function keyTells(topic: Topic<unknown>, only: Only): boolean {
   return 'keys' in only || topic.subjects === undefined || topic.subjects === 'key';
 }
 
-/** Whether a record is one of those wanted. */
+/** Whether a record matches. */
 export function belongs<T>(topic: Topic<T>, only: Only): (key: string, value: T) => boolean {
   const names = new Set(namesIn(only));
   if ('keys' in only) return (key) => names.has(key);

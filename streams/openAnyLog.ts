@@ -6,11 +6,14 @@ import { environmentFor, isKafkaUrl } from './foreign/kafkaUrl.ts';
 import type { KafkaLogOptions } from './kafka/openKafkaLog.ts';
 import type { Log } from './log.ts';
 
-/** Those of a log on Kafka. A log in a folder takes `mode`, `topics` and `clock` of them. */
+/** Options for a log on Kafka. A log in a folder uses `mode`, `topics` and `clock`. */
 export interface AnyLogOptions extends Omit<KafkaLogOptions, 'url'> {
   /** `kafka://…`, or a folder. */
   readonly at: string;
-  /** A file names the address, not the caller: passwords go to named hosts alone (base/namedHosts.ts). */
+  /**
+   * The address comes from a file, not from the caller: passwords go to named hosts only
+   * (base/namedHosts.ts).
+   */
   readonly fromFile?: boolean;
 }
 

@@ -43,7 +43,7 @@ export class Progress {
     return before !== undefined && offset < before[1];
   }
 
-  /** False when it was settled before. */
+  /** False if it was already settled. */
   settle(offset: number): boolean {
     if (this.has(offset)) return false;
     this.#add([offset, offset + 1]);
@@ -63,7 +63,7 @@ export class Progress {
     return new Progress(this.toState());
   }
 
-  /** Of the first stretch that begins after the offset. */
+  /** Index of the first stretch that begins after the offset. */
   #placeOf(offset: number): number {
     let low = 0;
     let high = this.#above.length;

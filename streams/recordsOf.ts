@@ -13,7 +13,7 @@ export interface RecordsOptions {
   readonly from: From;
   /** Wait at the end for more, until this signal aborts; without it the iterable ends there. */
   readonly followUntil?: AbortSignal;
-  /** As of a tap: called for a record that cannot be read, which is then skipped. */
+  /** As for a tap: called for a record that cannot be read, which is then skipped. */
   readonly unreadable?: TapOptions['unreadable'];
 }
 
@@ -80,7 +80,7 @@ class Stretch<T> {
     );
   }
 
-  /** Waits for a record to take; false when none will come. */
+  /** Waits for a record to take; false if none will come. */
   async more(): Promise<boolean> {
     while (this.#waiting.length === 0) {
       if (this.#failure !== null) throw this.#failure.error;

@@ -14,7 +14,7 @@ import { isObservable, map, type Observable } from 'rxjs';
 import type { SourceItem } from './sourceItem.ts';
 import type { Topic } from './topic.ts';
 
-/** The places after an item, of the parts that it moves on. */
+/** The places after an item, for each part that it advances. */
 export type Cursors = Readonly<Record<string, string>>;
 
 /** A record besides the source's own items. */
@@ -28,10 +28,10 @@ export function beside<T>(topic: Topic<T>, value: T): Beside {
   return { topic: topic as Topic<unknown>, value };
 }
 
-/** Where the source is after an item. An item that is only this moves the source on and appends nothing. */
+/** Where the source is after an item. An item that is only this advances the source and appends nothing. */
 export interface Place {
   readonly at: Cursors;
-  /** Records of other topics that are written in the commit that moves the source on. */
+  /** Records of other topics written in the commit that advances the source. */
   readonly also?: readonly Beside[];
   /** Called once the item and its place are in the log: what an answer to a sender waits for. */
   readonly committed?: () => void;
@@ -52,7 +52,7 @@ export interface Opening {
 export type ResumableItems<T> = AsyncIterable<ResumableItem<T>> | Observable<ResumableItem<T>>;
 
 /**
- * A source that goes on where it was. It is opened when a run begins to take from it, and costs nothing
+ * A source that continues where it was. It is opened when a run begins to read from it, and costs nothing
  * before.
  */
 export interface Resumable<T> {
@@ -90,7 +90,7 @@ export function resumable<T>(
   };
 }
 
-/** Whether these are the items of a source that knows where it is. */
+/** Whether these items come from a source that knows where it is. */
 export function isResumable(items: unknown): items is Resumable<unknown> {
   return (items as Partial<Resumable<unknown>>).kind === 'resumable';
 }

@@ -18,10 +18,7 @@ export type { SourceItem } from './sourceItem.ts';
 export type Run<In, Out> = OperatorFunction<Delivery<In>, Delivery<Out>>;
 
 export interface StageOptions {
-  /**
-   * Most records of a partition that may be unsettled at once. A stage that gathers groups needs room for all
-   * open ones.
-   */
+  /** Limit of unsettled records per partition. A stage that gathers groups needs room for all open ones. */
   readonly inflightMax?: number;
 }
 
@@ -60,7 +57,8 @@ export interface SourceOptions {
    */
   readonly leadMax?: number;
   /**
-   * Of an Observable, which cannot be made to wait: most items that wait to be appended. 4,096 by default.
+   * For an Observable, which cannot be made to wait: the limit of items that wait to be appended. 4,096 by
+   * default.
    */
   readonly bufferMax?: number;
   /**
@@ -107,7 +105,7 @@ export function stage<In, Out>(
     name,
     from: from as Topic<unknown>,
     to: topic as Topic<unknown> | null,
-    // The runner feeds it records of `from` only and writes what comes out to `to` only.
+    // The runner feeds it records of `from` only and writes its output to `to` only.
     run: run as unknown as Run<unknown, unknown>,
     inflightMax: options.inflightMax ?? INFLIGHT_MAX,
     feedback: loop as Feedback<unknown> | null,

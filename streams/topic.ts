@@ -13,10 +13,7 @@ export interface Topic<T> {
   readonly about: string;
   /** A method, so that a `Topic<Order>` is assignable to a `Topic<unknown>`. */
   key(value: T): string;
-  /**
-   * The names of what a record is about: its key is one, or this gives them. Absent if it is about
-   * nothing.
-   */
+  /** The names of what a record is about: its key is one, or this gives them. Absent if there are none. */
   readonly subjects?: SubjectsOf<T>;
   readonly codec: Codec<T>;
   /** Its records are read as one sequence: on Kafka it has one partition. */
@@ -36,21 +33,21 @@ export interface Topic<T> {
    * compared.
    */
   kindOf?(value: T): string;
-  /** Whether a record is about time alone, so that nothing of it can be compared. */
+  /** Whether a record is about time alone, so that nothing in it can be compared. */
   isTime?(value: T): boolean;
   /**
    * A record as it would have been made when `recorded` was, if that one is older and has less within its
    * fields.
    */
   asThen?(made: T, recorded: T): T;
-  /** Fields that records of an older contract lack: they read as null, which says nothing. */
+  /** Fields that records of an older contract lack: they read as null, which means unknown. */
   readonly added: readonly string[];
   /**
-   * Fields that say how long or by which way something took, not what came of it; nothing is compared in
-   * them.
+   * Fields that say how long something took or which way it went, not what it produced; they are not
+   * compared.
    */
   readonly incidental: readonly string[];
-  /** Fields that may hold a name which a service made up (`scheme://…`): two of them say nothing. */
+  /** Fields that may hold a name made up by a service (`scheme://…`), which cannot be compared. */
   readonly named: readonly string[];
 }
 

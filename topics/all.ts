@@ -48,10 +48,10 @@ export type { EnvironmentStep, ToolCall } from './toolCalls.ts';
 export type { Weights } from './weights.ts';
 export type { Window, WindowEnd } from './windows.ts';
 
-/** The topics by their names in code. */
+/** The topics by their names in the code. */
 export const topics = { ...list };
 
-/** As a question passes through; what is not named here comes last. */
+/** In the order in which a question passes through; topics not named here come last. */
 const ORDER: readonly (keyof typeof topics)[] = [
   'questions',
   'rollouts',
@@ -73,13 +73,13 @@ const ORDER: readonly (keyof typeof topics)[] = [
   'deadLetters',
 ];
 
-/** All of them, in that order. */
+/** All topics in that order. */
 export const allTopics: readonly RunTopic<unknown>[] = Object.values<RunTopic<unknown>>({
   ...Object.fromEntries(ORDER.map((name) => [name, topics[name]])),
   ...topics,
 });
 
-/** The topic of this name; undefined if it is not one of these. */
+/** The topic with this name; undefined if there is none. */
 export function runTopic(name: string): RunTopic<unknown> | undefined {
   return allTopics.find((topic) => topic.name === name);
 }

@@ -44,18 +44,17 @@ export const batch = record('Batch', {
   /** Empty for `policy`; `groups` is empty for the others. */
   examples: withDefault(list(named<ExampleRef>(exampleRef)), []),
   /**
-   * Place of this step among the steps of its round, and their number if the schedule knows it
-   * (learning-rate schedules); else 0 of 0.
+   * Index of this step among its round's steps, and their number if the schedule knows it (for learning-rate
+   * schedules); otherwise 0 of 0.
    */
   index: withDefault(whole, 0),
   of: withDefault(whole, 0),
   /**
-   * Examples of the round that no step trains on: what `entropyMin` is measured on. The same in all of its
-   * steps.
+   * Examples of the round that no step trains on, for measuring `entropyMin`. The same in all of its steps.
    */
   heldOut: withDefault(list(named<ExampleRef>(exampleRef)), []),
 });
-/** The schedule: what made step k. The order is data. */
+/** The schedule: which data made step k. The order is data. */
 export interface Batch extends ValueOf<typeof batch> {}
 
 export const batches = defineRunTopic<Batch>({

@@ -34,19 +34,19 @@ export const modelCall = record('ModelCall', {
   /** Id of the session: that of its rollout. */
   sessionId: text,
   questionId: text,
-  /** Number of the call in its session, from 0; a session that was run again after a crash counts on. */
+  /** Number of the call in its session, from 0; a session repeated after a crash counts on. */
   call: whole,
-  /** The call whose context it goes on from; -1 = none. */
+  /** The call whose context it continues; -1 = none. */
   parent: whole,
   join: callJoin,
-  /** The session that sampled the answer: another one where this is a fork of it. */
+  /** The session that sampled the answer: another one if this is a fork of it. */
   sampledBy: text,
-  /** What the agent changed in earlier messages, where the call is `separate`; else empty. */
+  /** What the agent changed in earlier messages if the call is `separate`; otherwise empty. */
   difference: text,
   /** SHA-256 of the request: the same request gets the same answer. */
   digest: text,
   protocol: text,
-  /** Messages of the parent's conversation, its answer included, that the call repeats. */
+  /** How many messages of the parent's conversation, including its answer, the call repeats. */
   kept: whole,
   /** The messages after those, as JSON. */
   messages: text,
@@ -54,7 +54,7 @@ export const modelCall = record('ModelCall', {
   tools: text,
   /** Texts that end the answer. */
   stop: list(text),
-  /** Context tokens after the parent's; the whole context where there is no parent. */
+  /** Context tokens after the parent's; the whole context if there is no parent. */
   prompt: int32s,
   /** Tokens of the whole context. */
   promptTokens: whole,
@@ -62,9 +62,9 @@ export const modelCall = record('ModelCall', {
   tokens: int32s,
   logProbs: float32s,
   spans: list(named<CallSpan>(callSpan)),
-  /** Step entropy of its first tokens, where sessions branch; null = not measured. */
+  /** Step entropy of its first tokens, if sessions branch; null = not measured. */
   entropy: nullable(real),
-  /** The answer as the agent got it: id, content, reasoning, function calls as JSON. */
+  /** The answer that the agent got: id, content, reasoning, function calls as JSON. */
   replyId: text,
   content: text,
   reasoning: nullable(text),
@@ -72,7 +72,7 @@ export const modelCall = record('ModelCall', {
   finish: choice('CallFinish', ['stop', 'length', 'calls']),
   startedMs: real,
   endedMs: real,
-  /** The text of `stop` that ended the answer and that the agent asked for; null = none did. */
+  /** The text of `stop` that ended the answer, among those the agent sent; null = none did. */
   stoppedBy: withDefault(nullable(text), null),
 });
 /** One model call of an agent. */

@@ -1,4 +1,4 @@
-/** `control`: commands given during a run, as people see them. The engine defines and reads the topic. */
+/** How people see `control`, the commands given during a run. The engine defines and reads the topic. */
 
 import { type ControlRecord, controlTopic } from '../streams/index.ts';
 import type { RunTopic } from './defineRunTopic.ts';

@@ -1,4 +1,4 @@
-/** `dead-letters`, as people see it. The engine defines and writes the topic. */
+/** How people see `dead-letters`. The engine defines and writes the topic. */
 import { deadLetters as core, type DeadLetter } from '../streams/index.ts';
 import type { RunTopic } from './defineRunTopic.ts';
 

@@ -9,20 +9,20 @@ export interface Shown<T> {
   readonly keyName: string;
   /** A record as a line of text. */
   line(value: T): string;
-  /** Pages about what it names; `ref` is the record's own place (none by default). */
+  /** Pages about what the record names; `ref` is its own position (no links by default). */
   links(value: T, ref: string): readonly RowLink[];
 }
 
-/** A topic with what people see of it. */
+/** A topic with how people see it. */
 export interface RunTopic<T> extends Topic<T>, Shown<T> {
   /**
    * Its records come from outside the flow (commands, agents) or cut it in time, so a replay takes them as
-   * they are; false by default.
+   * recorded; false by default.
    */
   readonly given: boolean;
 }
 
-/** As `defineTopic`, with what people see. */
+/** Like `defineTopic`, plus how people see it. */
 export function defineRunTopic<T>(
   spec: TopicSpec<T> & Omit<Shown<T>, 'links'> & Partial<Pick<RunTopic<T>, 'links' | 'given'>>,
 ): RunTopic<T> {

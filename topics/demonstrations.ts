@@ -16,9 +16,9 @@ import { asked, type Question, question } from './questions.ts';
 
 export const chatCall = record('ChatCall', {
   name: text,
-  /** As JSON, or what the data has if that is not JSON. */
+  /** JSON, or the data's own text if that is not JSON. */
   arguments: text,
-  /** By which a tool turn names it; empty if the data has none. */
+  /** The id that a tool turn refers to; empty if the data has none. */
   id: text,
 });
 /** A function call of an assistant turn. */
@@ -27,10 +27,10 @@ export interface ChatCall extends ValueOf<typeof chatCall> {}
 export const chatTurn = record('ChatTurn', {
   role: choice('ChatRole', ['system', 'user', 'assistant', 'tool']),
   text,
-  /** The thinking of an assistant turn if the data keeps it apart from the text; else empty. */
+  /** The thinking of an assistant turn if the data keeps it apart from the text; otherwise empty. */
   thinking: text,
   calls: list(named<ChatCall>(chatCall)),
-  /** Of a tool turn: which tool, and which call it answers; empty if the data does not say. */
+  /** For a tool turn: which tool, and which call it answers; empty if the data does not say. */
   name: text,
   callId: text,
   /** Whether fine-tuning learns it; only assistant turns are learnt. */
@@ -46,9 +46,11 @@ export const demonstration = record('Demonstration', {
   action: text,
   toolCalls: whole,
   text,
-  /** A conversation of more than one question and answer; the question and `text` are then only shown. */
+  /**
+   * A conversation of more than one question and answer; the question and `text` are then for display only.
+   */
   turns: withDefault(list(named<ChatTurn>(chatTurn)), []),
-  /** JSON list of the functions that the conversation may call; empty for none. */
+  /** JSON list of the functions that the conversation may call; empty if there are none. */
   functions: withDefault(text, ''),
 });
 /** A trajectory to fine-tune on: from the pool of its question, or from a data file (action `given`). */
@@ -56,14 +58,16 @@ export interface Demonstration extends ValueOf<typeof demonstration> {}
 
 export const demonstrations = record('Demonstrations', {
   question: named<Question>(question),
-  /** How hard the question is for the policy, by the method's own classes; empty if it has none. */
+  /** How hard the question is for the policy, in the method's own classes; empty if it has none. */
   difficulty: text,
   kept: list(named<Demonstration>(demonstration)),
   dropped: list(record('Dropped', { index: whole, why: text })),
-  /** Newest policy version in the pool: the fine-tuning starts from it. */
+  /** Newest policy version in the pool, from which fine-tuning starts. */
   version: whole,
 });
-/** What a question gives to fine-tuning: trajectories that passed the filter, and why others did not. */
+/**
+ * What a question contributes to fine-tuning: trajectories that passed the filter, and why others did not.
+ */
 export interface Demonstrations extends ValueOf<typeof demonstrations> {}
 
 export const demonstrationSets = defineRunTopic<Demonstrations>({

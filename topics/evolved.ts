@@ -16,12 +16,12 @@ import { questionLink } from './links.ts';
 import { asked, type Question, question } from './questions.ts';
 
 export const unanswered = record('Unanswered', {
-  /** Its name within the question, and how many of that name came before it: `1/refine#0`. */
+  /** The request's name within the question, and how many came before with that name: `1/refine#0`. */
   request: text,
   /** Why it failed; empty = the model gave up. */
   reason: text,
 });
-/** A request to a model of the flywheel that got no answer. */
+/** A request to a flywheel model that got no answer. */
 export interface Unanswered extends ValueOf<typeof unanswered> {}
 
 export const evolved = record('Evolved', {
@@ -33,20 +33,20 @@ export const evolved = record('Evolved', {
   correct: flag,
   toolCalls: whole,
   text,
-  /** Place in the question's pool of `of` trajectories. */
+  /** Index in the question's pool of `of` trajectories. */
   index: withDefault(whole, 0),
   of: withDefault(whole, 0),
   /** Policy version that rolled it out. */
   version: withDefault(whole, 0),
   /**
-   * The requests of the whole pool that got no answer, which a replay must not ask again; beside the first
-   * trajectory alone. Null in records of version 4 and before.
+   * The requests of the whole pool that got no answer, which a replay must not repeat; only with the first
+   * trajectory. Null in records of version 4 and before.
    */
   unanswered: withDefault(nullable(list(named<Unanswered>(unanswered))), null),
 });
 /** One flywheel trajectory. */
 export interface Evolved extends Omit<ValueOf<typeof evolved>, 'unanswered'> {
-  /** Requests of the pool that got no answer; left out = not known. */
+  /** Requests of the pool that got no answer; left out = unknown. */
   readonly unanswered?: readonly Unanswered[] | null | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** `feedback`: sessions that arrive from outside, and what their work turned out to be worth. */
+/** `feedback`: sessions that arrive from outside, and the rewards for their work. */
 
 import {
   choice,
@@ -14,7 +14,7 @@ import { questionLink } from './links.ts';
 import { questionIdOf } from './rollouts.ts';
 
 const feedbackKind = choice('FeedbackKind', ['opened', 'ended', 'reward', 'expired']);
-/** `expired` = the watermark has passed the time in which a reward counts, and none is there. */
+/** `expired` = the watermark has passed the time limit for a reward, and there is none. */
 export type FeedbackKind = ValueOf<typeof feedbackKind>;
 
 const sessionStop = choice('SessionStop', ['none', 'calls', 'context']);
@@ -25,22 +25,22 @@ export const feedbackRecord = record('Feedback', {
   /** Id of the session: that of its rollout. */
   sessionId: text,
   kind: feedbackKind,
-  /** Of a reward, what it is known by when it is sent again; else empty. */
+  /** For a reward: what identifies it when it is sent again; otherwise empty. */
   key: text,
-  /** When it was so, as whoever sent it says. */
+  /** Event time, according to the sender. */
   atMs: real,
-  /** When it came: never before the record before it. */
+  /** Arrival time: never before that of the previous record. */
   receivedMs: real,
-  /** `opened`: the question, if one was given. `ended`: how. `reward`: why it is what it is. */
+  /** `opened`: the question, if one was given. `ended`: how. `reward`: the reason for it. */
   note: text,
-  /** Of a reward. */
+  /** For a reward. */
   value: nullable(real),
-  /** `ended`: its committed calls, the limit that it ran into, why it counts for nothing (empty = it counts). */
+  /** `ended`: its committed calls, the limit that it ran into, why it does not count (empty = it counts). */
   calls: whole,
   stop: sessionStop,
   failure: text,
 });
-/** Something about a served session. */
+/** An event of a served session. */
 export interface FeedbackRecord extends ValueOf<typeof feedbackRecord> {}
 
 export const sessionFeedback = defineRunTopic<FeedbackRecord>({

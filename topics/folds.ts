@@ -21,10 +21,10 @@ export const foldRecord = record('FoldRecord', {
   episodic: text,
   working: text,
   tool: text,
-  /** Which of them were made from the record of the calls. */
+  /** Which of them were made from the record of calls. */
   madeUp: list(text),
 });
-/** One fold of a rollout, to be looked at; the rollout itself has the context that it made. */
+/** One fold of a rollout, for display; the rollout itself has the resulting context. */
 export interface FoldRecord extends ValueOf<typeof foldRecord> {}
 
 export const folds = defineRunTopic<FoldRecord>({

@@ -41,18 +41,18 @@ interface Group {
   scored: boolean;
 }
 
-/** A reference that is looked up when everything has been seen. */
+/** A reference, looked up once everything has been seen. */
 interface PendingReference {
   readonly from: string;
   readonly field: string;
   readonly topic: string;
   readonly position: Position;
-  /** Who the record there must be about; '' = anyone. */
+  /** The subject that the target must have; '' = any. */
   readonly about: string;
 }
 
 const UNREADABLE = '?';
-/** If one of these is torn, nothing is missing for sure. */
+/** If one of these is torn, nothing is missing for certain. */
 const TORN_BY = ['questions', 'rollouts', 'evolved', 'scored', 'weights'];
 
 const FAULT =
@@ -74,10 +74,10 @@ export class Invariants implements Laws {
   readonly #found: Finding[] = [];
   /** Identities by topic, with the place that had it first. */
   readonly #first = new Map<string, Map<string, string>>();
-  /** What the record at a place is about. */
+  /** The subject of the record at a position. */
   readonly #about = new Map<string, Map<string, string>>();
   readonly #references: PendingReference[] = [];
-  /** Topics with records that cannot be read. */
+  /** Topics with unreadable records. */
   readonly #torn = new Set<string>();
   readonly #groups = new Map<string, Group>();
   readonly #kept = new Set<string>();
@@ -88,7 +88,7 @@ export class Invariants implements Laws {
   readonly #sampled = new Set<number>();
   /** Questions that need no rollouts. */
   readonly #leftOut = new Set<string>();
-  /** Tool calls whose rollout is not known. */
+  /** Tool calls of unknown rollouts. */
   readonly #strayCalls: string[] = [];
 
   constructor(standing: Standing, { replayed = false }: Origin = {}) {
@@ -100,7 +100,7 @@ export class Invariants implements Laws {
     this.#once(topic, value, placeOf(position));
     this.#remember(topic, value, placeOf(position));
     const look = this.#looks[topic.name];
-    // Each is only ever given records of its topic.
+    // Each is only given records of its topic.
     look?.(value as never);
   }
 
@@ -140,7 +140,7 @@ export class Invariants implements Laws {
     [topics.evolved.name]: (value: Evolved) => this.#evolved(value),
   };
 
-  /** A record is there once. Dead letters may repeat: the same row can be bad in several starts. */
+  /** A record occurs once. Dead letters may repeat: the same row can be bad in several starts. */
   #once(topic: Topic<unknown>, value: unknown, place: string): void {
     if (topic.name === topics.deadLetters.name) return;
     const known = this.#first.get(topic.name) ?? new Map<string, string>();
@@ -165,7 +165,7 @@ export class Invariants implements Laws {
     }
   }
 
-  /** What the record that is referred to must be about. */
+  /** The subject that the target of a reference must have. */
   #aboutOf(topic: Topic<unknown>, value: unknown, field: string): string {
     if (topic.name === topics.scored.name || topic.name === topics.selected.name) {
       return asked((value as Scored).question);
@@ -196,7 +196,7 @@ export class Invariants implements Laws {
 
   #toolCall({ rolloutId, turn }: ToolCall): void {
     if (this.#first.get(topics.rollouts.name)?.has(rolloutId)) return;
-    // A trajectory of the flywheel, or a rollout that was only watched: its question must be there.
+    // A trajectory of the flywheel, or a rollout that was only measured: its question must exist.
     const parts = rolloutId.split('/');
     const owners = parts.map((_, i) => parts.slice(0, i).join('/'));
     const questions = this.#first.get(topics.questions.name);
@@ -298,7 +298,7 @@ export class Invariants implements Laws {
     this.#tell('accounted-for', 'questions', what);
   }
 
-  /** Whether there are readers of the topic (one of this name), and all have settled all of it. */
+  /** Whether the topic has readers (one of this name), and all have settled all of it. */
   #read(topic: string, group?: string): boolean {
     const end = this.#standing.ends[topic] ?? 0;
     if (TORN_BY.some((name) => this.#torn.has(name))) return false;
@@ -368,7 +368,7 @@ function placeOf({ partition, offset }: Position): string {
   return partition === 0 ? String(offset) : `${partition}/${offset}`;
 }
 
-/** What is wrong with a rollout by itself; null when nothing is. */
+/** What is wrong with a rollout on its own; null if nothing is. */
 function wrongOf(value: Rollout, size: number): string | null {
   const { index, groupSize, tokens, logProbs, segments, status, reason } = value;
   if (groupSize !== size) return `says that its group has ${groupSize}, another says ${size}`;

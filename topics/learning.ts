@@ -16,36 +16,36 @@ export type Idleness =
   | 'rate'
   | 'gradient';
 
-/** Steps one after the other that taught nothing, all for the same reason. */
+/** Consecutive steps that taught nothing, all for the same reason. */
 export interface IdleSteps {
   readonly why: Idleness;
   readonly from: number;
   readonly to: number;
-  /** Of the last of them; 0 where nothing is rewarded. */
+  /** Of the last step; 0 if nothing is rewarded. */
   readonly reward: number;
   readonly accuracy: number;
-  /** Examples that were left out. */
+  /** Examples left out. */
   readonly dropped: number;
-  /** Mean difference of the engine's log-probs from the trainer's, nats a token. */
+  /** Mean difference between the engine's and the trainer's log-probs, in nats per token. */
   readonly apart: number;
 }
 
-/** One or two steps without anything to learn are normal; from here on the whole run looks stuck. */
+/** One or two steps without anything to learn are normal; from here on the run looks stuck. */
 const NOTABLE = 3;
 
-/** The last number of a step: the others were committed before it. */
+/** The last number that a step writes; the others were committed before it. */
 const LAST = 'time/train_ms';
 
-/** The metrics of a run, one after the other: which steps taught nothing. */
+/** Reads the metrics of a run in order and finds the steps that taught nothing. */
 export class Learning {
   #numbers = new Map<string, number>();
   #first: number | null = null;
   #steps = 0;
   #now: IdleSteps | null = null;
-  /** The longest of each reason, in the order in which they began. */
+  /** The longest streak for each reason, in order of appearance. */
   readonly #longest = new Map<Idleness, IdleSteps>();
 
-  /** The steps that taught nothing, at the moment when they become too many. Once for each reason. */
+  /** The streak of steps that taught nothing, once it is too long. Once per reason. */
   add({ name, step, value }: Pick<Metric, 'name' | 'step' | 'value'>): IdleSteps | null {
     this.#numbers.set(name, value);
     if (name !== LAST) return null;
@@ -70,7 +70,7 @@ export class Learning {
     return !wasNotable && isNotable(now) ? now : null;
   }
 
-  /** Notes on the run so far, one sentence each; none if it learns. */
+  /** Notes on the run so far, one sentence each; empty if it learns. */
   notes(run: string): readonly string[] {
     return [...this.#longest.values()]
       .filter((idle) => isNotable(idle) || this.#isAll(idle))
@@ -90,7 +90,7 @@ function idlenessOf(numbers: ReadonlyMap<string, number>): Idleness | null {
   if (numbers.get('groups/uniform') === 1) return 'uniform';
   if (numbers.get('step/applied') === 0 && numbers.get('step/skipped') !== 0) return 'skipped';
   if (numbers.get('lr') === 0) return 'rate';
-  // Some services do not say it; then it is NaN.
+  // Some services do not report it; then it is NaN.
   return numbers.get('grad_norm') === 0 ? 'gradient' : null;
 }
 

@@ -8,18 +8,18 @@ export const mcpCall = record('McpCall', {
   /** Id of the session: that of its rollout. */
   sessionId: text,
   questionId: text,
-  /** Number of the call in its session, from 0; a session that was run again after a crash counts on. */
+  /** Number of the call in its session, from 0; a session repeated after a crash counts on. */
   number: whole,
-  /** The model call that the session had been answered last; -1 = none. */
+  /** The last model call that the session had been answered; -1 = none. */
   after: whole,
   /** The session whose call ran: another one if this is a fork of it. */
   ranFor: text,
-  /** As the settings call it. */
+  /** The server's name in the settings. */
   server: text,
   tool: text,
   /** Its arguments as JSON, keys sorted. */
   input: text,
-  /** What the server answered, as JSON: a field `result`, or `error`. */
+  /** The server's answer as JSON: a field `result`, or `error`. */
   output: text,
   startedMs: real,
   endedMs: real,
@@ -27,7 +27,7 @@ export const mcpCall = record('McpCall', {
 /** A call of a tool that an agent reached through the gateway. */
 export interface McpCallRecord extends ValueOf<typeof mcpCall> {}
 
-/** What the server answered: its text, and whether the call failed. What is no text there is JSON. */
+/** The server's answer: its text, and whether the call failed. Content that is not text is JSON. */
 export function mcpAnswer({ output }: Pick<McpCallRecord, 'output'>): {
   readonly ok: boolean;
   readonly text: string;
@@ -50,7 +50,7 @@ interface Outcome {
   readonly error?: { readonly message: string };
 }
 
-/** Those of a session's calls that its rollout has: after one of its model calls, or before all of them. */
+/** The calls of a session that belong to its rollout: after one of its model calls, or before all of them. */
 export function mcpCallsIn(
   { session }: Pick<Rollout, 'session'>,
   calls: readonly McpCallRecord[],
@@ -68,7 +68,7 @@ export const agentMcpCalls = defineRunTopic<McpCallRecord>({
   subjects: ({ questionId }) => [questionId],
   large: true,
   identity: ({ sessionId, number }) => `${sessionId}#${number}`,
-  // A call does not say; what follows from it shows in its rollout.
+  // A call says nothing about it; its effects show in the rollout.
   moment: () => Number.POSITIVE_INFINITY,
   given: true,
   keyName: 'rollout id',

@@ -12,12 +12,12 @@ export const metric = record('Metric', {
 /** One number at one step. Names as in docs/metrics.md. */
 export interface Metric extends ValueOf<typeof metric> {}
 
-/** What older versions called a metric. */
+/** Earlier names of metrics. */
 const FORMER: Readonly<Record<string, string>> = { 'stage/share': 'round/share' };
 
 const nameNow = (name: string): string => FORMER[name] ?? name;
 
-/** They differ whenever a run is repeated. */
+/** These differ whenever a run is repeated. */
 const TIMED = /^(time|thr)\/|(_ms|_s)$/;
 
 /** Whether a metric measures time or throughput. */
@@ -35,7 +35,7 @@ export const metrics = defineRunTopic<Metric>({
   moment: ({ step }) => step,
   kindOf: ({ name }) => nameNow(name),
   isTime: ({ name }) => isTimeMetric(name),
-  // Older versions took every unchecked format for valid; formats are compared in `scored`.
+  // Older versions counted every unchecked format as valid; formats are compared in `scored`.
   asThen: (made, recorded) => ({
     ...made,
     name: recorded.name,

@@ -9,7 +9,7 @@ import { asked, type Question, question } from './questions.ts';
 export const preferencePair = record('PreferencePair', {
   chosen: text,
   rejected: text,
-  /** By which rule. */
+  /** The rule that made the pair. */
   why: text,
 });
 /** A better and a worse response to one question. */
@@ -17,13 +17,13 @@ export interface PreferencePair extends ValueOf<typeof preferencePair> {}
 
 export const pairs = record('Pairs', {
   question: named<Question>(question),
-  /** How hard the question is for the policy, by the method's own classes; empty if it has none. */
+  /** How hard the question is for the policy, in the method's own classes; empty if it has none. */
   difficulty: text,
   pairs: list(named<PreferencePair>(preferencePair)),
-  /** Newest policy version of the responses: the preference steps start from it. */
+  /** Newest policy version among the responses, from which preference steps start. */
   version: whole,
 });
-/** What a question gives to preference optimisation; no pairs where its responses do not differ enough. */
+/** What a question contributes to preference optimisation; no pairs if its responses differ too little. */
 export interface Pairs extends ValueOf<typeof pairs> {}
 
 export const preferencePairs = defineRunTopic<Pairs>({

@@ -1,4 +1,4 @@
-/** `questions`: the tasks of a run, and what distinguishes a task from the same task asked again. */
+/** `questions`: the questions of a run, and what distinguishes one from the same question asked again. */
 import {
   choice,
   formerly,
@@ -47,22 +47,22 @@ export const gold = record('Gold', {
   kind: choice('GoldKind', ['tools', 'endpoints', 'calls', 'answers', 'patterns']),
   items: list(text),
 });
-/** The calls that answer a question, or what they bring to light. */
+/** The calls that answer a question, or the facts that they must find. */
 export interface Gold extends ValueOf<typeof gold> {}
 
 export const task = record('Task', {
-  /** Null = the calls that answer it are not known. */
+  /** Null = the calls that answer it are unknown. */
   gold: nullable(named<Gold>(gold)),
   /** The functions that the question lists: in OpenAI's form as JSON, or the names of some of the library. */
   functions: list(text),
-  /** Python that defines those functions; empty = they are not given. */
+  /** Python that defines those functions; empty = not given. */
   program: text,
-  /** Names of its attachments, in the folder of the run's files. */
+  /** Names of its attachments in the folder of the run's files. */
   files: list(text),
-  /** What its environment is reset with, as JSON; empty = it has none. */
+  /** The arguments of its environment's reset, as JSON; empty = no environment. */
   world: text,
 });
-/** What a question says besides its answers. */
+/** What a question has besides its answers. */
 export interface Task extends ValueOf<typeof task> {}
 
 const shape = record('Question', {
@@ -80,7 +80,7 @@ const shape = record('Question', {
 });
 /** One task. The same question may come again in another round; (id, phase, round) is unique in a run. */
 export interface Question extends Omit<ValueOf<typeof shape>, 'task'> {
-  /** What it says besides its answers; left out = null. */
+  /** What it has besides its answers; left out = null. */
   readonly task?: Task | null;
 }
 export const question = shape as unknown as shapes.Shape<Question>;

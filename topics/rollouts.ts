@@ -54,19 +54,19 @@ export const action = record('Action', {
   kind: actionKind,
   start: whole,
   end: whole,
-  /** Of a call: the function that it names; null if it names none, and of the other kinds. */
+  /** For a call: the function that it names; null if it names none, and for other kinds. */
   name: nullable(text),
   /** A call's arguments as JSON, a search's query; the body as written if the call is invalid. */
   input: text,
-  /** What the policy was shown for it; empty after a fold. */
+  /** The result shown to the policy; empty after a fold. */
   response: text,
-  /** Carried out, and no failure. */
+  /** Carried out without a failure. */
   ok: flag,
-  /** The function was one that the policy may call: of the question's own tools, or found by a search. */
+  /** The policy could call the function: it is one of the question's own tools, or was found by a search. */
   offered: flag,
   /** Why it was not carried out (invalid JSON or arguments, a repetition, a limit); empty if it was. */
   fault: text,
-  /** Number of its first record in `tool-calls`; -1 where nothing was asked. */
+  /** Number of its first record in `tool-calls`; -1 if no tool was called. */
   turn: whole,
 });
 /**
@@ -83,17 +83,17 @@ export const fold = record('Fold', {
   episodic: text,
   working: text,
   tool: text,
-  /** Which memories were made from the record of the calls because the model gave none of the wanted form. */
+  /** Which memories were made from the record of calls because the model gave none in the required form. */
   madeUp: list(text),
 });
-/** A fold: the context so far gave way to `prompt`, which holds the three memories. */
+/** A fold: `prompt`, which holds the three memories, replaced the context so far. */
 export interface Fold extends ValueOf<typeof fold> {}
 
 export const episode = record('Episode', {
   /** `reference` = with the release's defects. */
   mode: choice('EpisodeMode', ['reference', 'repaired']),
   actions: list(named<Action>(action)),
-  /** In order; none = the whole response has one context. */
+  /** In order; empty = the whole response has one context. */
   folds: list(named<Fold>(fold)),
   /** Limits that ended or stopped something: `actions`, `context`, `folds`, `response`. */
   limits: list(text),
@@ -106,10 +106,10 @@ export const worldEnd = record('WorldEnd', {
   done: flag,
   /** The sum of its rewards. */
   reward: real,
-  /** Actions that it took. */
+  /** Actions taken. */
   steps: whole,
 });
-/** How a rollout left its environment. */
+/** The final state of a rollout's environment. */
 export interface WorldEnd extends ValueOf<typeof worldEnd> {}
 
 const context = record('Context', {
@@ -137,13 +137,13 @@ export const sessionEnd = record('SessionEnd', {
   /** The reward from the agent or a verifier; null = none was given. */
   reward: nullable(real),
   rewardReason: text,
-  /** What a verifier said besides. */
+  /** What else a verifier reported. */
   rewardParts: withDefault(map(real), {}),
   /** Exit code of its process; null = it has none, or was killed. */
   exitCode: nullable(whole),
-  /** What it printed, the end of it. */
+  /** The end of its output. */
   output: text,
-  /** Milliseconds from its start to its end, and of these in model calls. */
+  /** Milliseconds from its start to its end, and how many of them went into model calls. */
   ms: real,
   modelMs: real,
 });
@@ -186,9 +186,9 @@ export const rollout = record('Rollout', {
 });
 /** One finished trajectory: the terminal record of (question, phase, round, index). */
 export interface Rollout extends Omit<ValueOf<typeof rollout>, 'world' | 'session'> {
-  /** How it left its environment; left out = it has none. */
+  /** The final state of its environment; left out = it has none. */
   readonly world?: WorldEnd | null;
-  /** How the session of the foreign agent that made it went; left out = none did. */
+  /** How the foreign agent's session went; left out = there was none. */
   readonly session?: SessionEnd | null;
 }
 
@@ -201,7 +201,7 @@ export function contextsOf({
   return [{ at: 0, prompt }, ...(episode?.folds ?? session?.contexts ?? [])];
 }
 
-/** The id of the question that the rollout with this id is of. */
+/** The question's id, taken from a rollout's id. */
 export function questionIdOf(id: string): string {
   return id.slice(0, Math.max(0, id.lastIndexOf('/', id.lastIndexOf('/') - 1)));
 }

@@ -27,13 +27,13 @@ export const AFTER_LAST_ROUND = -1;
 export interface StepSizes {
   /** Practice groups a step (B). */
   readonly batchGroups: number;
-  /** Candidates a step, where groups are trained on as they are explored. */
+  /** Candidates per step, if groups are trained on as they are explored. */
   readonly window: number;
 }
 
 /** A step of a round, and the places that it takes: `size` of them from `begin` on. */
 export interface ScheduleStep {
-  /** Its number in the round, from 0, and the round's steps. */
+  /** Its number in the round, from 0, and how many steps the round has. */
   readonly index: number;
   readonly of: number;
   readonly begin: number;
@@ -44,17 +44,17 @@ export interface ScheduleStep {
 /** What a manifest of weights says about the schedule. */
 export type VersionProgress = Pick<Weights, 'version' | 'roundsDone'>;
 
-/** Steps that `places` places make. */
+/** How many steps `places` places make. */
 export function stepsOf(places: number, per: number): number {
   return Math.ceil(places / per);
 }
 
-/** Places a step, so that `places` places make at most `steps` steps. */
+/** Places per step, so that `places` places make at most `steps` steps. */
 export function placesEach(places: number, steps: number): number {
   return Math.ceil(places / steps);
 }
 
-/** The step of a place, where `per` places make a step. */
+/** The step of a place, with `per` places per step. */
 export function stepAt({ index, of }: Pick<Schedule, 'index' | 'of'>, per: number): ScheduleStep {
   const step = Math.floor(index / per);
   const steps = stepsOf(of, per);
@@ -76,7 +76,7 @@ export function windowOf({ schedule }: Pick<Question, 'schedule'>, per: number):
   return stepAt(schedule ?? { index: 0, of: per }, per);
 }
 
-/** The window that is open where windows are cut by time. */
+/** The open window, if windows are cut by time. */
 export type OpenWindow = Pick<Window, 'round' | 'size' | 'beganMs'>;
 
 /** The window once a candidate of this round has come; null = none was open. */
@@ -85,7 +85,7 @@ export function windowWith(open: OpenWindow | null, round: number, nowMs: number
   return { round, size: 1, beganMs: nowMs };
 }
 
-/** How long it still takes candidates; 0 or less = it has ended. */
+/** How much longer it takes candidates; 0 or less = it has ended. */
 export function windowLeftMs({ beganMs }: OpenWindow, lengthMs: number, nowMs: number): number {
   return beganMs + lengthMs - nowMs;
 }
@@ -95,10 +95,7 @@ export function versionOf(first: number, { index }: Pick<ScheduleStep, 'index'>)
   return first + index;
 }
 
-/**
- * What a batch says about the step that it is; steps are counted from 1 over the run, and step k makes
- * version k.
- */
+/** What a batch says about its step; steps are counted from 1 over the run, and step k makes version k. */
 export function stepRecord(
   round: number,
   version: number,
@@ -127,9 +124,7 @@ export function finishesRound(made: VersionProgress, before: VersionProgress): b
   return made.roundsDone !== before.roundsDone;
 }
 
-/**
- * Rounds that are finished before a question is asked: its own if it evaluates what that round came to.
- */
+/** Rounds that are finished before a question is asked: its own if it evaluates the round's result. */
 export function roundsBefore({ phase, round }: Pick<Question, 'phase' | 'round'>): number {
   return phase === 'evaluate' ? round : round - 1;
 }
@@ -214,7 +209,7 @@ export function firstStepOf(version: number, lagMax: number): number {
   return version === 0 ? 1 : version + lagMax + 1;
 }
 
-/** Steps that may be incomplete at once if rollouts may be `lagMax` versions behind. */
+/** Steps that may be incomplete at once if rollouts may lag by `lagMax` versions. */
 export const stepsOpen = (lagMax: number): number => lagMax + 2;
-/** Windows of candidates that may be incomplete at once if rollouts may be `lagMax` versions behind. */
+/** Windows of candidates that may be incomplete at once if rollouts may lag by `lagMax` versions. */
 export const windowsOpen = (lagMax: number): number => lagMax + 1;

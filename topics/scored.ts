@@ -35,7 +35,7 @@ export const scored = record('Scored', {
   rollouts: list(named<Position>(position)),
   /** Oldest policy version in the group. */
   version: whole,
-  /** Per rollout the extra advantages of its actions' tokens; empty if the method has none. */
+  /** The extra advantages for tokens of each rollout's actions; empty if the method has none. */
   actionAdvantages: withDefault(list(real), []),
 });
 /** One group, scored. `rollouts[i]` and `rewards[i]` belong together. */
@@ -64,7 +64,7 @@ export const scoredGroups = defineRunTopic<Scored>({
   links: ({ question: { id } }) => [questionLink(id)],
 });
 
-/** Older versions scored the format only if a reward counts it. */
+/** Older versions scored the format only if a reward uses it. */
 function withoutFormat(made: Reward, recorded: Reward | undefined): Reward {
   if (recorded === undefined || recorded.parts.format !== undefined) return made;
   const { format: _, ...parts } = made.parts;

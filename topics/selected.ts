@@ -19,15 +19,17 @@ import { scoredGroups } from './scored.ts';
 
 export const selected = record('Selected', {
   question: named<Question>(question),
-  /** Objective values, in the order that the sampler states (dispersion of tool calls, of correctness). */
+  /** Objective values in the sampler's order (dispersion of tool calls, of correctness). */
   objectives: list(real),
   front: whole,
-  /** Crowding distance; null unless it was computed (the one truncated front). Infinity is allowed. */
+  /**
+   * Crowding distance; null if it was not computed (only the truncated front has one). Infinity is allowed.
+   */
   distance: nullable(real),
   kept: flag,
   /** `selected`, `dominated`, `crowded`, `uniform` (all right or all wrong). */
   why: text,
-  /** Among the kept: place and number; -1 and the number when not kept. */
+  /** Index and count among the kept; -1 and the count if not kept. */
   index: whole,
   of: whole,
   /** Policy version at which the round begins. */

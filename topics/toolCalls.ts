@@ -1,4 +1,4 @@
-/** `tool-calls`: tool calls as they went. What makes replay possible. */
+/** `tool-calls`: tool calls and their results, which make replay possible. */
 import {
   flag,
   named,
@@ -15,12 +15,12 @@ import { defineRunTopic } from './defineRunTopic.ts';
 import { questionLink } from './links.ts';
 
 export const environmentStep = record('EnvironmentStep', {
-  /** 0 where the environment gave none. */
+  /** 0 if the environment gave none. */
   reward: real,
   /** The environment has ended the rollout. */
   done: flag,
 });
-/** What an environment says about an action besides what the policy sees. */
+/** What an environment reports about an action besides what the policy sees. */
 export interface EnvironmentStep extends ValueOf<typeof environmentStep> {}
 
 export const toolCall = record('ToolCall', {
@@ -35,12 +35,12 @@ export const toolCall = record('ToolCall', {
   attempts: whole,
   cached: flag,
   ms: real,
-  /** Set if it acted in an environment. */
+  /** Set if the rollout acts in an environment. */
   step: withDefault(nullable(named<EnvironmentStep>(environmentStep)), null),
 });
-/** One tool call, as it went. What makes replay possible. */
+/** One tool call and its result, which makes replay possible. */
 export interface ToolCall extends Omit<ValueOf<typeof toolCall>, 'step'> {
-  /** What its environment said; left out = it acted in none. */
+  /** What its environment reported; left out = there is none. */
   readonly step?: EnvironmentStep | null | undefined;
 }
 
@@ -53,10 +53,10 @@ export const toolCalls = defineRunTopic<ToolCall>({
   key: (value) => value.rolloutId,
   subjects: ({ questionId }) => [questionId],
   large: true,
-  // A killed run asks again, and may find the answer in the cache.
+  // A killed run asks again, and may then find the answer in the cache.
   incidental: ['attempts', 'cached'],
   identity: ({ rolloutId, turn }) => `${rolloutId}#${turn}`,
-  // A call does not say; what follows from it shows in its rollout.
+  // A call says nothing about it; its effects show in the rollout.
   moment: () => Number.POSITIVE_INFINITY,
   keyName: 'rollout id',
   line: ({ tool, input, ok, cached, ms }) =>

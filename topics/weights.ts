@@ -23,21 +23,18 @@ export const weights = record('Weights', {
   roundsDone: whole,
   /** What engines load. A path without a scheme is relative to the run folder. */
   uri: formerly('file', text),
-  /** The SHA-256 of the file or folder there; null if its kind has none. */
+  /** SHA-256 of the file or folder there; null if its kind has none. */
   digest: formerly('sha256', nullable(text)),
   bytes: whole,
-  /** What training continues from (the optimiser's state), written like `uri`; empty when there is none. */
+  /** What training continues from (the optimiser's state), written like `uri`; empty if there is none. */
   state: formerly('optimiser', text),
-  /** Where the trainer had read to: position in `batches` of the step that made it; null for the first. */
+  /** How far the trainer had read: position in `batches` of the step that made it; null for the first. */
   consumed: nullable(named<Position>(position)),
-  /** Of the state; null if there is none, or if the manifest is older than version 2 of its topic. */
+  /** Digest of the state; null if there is none, or if the manifest is older than version 2 of its topic. */
   stateDigest: withDefault(nullable(text), null),
   /** `digest` of the parent's manifest; null for the first, and in manifests of version 1. */
   parentDigest: withDefault(nullable(text), null),
-  /**
-   * How many of the `set` records in the `control` topic, counted from the first, apply to what is due this
-   * version.
-   */
+  /** How many `set` records of the `control` topic, from the first on, apply to what is due this version. */
   controls: withDefault(whole, 0),
 });
 /**

@@ -5,15 +5,15 @@ import { choice, formerly, real, record, type ValueOf, whole } from '../streams/
 import { defineRunTopic } from './defineRunTopic.ts';
 
 const windowEnd = choice('WindowEnd', ['time', 'full']);
-/** Why a window took no more: its time was over, or it was full. */
+/** Why a window closed: its time was over, or it was full. */
 export type WindowEnd = ValueOf<typeof windowEnd>;
 
 export const window = record('Window', {
-  /** Whose candidates it holds. */
+  /** The round of its candidates. */
   round: formerly('stage', whole),
-  /** Candidates that it took. */
+  /** Candidates taken. */
   size: whole,
-  /** When its first candidate came, and when it was cut, by the clock of the process that cut it. */
+  /** When its first candidate came and when it was cut, by the clock of the process that cut it. */
   beganMs: real,
   cutMs: real,
   why: windowEnd,

@@ -21,7 +21,7 @@ export function unreserved(name: string): string {
   return RESERVED.includes(name) ? `is_${name}` : name;
 }
 
-/** The function of an API of a tool; of a long name the end counts. */
+/** The function name for an API of a tool; a long name keeps its end. */
 export function functionName(api: string, tool: string): string {
   const name = `${unreserved(standardName(api))}_for_${standardName(tool)}`;
   return [...name].slice(-NAME_MAX).join('');

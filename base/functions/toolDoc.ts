@@ -12,7 +12,7 @@ export interface ToolDoc {
   readonly parameters: ToolParameters;
 }
 
-/** A parameter as ToolBench has it. */
+/** A parameter in ToolBench's form. */
 export interface RawParameter {
   readonly name: string;
   readonly type?: string;
@@ -20,7 +20,7 @@ export interface RawParameter {
   readonly default?: unknown;
 }
 
-/** An API as ToolBench has it. */
+/** An API in ToolBench's form. */
 export interface RawApi {
   readonly category_name: string;
   readonly tool_name: string;

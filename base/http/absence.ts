@@ -1,21 +1,21 @@
 /**
- * Tells the user that no server answers: a line every while with the time so far, what is known
- * and what will happen, and one when it has ended. All waiting requests share the lines.
+ * Tells the user that no server answers: a line at intervals with the time so far, what is known and what
+ * will happen, and one line at the end. All waiting requests share the lines.
  */
 import type { Report } from '../outage.ts';
 import type { SleepClock } from '../sleepClock.ts';
 
 const LINE_EVERY_MS = 15_000;
-/** What to look at meanwhile. */
+/** What to watch meanwhile. */
 const ADVICE = 'check that it is running and read its log';
 
 export interface AbsenceOptions {
   readonly clock: SleepClock;
   /** How long it may last. */
   readonly maxMs: number;
-  /** As lines call it: `a model server`. */
+  /** How lines name it: `a model server`. */
   readonly one: string;
-  /** What a log line says when none answers: `no model server has answered`. */
+  /** What a log line says if none answers: `no model server has answered`. */
   readonly silent: string;
   /** What happens once it has lasted too long: `waiting requests fail`. */
   readonly after: string;
@@ -33,7 +33,7 @@ export class Absence {
     this.#options = options;
   }
 
-  /** No server answered `request`, which waits. */
+  /** No server answered `request`, which now waits. */
   goesOn(request: string, reason: string): void {
     const { clock, maxMs, silent, after, server, report } = this.#options;
     const nowMs = clock.now();
@@ -48,7 +48,7 @@ export class Absence {
     );
   }
 
-  /** Someone answered. */
+  /** A server answered. */
   ended(): void {
     if (this.#sinceMs === null) return;
     const { clock, one, server, report } = this.#options;
@@ -60,7 +60,7 @@ export class Absence {
   }
 }
 
-/** As lines and errors say it. */
+/** How lines and errors say it. */
 export function wholeSeconds(ms: number): number {
   return Math.round(ms / 1000);
 }

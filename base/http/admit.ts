@@ -1,6 +1,6 @@
 /**
- * Who may use one of our services for programs: anyone with the token, if there is one, and never a web page.
- * So requests with an `Origin` are refused, and on a loopback address those that name another host (DNS
+ * Who may use one of our services: any program with the token, if there is one, and never a web page. So
+ * requests with an `Origin` are refused, and on a loopback address those that name another host (DNS
  * rebinding).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts';
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '::1', '[::1]'];
 
-/** Whether only programs of this machine reach a server that listens there. */
+/** Whether only programs on this machine can reach a server that listens there. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK.includes(host);
 }
@@ -17,11 +17,11 @@ export function isLoopback(host: string): boolean {
 export interface Admission {
   /** Where the service listens. */
   readonly host: string;
-  /** Asked of every request as `Authorization: Bearer …`; '' = none. */
+  /** Required of every request as `Authorization: Bearer …`; '' = none. */
   readonly token: string;
 }
 
-/** Throws a `Refusal` to a caller who is not allowed. */
+/** Throws a `Refusal` for a caller who is not allowed. */
 export function admit(headers: IncomingHttpHeaders, { host, token }: Admission): void {
   if (token !== '' && !sameText(headers.authorization ?? '', `Bearer ${token}`)) {
     throw new Refusal(401, 'the token is missing or wrong: send Authorization: Bearer …');
@@ -32,7 +32,7 @@ export function admit(headers: IncomingHttpHeaders, { host, token }: Admission):
   }
 }
 
-/** In a time that does not reveal how much of it is right. */
+/** Takes the same time however much of it is right. */
 export function sameText(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(one), digest(other));

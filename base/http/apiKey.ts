@@ -5,8 +5,8 @@ import { MillraceError } from '../errors.ts';
 import { keepSecret } from '../secrets.ts';
 
 /**
- * What the environment variable holds, from now on a kept secret; '' where `name` is ''. Fails with code
- * `USAGE` when the variable is empty; `whose` says whose key it is.
+ * The value of the environment variable, which is kept secret from now on; '' if `name` is ''. Fails with
+ * code `USAGE` if the variable is empty; `whose` says whose key it is.
  */
 export function apiKey(name: string, whose: string): string {
   if (name === '') return '';

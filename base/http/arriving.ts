@@ -1,4 +1,4 @@
-/** A request on its way, and a reply whose body is still to come: what clients of HTTP have in common. */
+/** A request under way, and a reply whose body is still to come: what HTTP clients have in common. */
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
@@ -23,7 +23,7 @@ export interface Connections {
   readonly https: HttpsAgent;
 }
 
-/** Follows no redirect. An abort ends the request and the body. Rejects with what the client rejects with. */
+/** Follows no redirect. An abort ends the request and the body. Rejects with the client's own error. */
 export type Send = (
   request: Sent,
   connections: Connections,

@@ -1,6 +1,6 @@
 /**
- * Reads request bodies, a bounded number at once. A stalled one gives way to another, so that half a body
- * blocks no one.
+ * Reads request bodies, a bounded number at once. A stalled one gives way to another, so that an incomplete
+ * body blocks nobody.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../clock.ts';
@@ -13,16 +13,16 @@ const PATIENCE_MS = 2_000;
 export class BodyReader {
   readonly #most: number;
   readonly #clock: Clock;
-  /** Since when each is read, the oldest first. */
+  /** When each started, oldest first. */
   readonly #reading = new Map<IncomingMessage, number>();
 
-  /** `most` = bodies at once. */
+  /** `most` = the limit of bodies at once. */
   constructor(most: number, clock: Clock) {
     this.#most = most;
     this.#clock = clock;
   }
 
-  /** Rejects as `postedBody` does, and with `busy` where all others have just begun. */
+  /** Rejects like `postedBody`, and with `busy` if all the others have only just started. */
   async read(from: IncomingMessage, bytesMax: number, busy: () => Refusal): Promise<string> {
     const nowMs = this.#clock.now();
     const [oldest] = this.#reading;

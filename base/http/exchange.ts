@@ -24,9 +24,9 @@ export interface ExchangeOptions {
   readonly replyBytesMax: number;
   /** Connections to each server; no bound by default. */
   readonly connectionsMax?: number;
-  /** How names become addresses; the system's way when left out. An address in a URL is not looked up. */
+  /** How names become addresses; the system's way if left out. An address in a URL is not looked up. */
   readonly lookup?: LookupFunction;
-  /** What sends: node-fetch when left out. */
+  /** Sends the request; node-fetch if left out. */
   readonly send?: Send;
 }
 
@@ -37,9 +37,9 @@ export interface HttpRequest {
   readonly method?: 'PUT';
   readonly body?: string | Buffer | undefined;
   /**
-   * Takes the body of a good reply as it comes, whatever its size; the reply then has no bytes. `timeoutMs`
-   * is the longest wait between two pieces. May reject with a `MillraceError`, or with what the body rejects
-   * with.
+   * Takes the body of a good reply as it arrives, whatever its size; the reply then has no bytes. `timeoutMs`
+   * is then the longest wait between two pieces. May reject with a `MillraceError`, or with the body's own
+   * error.
    */
   readonly take?: ((body: AsyncIterable<Uint8Array>) => Promise<void>) | undefined;
 }
@@ -54,11 +54,11 @@ export interface HttpReply {
   readonly text: () => string;
 }
 
-/** No complete reply came. The message says why and may be shown. */
+/** No complete reply arrived. The message says why and may be shown. */
 export class NoReply extends Error {
-  /** Whether the request may have reached the server anyway. */
+  /** Whether the request may have reached the server all the same. */
   readonly sent: boolean;
-  /** Whether the server answered, with something unusable: too large, or not HTTP. */
+  /** Whether the server answered with something unusable: too large, or not HTTP. */
   readonly answered: boolean;
 
   constructor(reason: string, sent: boolean, answered = false) {
@@ -70,7 +70,7 @@ export class NoReply extends Error {
 
 class TooLarge extends Error {}
 
-/** Ends a wait; the error that an abort would make without a reason costs more than the wait. */
+/** Ends a wait; an error for an abort without a reason would cost more than the wait. */
 const OVER = 'over';
 
 /** Failures to connect: nothing was sent. */
@@ -116,7 +116,7 @@ export class Exchange {
         heard = true;
       });
     } catch (error) {
-      // What is left of the reply is not waited for.
+      // Does not wait for the rest of the reply.
       abort();
       signal.throwIfAborted();
       if (late) throw new NoReply(`no answer within ${timeoutMs} ms`, true);
@@ -128,7 +128,7 @@ export class Exchange {
     }
   }
 
-  /** Ends the connections that are kept. */
+  /** Closes the connections kept open. */
   close(): void {
     this.#connections.http.destroy();
     this.#connections.https.destroy();
@@ -175,14 +175,14 @@ async function* pieces(
 
 function noReply(error: unknown): NoReply {
   const { code = '' } = error as NodeJS.ErrnoException;
-  // Too many bytes, not HTTP, a body that cannot be unpacked.
+  // Too many bytes, not HTTP, or a body that cannot be decompressed.
   const answered = error instanceof TooLarge || code.startsWith('HPE_') || code === 'Z_DATA_ERROR';
-  // Without the URL that node-fetch puts before what went wrong on the wire.
+  // Without the URL that node-fetch puts before the actual failure.
   const said = messageOf(error).replace(/^request to .*?, reason: /s, '');
   return new NoReply(outsideText(said || code), !NOT_SENT.includes(code), answered);
 }
 
-/** Whether the reply sends the request elsewhere. */
+/** Whether the reply redirects the request. */
 export function isRedirect({ status }: HttpReply): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }

@@ -1,4 +1,4 @@
-/** HTTP as both sides need it: requests with bounds, servers that refuse strangers, outages. */
+/** HTTP as both sides need it: bounded requests, servers that refuse strangers, outages. */
 export { Absence, type AbsenceOptions, wholeSeconds } from './absence.ts';
 export { admit, isLoopback, sameText } from './admit.ts';
 export { apiKey } from './apiKey.ts';

@@ -1,6 +1,6 @@
 /**
- * Settings that must not contain a key: they are recorded with the run, and so would the key be. Keys belong
- * in environment variables; a setting has `{key}` in their place.
+ * Settings that must not contain a key: they are recorded with the run, and the key would be too. Keys belong
+ * in environment variables; a setting has `{key}` instead.
  */
 import { z } from 'zod';
 import { isWrittenLogin, keyIn } from './serverAddress.ts';

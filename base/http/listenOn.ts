@@ -1,8 +1,8 @@
 /**
- * A server that listens on one address, and is closed at once or gracefully.
+ * A server that listens on one address and closes at once or gracefully.
  *
- * Guarantees: connections and the wait for a request are bounded; when all places are taken, a connection
- * that has sent nothing makes room for a new one; no error after the start closes the server.
+ * Guarantees: connections and the wait for a request are bounded; when all connections are taken, one that
+ * has sent nothing makes room for a new one; no error after the start closes the server.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -10,12 +10,12 @@ import type { AddressInfo, Socket } from 'node:net';
 export interface ListenOn {
   /** A name or an address, IPv6 with or without brackets. */
   readonly host: string;
-  /** 0 = any that is free. */
+  /** 0 = any free port. */
   readonly port: number;
   readonly connectionsMax: number;
-  /** For the head of a request, and for all of it; Node's own bounds when left out. */
+  /** For the head of a request, and for all of it; Node's own limits if left out. */
   readonly waitMs?: number;
-  /** How long a connection may be idle between two requests; Node's own bound when left out. */
+  /** How long a connection may be idle between two requests; Node's own limit if left out. */
   readonly idleMs?: number;
   /** Called with errors after the start. */
   readonly failed?: (error: Error) => void;
@@ -25,18 +25,18 @@ export interface Listening {
   readonly port: number;
   /** `http://address:port` */
   readonly url: string;
-  /** The process need not live for it. */
+  /** Does not keep the process alive. */
   unref(): void;
-  /** Takes no more connections; resolves when those that are open have ended. */
+  /** Accepts no more connections; resolves once the open ones have ended. */
   end(): Promise<void>;
-  /** Ends every connection, what is being answered included. */
+  /** Ends every connection, including those being answered. */
   close(): Promise<void>;
 }
 
 /** How often idle connections are checked. */
 const CHECK_MS = 1_000;
 
-/** Above `connectionsMax`, closes the connection that has been idle longest, or else the new one. */
+/** Beyond `connectionsMax`, closes the connection that has been idle longest, or else the new one. */
 function bound(server: Server, connectionsMax: number): void {
   const silent = new Set<Socket>();
   let open = 0;

@@ -2,16 +2,16 @@
 
 /** A bare `NaN` or `Infinity` in place of a JSON value. */
 const BARE = /[:[,]\s*-?(?:NaN|Infinity)\s*[,\]}]/;
-/** How Python's JSON complains, in whatever error; other servers word it themselves. */
+/** How Python's JSON complains, within any error; other servers have their own wording. */
 const NOT_JSON = /not JSON compliant/i;
 const OWN_WORDS = /\bnan\b/i;
 
-/** Whether a reply that cannot be parsed has such numbers. */
+/** Whether an unparsable reply contains such numbers. */
 export function holdsNaN(reply: string): boolean {
   return BARE.test(reply);
 }
 
-/** Whether a server's error says that it has such numbers. */
+/** Whether a server's error reports such numbers. */
 export function complainsOfNaN(status: number, said: string): boolean {
   return NOT_JSON.test(said) || (status >= 500 && OWN_WORDS.test(said));
 }

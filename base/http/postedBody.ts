@@ -6,8 +6,9 @@ import { wholeBody } from './wholeBody.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * As text. Rejects with a `Refusal` if it is packed, longer than `bytesMax` or not UTF-8; then the
- * connection is still open, so that the refusal arrives, and the caller discards the rest (`from.resume()`).
+ * The body as text. Rejects with a `Refusal` if it is compressed, longer than `bytesMax` or not UTF-8; the
+ * connection is then still open, so that the refusal arrives, and the caller discards the rest
+ * (`from.resume()`).
  */
 export async function postedBody(from: IncomingMessage, bytesMax: number): Promise<string> {
   const tooLarge = (): Refusal => new Refusal(413, `the body is larger than ${bytesMax} bytes`);

@@ -12,13 +12,13 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { MillraceError } from '../errors.ts';
 
-/** IPv4 ranges that are for special purposes (IANA's register). */
+/** IPv4 ranges for special purposes (IANA's register). */
 const SPECIAL_4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
   ...['172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16'],
   ...['198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
 ];
-/** All that is global unicast in IPv6, and what is special within it. */
+/** The global unicast range of IPv6, and the special ranges within it. */
 const GLOBAL_6 = ['2000::/3'];
 const SPECIAL_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
@@ -49,7 +49,7 @@ export function isPublicHost({ hostname }: URL): boolean {
   return isIP(host) === 0 ? host !== '' : isPublicAddress(host);
 }
 
-/** What a connection to another address fails with. */
+/** The failure of a connection to any other address. */
 export function notPublic(host: string): MillraceError<'PRIVATE_ADDRESS'> {
   return new MillraceError(
     'PRIVATE_ADDRESS',

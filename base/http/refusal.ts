@@ -1,15 +1,15 @@
 /**
- * What our services answer in JSON, and how they refuse: a status, a sentence, the field that is wrong if
- * there is one, and when to ask again if that helps.
+ * How our services answer in JSON, and how they refuse: a status, a sentence, the wrong field if there is
+ * one, and when to try again if that helps.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 export interface RefusalDetails {
-  /** What of the request is wrong. */
+  /** The wrong part of the request. */
   readonly field?: string;
-  /** When to ask again. */
+  /** When to try again. */
   readonly retrySeconds?: number;
-  /** Methods that there are, with status 405. */
+  /** The allowed methods, with status 405. */
   readonly allow?: string;
 }
 

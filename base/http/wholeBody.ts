@@ -1,9 +1,9 @@
-/** All of a body, of bounded size. */
+/** Reads a whole body of bounded size. */
 import type { Readable } from 'node:stream';
 
 /**
- * Rejects with what the body rejects with, and with what `tooLarge` gives if it has more than `bytesMax`; the
- * rest is unread then, and nothing of it is kept.
+ * Rejects with the body's own error, or with the result of `tooLarge` if it has more than `bytesMax`; the
+ * rest is then unread, and nothing of it is kept.
  */
 export function wholeBody(
   body: Readable,

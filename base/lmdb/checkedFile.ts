@@ -2,7 +2,7 @@
  * Texts by key in one lmdb file, each with a checksum. Many processes may read and write it at once.
  *
  * A text is on disk before `put` resolves. Damage is reported when the file is opened or used; a damaged text
- * is never returned. Nothing is held in memory but the kernel's pages.
+ * is never returned. Only the kernel's pages are in memory.
  */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,22 +12,22 @@ import { MillraceError } from '../errors.ts';
 import { writingTo } from '../system/systemError.ts';
 import { lmdbDamage, mappedFile } from './lmdbFile.ts';
 
-/** Texts by key. Keys have at most some hundred bytes. */
+/** Texts by key. Keys have at most a few hundred bytes. */
 export interface CheckedFile {
-  /** Undefined if nothing is kept. Fails with code `DAMAGED`. */
+  /** Undefined if there is none. Fails with code `DAMAGED`. */
   get(key: string): string | undefined;
   /** The raw entry, for texts written before there were checksums. */
   plain(key: string): string | undefined;
   put(key: string, text: string): Promise<void>;
   remove(key: string): Promise<void>;
-  /** In their order. */
+  /** In key order. */
   keys(): Iterable<string>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the file at `path`, or makes it. Fails with code `DAMAGED` when it was cut short or changed; `text`
- * names an entry in messages: `a reply`.
+ * Opens or creates the file at `path`. Fails with code `DAMAGED` if it was cut short or changed; `text` names
+ * an entry in messages: `a reply`.
  */
 export function openCheckedFile(path: string, text: string): CheckedFile {
   mkdirSync(dirname(path), { recursive: true });

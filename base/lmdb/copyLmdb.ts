@@ -1,6 +1,6 @@
 /**
- * Copies an lmdb file as it is at one moment, even while another process writes it: copying its bytes could
- * catch half of a transaction. The copy has no free pages.
+ * Copies an lmdb file as of one moment, even while another process writes it: copying its bytes could catch
+ * half of a transaction. The copy has no free pages.
  */
 import { open } from 'lmdb';
 import { MillraceError } from '../errors.ts';

@@ -27,14 +27,14 @@ export function lmdbDamage(path: string): string | null {
   }
 }
 
-/** A mapped lmdb file: whether reading it is still safe and writes are still kept. */
+/** A mapped lmdb file: whether it is still safe to read, and whether writes are still kept. */
 export interface MappedFile {
-  /** What has happened to it since it was opened; null while it is there as it was. Costs a microsecond. */
+  /** What has happened to it since it was opened; null if it is unchanged. Costs a microsecond. */
   damage(): string | null;
   close(): void;
 }
 
-/** Once lmdb has opened it. A file of lmdb never gets shorter by itself. */
+/** Call once lmdb has opened it. An lmdb file never shrinks on its own. */
 export function mappedFile(path: string): MappedFile {
   const file = openSync(path, 'r');
   let least = 0;
@@ -81,7 +81,7 @@ const ON_PAGES = 1;
 const TREE = 2;
 const NODE_HEADER = 8;
 
-/** A tree as its record says. */
+/** A tree as described by its record. */
 interface Tree {
   readonly root: bigint;
   readonly depth: number;
@@ -89,7 +89,7 @@ interface Tree {
 
 interface Header {
   readonly pageBytes: number;
-  /** Last page that was ever used. */
+  /** The last page ever used. */
   readonly lastPage: bigint;
   readonly transaction: bigint;
   /** Free pages, then the tree of tables. */
@@ -141,9 +141,9 @@ function readAt(file: number, place: number, length: number, into?: Buffer): Buf
 class Walk {
   readonly #file: number;
   readonly #header: Header;
-  /** Pages that the file holds. */
+  /** Pages in the file. */
   readonly #pages: bigint;
-  /** One for each level: a page is needed until its children are done. */
+  /** One entry per level: a page is needed until its children are done. */
   readonly #buffers: Buffer[] = [];
 
   constructor(file: number, header: Header) {
@@ -167,7 +167,7 @@ class Walk {
     return this.#page(root, depth, level);
   }
 
-  /** The page and what hangs on it; `height` is 1 for a leaf. */
+  /** The page and everything below it; `height` is 1 for a leaf. */
   #page(page: bigint, height: number, level: number): string | null {
     const gone = this.#gone(page, 1n);
     if (gone !== null) return gone;
@@ -217,7 +217,7 @@ class Walk {
   }
 }
 
-/** The page that a branch's node leads to. */
+/** The page that a branch's node points to. */
 function childIn(bytes: Buffer, node: number): bigint {
   return BigInt(bytes.readUInt32LE(node)) + (BigInt(bytes.readUInt16LE(node + 4)) << 32n);
 }

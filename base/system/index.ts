@@ -1,3 +1,3 @@
-/** What the operating system says: limits, processes, its errors in words. Loads nothing else. */
+/** What the operating system knows: limits, processes, its errors as sentences. Loads nothing else. */
 export { openFilesMax } from './platform.ts';
 export { outOfFiles } from './systemError.ts';

@@ -1,7 +1,8 @@
 /**
- * What differs between Linux, macOS and Windows, in one place: what the system knows about a process,
- * signals, and folders on the disk. docs/platforms.md says what this means for users. Only Linux has /proc;
- * elsewhere what it would say is unknown.
+ * The differences between Linux, macOS and Windows, in one place: what the system knows about a process,
+ * signals, and folders on the disk. docs/platforms.md says what this means for users.
+ *
+ * Only Linux has /proc; elsewhere what it would say is unknown.
  */
 import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -10,7 +11,7 @@ import { availableParallelism } from 'node:os';
 const isWindows = process.platform === 'win32';
 const PAGE_BYTES = 4096;
 
-/** How many threads to use when no number is given: half of what the machine has, at least one. */
+/** How many threads to use by default: half of the machine's, at least one. */
 export function halfOfThem(): number {
   return Math.max(1, availableParallelism() >> 1);
 }
@@ -24,7 +25,7 @@ export const openFilesMax: number | null = (() => {
   return found === undefined ? null : Number(found);
 })();
 
-/** Whether a process of this number runs on this machine; a zombie does not. */
+/** Whether a process with this number runs on this machine; a zombie does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -47,7 +48,7 @@ export function residentBytes(pid: number): number | null {
 
 let lastBytes = 0;
 
-/** Resident size of this process; the last known one if no file can be opened to ask. */
+/** Resident size of this process; the last known one if no file can be opened. */
 export function ownBytes(): number {
   try {
     lastBytes = process.memoryUsage.rss();
@@ -57,13 +58,13 @@ export function ownBytes(): number {
   return lastBytes;
 }
 
-/** What a process was started with; empty if the system does not say. */
+/** The command line of a process; empty if the system does not say. */
 export function commandLineOf(pid: number): readonly string[] {
   const line = proc(pid, 'cmdline');
   return line === '' ? [] : line.split('\0');
 }
 
-/** The signals for an orderly end: Ctrl-C, and what a supervisor sends (on Windows Ctrl-Break). */
+/** The signals for an orderly end: Ctrl-C, and a supervisor's (on Windows Ctrl-Break). */
 export const stopSignals: readonly NodeJS.Signals[] = isWindows
   ? ['SIGINT', 'SIGBREAK']
   : ['SIGINT', 'SIGTERM'];
@@ -77,7 +78,7 @@ export function endByInterrupt(): void {
   process.kill(process.pid, 'SIGINT');
 }
 
-/** Makes a new name in a folder survive a power cut. Windows cannot open folders, and needs no help. */
+/** Makes a new name in a folder survive a power failure. Windows cannot open folders, and need not. */
 export async function syncFolder(path: string): Promise<void> {
   if (isWindows) return;
   const handle = await open(path, 'r');
@@ -88,9 +89,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/**
- * The fields after a process's name in /proc, its state first; none if it is gone or there is no /proc.
- */
+/** The fields after a process's name in /proc, its state first; empty if it is gone or there is no /proc. */
 function statOf(pid: number): readonly string[] {
   const stat = proc(pid, 'stat');
   return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,6 +1,6 @@
 /**
- * System errors as sentences that name the path and the limit: a full or read-only disk, a file in a folder's
- * place, too many open files.
+ * System errors as sentences that name the path and the limit: a full or read-only disk, a file where a
+ * folder should be, too many open files.
  */
 import { closeSync, openSync, type StatsFs, statfsSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -30,22 +30,22 @@ const reasons: Readonly<Record<string, string>> = {
   ETXTBSY: 'another program is using it',
 };
 
-/** The system's name for what went wrong (`ENOSPC`); null if the error is not the system's. */
+/** The system's name for the error (`ENOSPC`); null if it is not a system error. */
 export function systemCode(error: unknown): string | null {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   if (typeof code === 'string') return code in reasons ? code : null;
-  // lmdb gives the bare number, and numbers of its own far below.
+  // lmdb gives the bare number, and far below that numbers of its own.
   if (typeof code !== 'number' || !Number.isInteger(code) || Math.abs(code) > 1000) return null;
   if (code === 0) return null;
   const name = getSystemErrorName(-Math.abs(code));
   return name in reasons ? name : null;
 }
 
-/** Why the system refused something, without the path; null if the error is not the system's. */
+/** Why the system refused, without the path; null if it is not a system error. */
 export function systemReason(error: unknown): string | null {
   const said = systemCode(error);
   if (said === null) return null;
-  // A write of which a part found room.
+  // A write that only partly fitted.
   const code = said === 'EIO' && !hasRoom(placeOf(error), NO_ROOM_BYTES) ? 'ENOSPC' : said;
   if (code === 'ENOSPC' && (error as NodeJS.ErrnoException).syscall === 'watch') return NO_WATCHERS;
   const reason = reasons[code]
@@ -54,7 +54,7 @@ export function systemReason(error: unknown): string | null {
   return `${reason} (${code})`;
 }
 
-/** The same after the path or address that the error names. */
+/** The same, after the path or address that the error names. */
 export function systemMessage(error: unknown): string | null {
   const reason = systemReason(error);
   if (reason === null) return null;
@@ -62,7 +62,7 @@ export function systemMessage(error: unknown): string | null {
   return where === null ? reason : `${where}: ${reason}`;
 }
 
-/** Native libraries word the system's refusals themselves; this adds the limit. */
+/** Native libraries have their own wording for refusals; this adds the limit. */
 export function nativeMessage(words: string): string | null {
   const code = /too many open files/i.test(words)
     ? 'EMFILE'
@@ -73,7 +73,7 @@ export function nativeMessage(words: string): string | null {
 }
 
 /**
- * Adds `path` to system errors while it is written to: those of a handle name no path, and lmdb's are bare
+ * Adds `path` to system errors while it is written to: errors of a handle name no path, and lmdb's are bare
  * numbers.
  */
 export async function writingTo<T>(path: string, write: () => Promise<T>): Promise<T> {
@@ -125,7 +125,7 @@ function room(path: string | null): string {
   return ` (${((blocks * bsize) / 1e6).toFixed(1)} MB)`;
 }
 
-/** Fails as a write would if the disk has no room for this many bytes (default: a few). */
+/** Fails as a write would if the disk has no room for this many bytes (a few by default). */
 export function mustHaveRoom(path: string, bytes = NO_ROOM_BYTES): void {
   if (hasRoom(path, bytes)) return;
   throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC', path });
@@ -139,7 +139,7 @@ function hasRoom(path: string | null, bytes: number): boolean {
   return disk === null || disk.bavail * disk.bsize >= bytes;
 }
 
-/** Of the parent folder if the file was removed again. */
+/** Of the parent folder if the file has been removed again. */
 function diskOf(path: string | null): StatsFs | null {
   const whole = path !== null && isAbsolute(path) ? path : null;
   for (let at = whole; at !== null; at = dirname(at) === at ? null : dirname(at)) {

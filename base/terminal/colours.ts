@@ -1,4 +1,4 @@
-/** Colours of a terminal, by what they are for; nothing if the output takes none. */
+/** Terminal colours by purpose; no colour if the output takes none. */
 import { styleText } from 'node:util';
 
 type Paint = (text: string) => string;
@@ -25,7 +25,7 @@ const none: Colours = {
   name: plain,
 };
 
-/** Whoever asks knows whether the output takes colours: Node is not to look at its own. */
+/** Callers know whether the output takes colours, so Node must not check its own. */
 function paint(style: Parameters<typeof styleText>[0]): Paint {
   return (text) => (text === '' ? '' : styleText(style, text, { validateStream: false }));
 }

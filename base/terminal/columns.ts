@@ -1,4 +1,4 @@
-/** A table as data: made once, shown as text or as HTML. */
+/** A table as data: built once, shown as text or as HTML. */
 
 export interface Table {
   readonly columns: readonly Column[];
@@ -7,14 +7,14 @@ export interface Table {
 
 export interface Column {
   readonly label: string;
-  /** Numbers go right. */
+  /** Right-aligned, for numbers. */
   readonly align: 'left' | 'right';
-  /** If the table is too wide, the column with the highest number goes first; left out = it stays. */
+  /** If the table is too wide, the column with the highest number is dropped first; left out = it stays. */
   readonly drop?: number;
 }
 
 /**
- * Columns of names go left, those of numbers right: the first `names` are names. `drops` = `Column.drop`, by
+ * The first `names` columns are names, left-aligned; the others are numbers. `drops` = `Column.drop`, by
  * label.
  */
 export function columns(

@@ -1,4 +1,4 @@
-/** Text on a terminal: tables, colours, lines as wide as it is. */
+/** Text for a terminal: tables, colours, lines as wide as the terminal. */
 export { colours } from './colours.ts';
 export { columns, type Table } from './columns.ts';
 export { jsonText, plain } from './plain.ts';

@@ -1,5 +1,5 @@
 /**
- * Records as plain JSON data, and as text: typed arrays become arrays, numbers that JSON lacks become their
+ * Records as plain JSON data and as text: typed arrays become arrays, numbers that JSON lacks become their
  * names.
  */
 import { escaped, replaceHidden } from '../text/visible.ts';
@@ -14,7 +14,7 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
 }
 
-/** As JSON, with those characters escaped that JSON allows and a terminal obeys. */
+/** As JSON, escaping characters that JSON allows and a terminal would interpret. */
 export function jsonText(value: unknown, indent?: number): string {
   const text = JSON.stringify(plain(value), null, indent);
   return replaceHidden(text, (character) => (character === '\n' ? character : escaped(character)));

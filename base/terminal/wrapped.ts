@@ -1,6 +1,6 @@
-/** A text over lines, broken between its words or its parts. */
+/** Wraps text between its words or its parts. */
 
-/** Lines of at most `width` characters; a word that is longer has a line of its own. */
+/** Lines of at most `width` characters; a longer word has a line of its own. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -15,7 +15,7 @@ export function wrapped(text: string, width: number): string[] {
   return line === '' ? lines : [...lines, line];
 }
 
-/** A line of parts over as many lines as it needs, broken between parts, the later ones indented. */
+/** Wraps a line of parts between parts, the later lines indented. */
 export function folded(line: string, columns: number): string {
   const lines: string[] = [];
   for (const part of line.split(' · ')) {

@@ -33,7 +33,7 @@ export function closingBrace(text: string, start: number): number {
   return -1;
 }
 
-/** The content of `prefix…}`; the text as it is when it has another form. */
+/** The content of `prefix…}`; the text itself if it has another form. */
 export function unwrap(text: string, prefix: string): string {
   return text.startsWith(prefix) && text.endsWith('}') ? text.slice(prefix.length, -1) : text;
 }

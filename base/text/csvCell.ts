@@ -2,7 +2,7 @@
  * A CSV cell that a spreadsheet shows and does not run.
  *
  * Spreadsheets take text that begins with `=`, `+`, `-`, `@`, a tab or an end of line for a formula, which
- * may read other cells and fetch addresses. Such text gets an apostrophe before it; a number stays a number.
+ * may read other cells and fetch addresses. Such text gets a leading apostrophe; a number stays a number.
  */
 import { visibleLines } from './visible.ts';
 

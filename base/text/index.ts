@@ -1,4 +1,4 @@
-/** Pure functions on text and numbers, for the browser too. */
+/** Pure functions on text and numbers, also for the browser. */
 export { boxContent, closingBrace, lastBoxed, unwrap } from './boxed.ts';
 export { canonicalJson } from './canonicalJson.ts';
 export { counted, thousands } from './counted.ts';

@@ -1,6 +1,5 @@
 /**
- * Text on its way to a terminal: whatever is in it, the terminal obeys nothing but ends of lines and the
- * colours that we set.
+ * Text for a terminal: whatever it contains, the terminal interprets only ends of lines and our own colours.
  */
 import { visibleLines } from './visible.ts';
 

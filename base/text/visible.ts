@@ -1,7 +1,7 @@
 /**
- * Characters that could make text look like other text, or that a terminal obeys: control characters, line
- * separators of Unicode, and those that turn the direction of writing. Much of what is shown was written by a
- * model, which is hostile.
+ * Characters that could make text look like other text, or that a terminal interprets: control characters,
+ * Unicode line separators, and those that change the direction of writing. Much of what is shown was written
+ * by a model, so it counts as hostile.
  */
 const hidden = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 

@@ -15,7 +15,7 @@ export const repeatsAre = ['once', 'again'] as const;
 
 /** What a job expects of the questions that arrive. */
 export interface ArrivalRules {
-  /** What is wrong with a question for this job (its prompt is too long), or null. */
+  /** What makes a question unusable for this job (its prompt is too long), or null. */
   readonly check?: (row: QuestionRow) => Omit<RowFault, 'key'> | null;
   /**
    * Whether a question whose id has come before is asked `once` (the default) or `again`, under an id of its
@@ -26,11 +26,11 @@ export interface ArrivalRules {
 
 /** Where a row came from. */
 export interface ArrivalPlace {
-  /** File, or topic and partition, as a dead letter names it; `RawRow.place` is the line or offset there. */
+  /** File, or topic and partition, as in a dead letter; `RawRow.place` is the line or offset there. */
   readonly origin: string;
   /** The `source` of questions that name none. */
   readonly source: string;
-  /** A text that no other row of this source has, should repeats be asked again. */
+  /** A text that no other row of this source has, for asking repeats again. */
   readonly unique: string;
   /** Every cell is text (CSV). */
   readonly text?: boolean;
@@ -53,7 +53,7 @@ export function arrival(
   return { value: repeats === 'once' ? value : { ...value, id: `${value.id}@${unique}` } };
 }
 
-/** Identifies what is asked and what is right; whatever else a row has (times, notes) does not count. */
+/** Identifies the question and its answers; whatever else a row has (times, notes) does not count. */
 function contentOf({ question, answers, answer }: Readonly<Record<string, unknown>>): string {
   const content = JSON.stringify([question ?? null, answers ?? answer ?? null]);
   return createHash('sha256').update(content).digest('hex').slice(0, 16);

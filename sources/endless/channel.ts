@@ -1,6 +1,6 @@
 /**
  * A bounded queue between a producer that does not wait and a consumer that asks: an item without room is
- * refused, or waits for it.
+ * either refused or waits.
  */
 export class Channel<T> {
   readonly #max: number;
@@ -16,7 +16,7 @@ export class Channel<T> {
     return this.#max - this.#waiting.length;
   }
 
-  /** False: there is no room. */
+  /** False if there is no room. */
   offer(item: T): boolean {
     if (this.room <= 0) return false;
     this.#waiting.push(item);
@@ -24,18 +24,18 @@ export class Channel<T> {
     return true;
   }
 
-  /** Resolves when something has been put in or taken out. */
+  /** Resolves when an item has been put in or taken out. */
   changed(): Promise<void> {
     return new Promise((resolve) => this.#changed.push(resolve));
   }
 
-  /** Whoever takes next gets this error. */
+  /** The next `take` gets this error. */
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.#tell();
   }
 
-  /** Takes an item back out; false if it was taken already. */
+  /** Takes an item back out; false if it has already been taken. */
   withdraw(item: T): boolean {
     const place = this.#waiting.indexOf(item);
     if (place < 0) return false;
@@ -44,7 +44,7 @@ export class Channel<T> {
     return true;
   }
 
-  /** What comes, until the signal aborts. */
+  /** The items as they come, until the signal aborts. */
   async *items(signal: AbortSignal): AsyncGenerator<T, void> {
     const wake = (): void => this.#tell();
     signal.addEventListener('abort', wake);

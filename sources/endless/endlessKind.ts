@@ -3,17 +3,17 @@ import type { SleepClock } from '../../base/index.ts';
 import type { ArrivalRules } from './arrival.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';
 
-/** What every source is given. */
+/** What every source gets. */
 export interface SourceOptions extends ArrivalRules {
   readonly clock: SleepClock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** A line for the user. */
+  /** Prints a line for the user. */
   readonly print: (line: string) => void;
 }
 
 /** A kind of source. */
 export interface EndlessKind {
-  /** How the setting is written, for help: `listen:PORT`. */
+  /** How to write the setting, for help: `listen:PORT`. */
   readonly form: string;
   /** Whether the setting is of this kind. */
   names(setting: string): boolean;

@@ -8,13 +8,13 @@
 import { isResumable, type Resumable } from '../../streams/index.ts';
 import type { QuestionRow } from '../questionRow.ts';
 
-/** Questions that go on coming, and from where. */
+/** Questions that keep coming, and from where. */
 export interface EndlessQuestions extends Resumable<QuestionRow> {
-  /** What messages call the place that questions come from: a path, an address. Without a password. */
+  /** What messages call the place that questions come from: a path or an address, without a password. */
   readonly name: string;
 }
 
-/** A resumable source of questions under a name that people know it by. */
+/** A resumable source of questions with a name for people. */
 export function endlessQuestions(name: string, from: Resumable<QuestionRow>): EndlessQuestions {
   return { kind: 'resumable', name, open: (opening) => from.open(opening) };
 }

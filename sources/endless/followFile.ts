@@ -1,9 +1,7 @@
 /**
  * Questions that another program appends to a JSON Lines file, as `tail -F` would show them
- * (`growingFile.ts`).
- *
- * The cursor is the place after the last line that was taken. A line that is not a question is a dead letter
- * with file and line.
+ * (`growingFile.ts`). The cursor is the place after the last line taken. A line that is not a question is a
+ * dead letter with file and line.
  */
 import { basename, extname } from 'node:path';
 import type { SleepClock } from '../../base/index.ts';
@@ -17,7 +15,7 @@ import { type Grown, growingFile, readPlace, writtenPlace } from './growingFile.
 
 export interface FollowOptions extends ArrivalRules {
   readonly clock: SleepClock;
-  /** How often a file at rest, or a folder, is looked at. */
+  /** How often to check a file at rest, or a folder. */
   readonly pollMs?: number;
 }
 
@@ -25,8 +23,8 @@ export interface FollowOptions extends ArrivalRules {
 const PLACE = 'file';
 
 /**
- * Follows a JSON Lines file, which need not exist yet. Fails with code `QUESTIONS_FILE` when its name is that
- * of another format.
+ * Follows a JSON Lines file, which need not exist yet. Fails with code `QUESTIONS_FILE` if its name belongs
+ * to another format.
  */
 export function followFile(path: string, options: FollowOptions): EndlessQuestions {
   const ending = extname(path);
@@ -54,7 +52,7 @@ export function followFile(path: string, options: FollowOptions): EndlessQuestio
   };
 }
 
-/** Null for an empty line: the place after it is that of the next one. */
+/** Null for an empty line, whose place is covered by the next one. */
 function rowOf(grown: Grown): RawRow | null {
   if ('gap' in grown) {
     const reason =

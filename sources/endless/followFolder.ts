@@ -22,23 +22,23 @@ import type { EndlessQuestions } from './endlessQuestions.ts';
 import type { FollowOptions } from './followFile.ts';
 
 const POLL_MS = 500;
-/** Names of files that went away, so that a file which comes back under one is known to be another. */
+/** Names of removed files, so that a file which comes back under one counts as a new file. */
 const GONE_MAX = 1000;
 
 const placeForm = z.object({
-  /** Rows that are taken. */
+  /** Rows taken. */
   rows: z.int().nonnegative(),
-  /** Of the rows that are taken; older cursors have none. */
+  /** Of the rows taken; older cursors have none. */
   digest: z.string().optional(),
   /** How many files had the name before this one. */
   before: z.int().nonnegative().default(0),
-  /** As the file was when it had been read to its end; null before. */
+  /** The file's state once it was read to its end; null before. */
   whole: z.object({ size: z.number(), ms: z.number(), inode: z.number().optional() }).nullable(),
 });
 type FilePlace = z.infer<typeof placeForm>;
 type Look = NonNullable<FilePlace['whole']>;
 
-/** Follows a folder, which must be there. */
+/** Follows a folder, which must exist. */
 export function followFolder(folder: string, options: FollowOptions): EndlessQuestions {
   return {
     kind: 'resumable',
@@ -51,11 +51,11 @@ class Folder {
   readonly #folder: string;
   readonly #options: FollowOptions;
   readonly #opening: Opening;
-  /** Of the files that are there. */
+  /** Of the existing files. */
   readonly #places = new Map<string, FilePlace>();
-  /** Of files that went away, how many had the name; the newest. */
+  /** For removed files: how many had the name. The newest only. */
   readonly #gone = new Map<string, number>();
-  /** As files were at the last look. */
+  /** The files' state at the last check. */
   #looks = new Map<string, Look>();
 
   constructor(folder: string, options: FollowOptions, opening: Opening) {
@@ -76,7 +76,7 @@ class Folder {
     }
   }
 
-  /** Files with something new in them that are as they were at the last look. */
+  /** Files with something new that have not changed since the last check. */
   async #ready(): Promise<readonly (readonly [name: string, look: Look])[]> {
     const before = this.#looks;
     this.#looks = new Map();

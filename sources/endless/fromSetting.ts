@@ -1,11 +1,11 @@
-/** What the setting `questions` may name besides a finite file: one of the kinds in `all.ts`. */
+/** What the setting `questions` may name besides a finite file: a kind from `all.ts`. */
 import * as all from './all.ts';
 import type { EndlessKind, SourceOptions } from './endlessKind.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';
 
 const kinds: readonly EndlessKind[] = Object.values(all);
 
-/** How each is written. */
+/** How to write each of them. */
 export const endlessForms = kinds.map(({ form }) => form).join(', ');
 
 /** Whether the setting names endless questions. */

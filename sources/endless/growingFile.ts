@@ -23,7 +23,7 @@ export interface FilePlace {
   readonly lines: number;
 }
 
-/** A line and the place after it; or a `gap`: what was written after the last place is not to be found. */
+/** A line and the place after it; or a `gap`: what was written after the last place cannot be found. */
 export type Grown =
   | { readonly line: Line; readonly path: string; readonly place: FilePlace }
   | { readonly gap: FilePlace; readonly path: string; readonly place: FilePlace };
@@ -31,12 +31,12 @@ export type Grown =
 export interface GrowingFileOptions {
   readonly clock: SleepClock;
   readonly signal: AbortSignal;
-  /** How often a file at rest is looked at. */
+  /** How often to check a file at rest. */
   readonly pollMs?: number;
 }
 
 const POLL_MS = 250;
-/** Looks at which a file that has lost its name must be at rest, before the next one is read. */
+/** How many checks must find a renamed file unchanged before the next file is read. */
 const RESTS = 8;
 const CHUNK_BYTES = 64 * 1024;
 const HEAD_BYTES = 256;
@@ -99,7 +99,7 @@ export async function* growingFile(
   }
 }
 
-/** A file that is being read. */
+/** A file being read. */
 class OpenFile {
   readonly path: string;
   readonly #handle: FileHandle;
@@ -129,7 +129,7 @@ class OpenFile {
     return new OpenFile(path, handle, place);
   }
 
-  /** Behind the last line that has an end. */
+  /** After the last complete line. */
   get place(): FilePlace {
     return this.#place;
   }
@@ -141,20 +141,20 @@ class OpenFile {
       if (bytesRead === 0) return;
       this.#restsLeft = RESTS;
       this.#read += bytesRead;
-      // A copy: lines that wait for their end are kept.
+      // A copy: lines without an end yet stay.
       const chunk = Buffer.from(this.#buffer.subarray(0, bytesRead));
       for (const { line, bytes } of this.#splitter.push(chunk))
         yield await this.#behind(line, bytes);
     }
   }
 
-  /** The last line, though it has no end. */
+  /** The last line, even though it has no end. */
   async *rest(): AsyncGenerator<Grown, void> {
     const last = this.#splitter.rest();
     if (last !== null) yield await this.#behind(last.line, last.bytes);
   }
 
-  /** Whether it has become shorter than what was read, or begins otherwise. */
+  /** Whether it is now shorter than what was read, or begins differently. */
   async isEmptied(): Promise<boolean> {
     const { size } = await this.#handle.stat();
     return (
@@ -162,7 +162,7 @@ class OpenFile {
     );
   }
 
-  /** Whether another file has had the name for a while, and this one was at rest. */
+  /** Whether another file has had the name for a while and this one has not changed. */
   async isReplaced(path: string): Promise<boolean> {
     const named = await stat(path).catch(noneWhereMissing);
     const own = await this.#handle.stat();
@@ -192,14 +192,14 @@ class OpenFile {
   }
 }
 
-/** Digest of the first bytes; of fewer if there are not that many. */
+/** Digest of the first bytes, or of all if there are fewer. */
 async function headOf(handle: FileHandle, bytes: number): Promise<string> {
   if (bytes === 0) return '';
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
   return createHash('sha256').update(buffer.subarray(0, bytesRead)).digest('hex').slice(0, 32);
 }
 
-/** The file of that name, or one that rotation made of it, in which the place is; not `except`. */
+/** The file of that name, or one that rotation made from it, that contains the place; never `except`. */
 async function holding(path: string, place: FilePlace, except = ''): Promise<string | null> {
   for (const candidate of [path, ...(await rotated(path))]) {
     if (candidate === except) continue;
@@ -217,7 +217,7 @@ async function holding(path: string, place: FilePlace, except = ''): Promise<str
   return null;
 }
 
-/** The oldest of the rotated files that are younger than this one, or else the file of that name. */
+/** The oldest rotated file that is newer than this one, or else the file of that name. */
 async function nextOf(path: string, file: OpenFile): Promise<string> {
   const writtenMs = await file.writtenMs();
   const younger: { readonly path: string; readonly ms: number }[] = [];
@@ -230,7 +230,7 @@ async function nextOf(path: string, file: OpenFile): Promise<string> {
   return younger.sort((a, b) => a.ms - b.ms)[0]?.path ?? path;
 }
 
-/** Files that rotation made of this one: a number or a date after its name, or before its ending. */
+/** Files that rotation made from this one: a number or a date after its name, or before its ending. */
 async function rotated(path: string): Promise<readonly string[]> {
   const folder = dirname(path);
   const name = basename(path);

@@ -1,4 +1,4 @@
-/** `kafka://host:9092/topic`: a topic that others write. */
+/** `kafka://host:9092/topic`: a topic that other systems write. */
 import { isKafkaUrl } from '../../streams/foreign/index.ts';
 import type { EndlessKind } from './endlessKind.ts';
 import { kafkaQuestions } from './kafkaQuestions.ts';

@@ -34,11 +34,11 @@ export interface KafkaQuestionsOptions extends ArrivalRules {
   readonly env?: Environment;
 }
 
-/** Records that wait to be taken, besides those of the fetch that they are from. */
+/** Records waiting to be taken, besides the rest of their fetch. */
 const WAITING_MAX = 64;
 const HEARTBEAT_MS = 1000;
 const FETCH_BYTES = 1024 * 1024;
-/** How soon partitions that are added to the topic are read; kafkajs would take five minutes. */
+/** How soon to read partitions added to the topic; kafkajs would take five minutes. */
 const METADATA_MS = 30_000;
 const SCHEMAS_MAX = 1024;
 
@@ -63,8 +63,8 @@ export function kafkaQuestions(
 }
 
 /**
- * A record; or, in its place, where the reader stood in a topic that has been recreated since, or the
- * records up to `low` that the broker deleted before they were read.
+ * A record; or instead where the reader stood in a topic that was recreated since, or the records up to `low`
+ * that the broker deleted before they were read.
  */
 type Taken =
   | { readonly partition: number; readonly message: KafkaMessage }
@@ -79,7 +79,7 @@ class Reading {
   readonly #channel = new Channel<Taken>(WAITING_MAX);
   /** Offset of the next record of each partition. */
   readonly #next = new Map<number, bigint>();
-  /** Where a partition begins now. */
+  /** The current beginning of a partition. */
   #lowOf = async (_partition: number): Promise<bigint> => 0n;
 
   constructor(foreign: ForeignTopic, opening: Opening, rules: ArrivalRules) {
@@ -148,7 +148,9 @@ class Reading {
     }
   }
 
-  /** Where each partition begins. What the broker has deleted before it was read is a dead letter. */
+  /**
+   * Where each partition begins. Records that the broker deleted before they were read become a dead letter.
+   */
   async *#begin(
     kafka: Kafka,
     from: 'earliest' | 'latest',
@@ -158,7 +160,7 @@ class Reading {
     const cursors = await Promise.all(
       ends.map(({ partition }) => this.#opening.cursor(String(partition))),
     );
-    // A partition that was added later has nothing that was there before the run.
+    // A partition added later has no records from before the run.
     const latest = from === 'latest' && cursors.every((cursor) => cursor === null);
     const begins: Record<number, string> = {};
     for (const [i, { partition, low, high }] of ends.entries()) {
@@ -192,7 +194,7 @@ class Reading {
     return this.#lost(partition, place, next, reason);
   }
 
-  /** The dead letter of what cannot be read from `place` on; `next` is read instead. */
+  /** The dead letter for what cannot be read from `place` on; reading continues at `next`. */
   #lost(
     partition: number,
     place: bigint,
@@ -301,7 +303,7 @@ function broken(shown: string, cause: unknown): MillraceError {
   return new MillraceError('KAFKA', `cannot read ${shown}: ${messageOf(cause)}`, { cause });
 }
 
-/** What the values of a topic hold: JSON, or Avro by schemas of a registry. */
+/** What the topic's values are: JSON, or Avro with schemas from a registry. */
 class ForeignValues {
   readonly #registry: SchemaRegistry | null;
   readonly #readers = new Map<number, (bytes: Buffer) => unknown>();

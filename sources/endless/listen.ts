@@ -1,4 +1,6 @@
-/** `listen:8080`, a web service, POST /questions; `listen:HOST:PORT` elsewhere than on 127.0.0.1. */
+/**
+ * `listen:8080`, a web service with POST /questions; `listen:HOST:PORT` for addresses other than 127.0.0.1.
+ */
 import { MillraceError } from '../../base/index.ts';
 import type { EndlessKind } from './endlessKind.ts';
 import { questionServer } from './questionServer.ts';

@@ -37,32 +37,32 @@ import { Channel } from './channel.ts';
 import type { EndlessQuestions } from './endlessQuestions.ts';
 
 export interface QuestionServerOptions extends ArrivalRules {
-  /** Port 0 = any that is free. */
+  /** Port 0 = any free one. */
   readonly host: string;
   readonly port: number;
-  /** Asked of every request as `Authorization: Bearer …`; empty = none, on this machine alone. */
+  /** Required of every request as `Authorization: Bearer …`; empty = none, for this machine only. */
   readonly token: string;
   readonly clock: SleepClock;
-  /** Largest body of a request. */
+  /** Size limit of a request's body. */
   readonly bytesMax?: number;
-  /** Most questions that wait to be taken. */
+  /** Limit of questions waiting to be taken. */
   readonly waitingMax?: number;
   /** How long a request waits until its questions are in the log. */
   readonly patienceMs?: number;
-  /** Called with the address once it listens. */
+  /** Called with the address once the server listens. */
   readonly listening?: (url: string) => void;
 }
 
 const BYTES_MAX = 1024 * 1024;
 const WAITING_MAX = 256;
 const PATIENCE_MS = 30_000;
-/** More than may wait: the others get an answer that says to try again. */
+/** More requests than questions may wait: the others are told to try again. */
 const CONNECTIONS_MAX = 2048;
-/** Requests of which the body is being read. */
+/** Requests whose body is being read. */
 const READING_MAX = 64;
 const SOURCE = 'posted';
 
-/** Fails with code `USAGE` if it would listen to the world without a token. */
+/** Fails with code `USAGE` if other machines could reach it without a token. */
 export function questionServer(options: QuestionServerOptions): EndlessQuestions {
   const { host, port, token } = options;
   keepSecret(token);
@@ -85,7 +85,7 @@ interface Posted {
 }
 
 interface Refused {
-  /** Its place in the request, from 0. */
+  /** Index in the request, from 0. */
   readonly index: number;
   readonly field: string;
   readonly reason: string;
@@ -122,7 +122,7 @@ class QuestionServer {
       }
     } finally {
       void server.end();
-      // What has just been answered is on its way.
+      // Lets the answer just given reach its sender.
       setImmediate(() => void server.close());
     }
   }
@@ -134,7 +134,7 @@ class QuestionServer {
       const status = accepted.length === 0 && refused.length > 0 ? 422 : 200;
       sendJson(to, status, { accepted, refused });
     } catch (error) {
-      // V8 goes through nested lists by its stack.
+      // V8 uses its stack for nested lists.
       const deep = error instanceof RangeError;
       if (deep) return refuse(from, to, new Refusal(400, 'invalid JSON: nested too deeply'));
       if (!(error instanceof Refusal)) throw error;
@@ -184,7 +184,7 @@ class QuestionServer {
   }
 
   /**
-   * Fails with 503 when it takes too long, or the run ends first; what has not been taken is then withdrawn.
+   * Fails with 503 if it takes too long or the run ends first; questions not yet taken are then withdrawn.
    */
   async #untilWritten(written: Promise<unknown>, posted: readonly Posted[]): Promise<void> {
     const { clock, patienceMs = PATIENCE_MS } = this.#options;
@@ -214,7 +214,7 @@ function full(): Refusal {
   });
 }
 
-/** A question without an id takes that of its request, if it has one. */
+/** A question without an id takes that of its request, if there is one. */
 function named(row: RawRow, key: string, index: number): RawRow {
   if (key === '' || row.kind !== 'fields' || row.fields.id !== undefined) return row;
   return { ...row, fields: { ...row.fields, id: `${SOURCE}-${key}-${index}` } };

@@ -1,6 +1,6 @@
 /**
- * Objects fetched while the caller waits: the log reads its records at once, and one that is archived in an
- * object store comes from there. Another thread fetches; this one blocks until it has the answer, a few
+ * Fetches an archived object synchronously. The log reads its records synchronously, and an archived record
+ * may be in an object store. A second thread fetches it, and this one blocks until the answer is there: a few
  * milliseconds for a segment of a thousand records.
  */
 import {
@@ -20,14 +20,14 @@ export interface Wanted {
 /** Its reply. */
 export type Fetched = { readonly bytes: Uint8Array } | { readonly error: string };
 
-/** Given to the thread. */
+/** Passed to the thread. */
 export interface FetchThread {
   readonly port: MessagePort;
-  /** Set to 1 once an answer waits at the port. */
+  /** Set to 1 once the port has an answer. */
   readonly answered: SharedArrayBuffer;
 }
 
-/** Tries of the store and their pauses take less. */
+/** Longer than all attempts on the store and the pauses between them. */
 const WAIT_MAX_MS = 700_000;
 
 let thread: {
@@ -51,7 +51,7 @@ function begun(): NonNullable<typeof thread> {
   return thread;
 }
 
-/** The object. Throws what went wrong in words. */
+/** The object. Throws a readable reason if it cannot be fetched. */
 export function fetchAtOnce(wanted: Wanted): Buffer {
   const { worker, port, flag } = begun();
   Atomics.store(flag, 0, 0);

@@ -24,7 +24,7 @@ import {
 const TRIES = 5;
 const FIRST_PAUSE_MS = 200;
 const TRY_MS = 120_000;
-/** Bytes of a refusal that are read, and characters of it that are shown. */
+/** How many bytes of a refusal to read, and how many characters of it to show. */
 const SAID_MAX = 65_536;
 const WORDS_MAX = 300;
 
@@ -61,7 +61,7 @@ export function archiveAddress(given: string): string {
 
 /** A request that the server refused, or that got no answer. */
 class Refused extends Error {
-  /** Whether another try may do better. */
+  /** Whether another attempt may succeed. */
   readonly passing: boolean;
 
   constructor(why: string, passing: boolean) {
@@ -145,7 +145,7 @@ export class ObjectStore {
     );
   }
 
-  /** What may be the matter if a login was held back. */
+  /** What may be wrong if a login was held back. */
   #unsaid(url: string): string {
     const has = this.#signer !== null || Object.keys(this.#headers).length > 0;
     const { host } = new URL(url);

@@ -23,21 +23,18 @@ export interface Candidate {
 
 /** A log as retention sees it. */
 export interface Shrinking<C extends Candidate> {
-  /** Of the large topics, what the log still holds. */
+  /** Of the large topics: what the log still holds. */
   keptBytes(): number;
   /**
-   * Of each large topic (or partition), the oldest whole segment, where all groups have settled it and newer
-   * ones stay.
+   * The oldest whole segment of each large topic (or partition), if all groups have settled it and newer ones
+   * stay.
    */
   candidates(records: number): Promise<readonly C[]>;
-  /**
-   * Archives a segment and drops it, so that a crash at any moment neither loses a record nor doubles
-   * one.
-   */
+  /** Archives a segment and drops it. A crash at any moment neither loses a record nor duplicates one. */
   move(candidate: C): Promise<void>;
 }
 
-/** Moves what is too much or too old, oldest first. */
+/** Moves what exceeds the limits, oldest first. */
 export async function retain<C extends Candidate>(
   log: Shrinking<C>,
   { bytesMax, ageMaxMs, segmentRecords = SEGMENT_RECORDS }: Retention,

@@ -49,7 +49,7 @@ export interface Archived {
 
 export const NOTHING_ARCHIVED: Archived = { segments: [], bytes: 0 };
 
-/** Most bytes of a segment's records if it does not say how many they are. */
+/** Limit for the bytes of a segment's records if the entry does not say how many there are. */
 const PLAIN_MAX = 512 * 2 ** 20;
 /** Unpacked segments that a reader keeps for the next record. */
 export const HELD_MAX = 4;

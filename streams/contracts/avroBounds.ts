@@ -26,7 +26,7 @@ interface Complex {
   readonly fields?: readonly { readonly name: string; readonly type: unknown }[];
 }
 
-/** Items that take no bytes at all: more of them are refused. */
+/** The most items that take no bytes at all. */
 const EMPTY_ITEMS_MAX = 1000;
 
 /** The walker of a schema, as JSON. Throws if it is not an Avro schema. */
@@ -55,7 +55,7 @@ export function walkerOf(schema: unknown, named: Named = new Map()): Walker {
   }
 }
 
-/** The name of the first field of a record whose bytes make no sense; null = none. */
+/** Name of the first field of a record whose bytes make no sense; null if there is none. */
 export function fieldOutside(schema: unknown, bytes: Buffer): string | null {
   const walk = { bytes, at: 0 };
   for (const { name, walker } of fieldsOf(schema)) {

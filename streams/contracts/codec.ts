@@ -122,7 +122,7 @@ export function avroCodec<T>(topic: string, shape: Shape<T>): Codec<T> {
   const type = typeOf(schema);
   const own = JSON.stringify(schema);
   const readers = new Map<string, (bytes: Buffer) => T>();
-  /** The same by object identity, because a log asks for every record. */
+  /** Cached by object identity, because a log asks for every record. */
   const readersMet = new WeakMap<object, (bytes: Buffer) => T>();
 
   const decoder = (writer: unknown, decode: (bytes: Buffer) => unknown) => {

@@ -48,7 +48,10 @@ export function breaches(writer: unknown, reader: unknown): readonly string[] {
 class Comparison {
   readonly #older: Names;
   readonly #newer: Names;
-  /** What was found of each pair of records; none of one that is being compared: a schema may hold itself. */
+  /**
+   * What was found for each pair of records; empty for a pair still being compared, as a schema may contain
+   * itself.
+   */
   readonly #found = new Map<SchemaObject, readonly string[]>();
 
   constructor(older: Names, newer: Names) {
@@ -78,7 +81,7 @@ class Comparison {
     }
   }
 
-  /** What one branch of the older union (or all of it) becomes. */
+  /** What one branch of the older union (or the whole type) is read as. */
   #branch(branch: Schema, reader: Schema, path: string): readonly string[] {
     const choices = isUnion(reader) ? reader : [reader];
     const tried = choices.map((choice) => this.of(branch, choice, path));
@@ -87,7 +90,7 @@ class Comparison {
     if (was === 'null') {
       return [`${at(path)} could be null and no longer can: ${KEEP_NULL}`];
     }
-    // The branch of the same kind best says what is wrong.
+    // A branch of the same kind gives the clearest reason.
     const same = choices.findIndex((choice) => kindOf(resolved(choice, this.#newer)) === was);
     return tried[Math.max(0, same)]!;
   }
@@ -152,7 +155,7 @@ function resolved(schema: Schema, names: Names): Schema {
   return schema;
 }
 
-/** What is compared first: the type, or what our own logical types make of it. */
+/** What is compared first: the type itself, or what our logical types make of it. */
 function kindOf(schema: Schema): string {
   if (typeof schema === 'string') return schema;
   const { type, logicalType } = schema as SchemaObject;

@@ -22,8 +22,8 @@ export function toLittleEndian(
 }
 
 /**
- * An aligned copy of `bytes` of its own, in the host's order. Throws RangeError unless its length is a
- * multiple of 4, or if it is undefined (Avro's way of saying that its buffer ends here).
+ * An aligned copy of `bytes` in the host's byte order. Throws RangeError if the length is not a multiple of
+ * 4, or if `bytes` is undefined (Avro's way of saying that its buffer ends here).
  */
 export function fromLittleEndian(
   bytes: Uint8Array | undefined,

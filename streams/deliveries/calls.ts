@@ -57,7 +57,7 @@ class Calls<In, Out, To> {
   /** Calls that run, and of these: those whose result was promised. */
   #running = 0;
   readonly #promised = new Set<Call<In>>();
-  /** Without a place yet: never more than the log lets be in flight. */
+  /** Without a slot yet: never more than the log allows in flight. */
   readonly #waiting: Delivery<In>[] = [];
   #starting = false;
   #ended = false;
@@ -81,13 +81,13 @@ class Calls<In, Out, To> {
     } else this.#start(new Call(delivery));
   }
 
-  /** No more will come. */
+  /** The input has ended. */
   end(): void {
     this.#ended = true;
     this.#goOn();
   }
 
-  /** No one wants results any more. */
+  /** The subscriber is gone. */
   abandon(): void {
     for (const delivery of this.#waiting) setState(delivery, 'free');
     this.#waiting.length = 0;
@@ -162,7 +162,7 @@ class Calls<In, Out, To> {
 /** One call, and the scope that its function sees. */
 class Call<In> implements Scope {
   readonly delivery: Delivery<In>;
-  /** It has ended: too late to abort it. */
+  /** The call has ended: too late to abort it. */
   #over = false;
   /** Made on first use: most functions never ask, and it costs more than all the rest here. */
   #abort: AbortController | null = null;

@@ -1,6 +1,5 @@
 /**
- * What is kept of a record that could not be processed or read: its origin, the reason, and a bounded excerpt
- * of it.
+ * What is kept of a record that could not be read or processed: its origin, the reason and a bounded excerpt.
  */
 
 import { hasCode, type MillraceError, messageOf } from '../../base/index.ts';
@@ -39,17 +38,14 @@ export function deadLetterOf(delivery: Delivery<unknown>, error: unknown): DeadL
 }
 
 /**
- * Whether only this record is at fault: its bytes do not decode. A log that is damaged, or a contract that
- * this version cannot read at all, is not the record's fault, and stops the reader.
+ * Whether only this record is at fault: its bytes do not decode. A damaged log, or a contract that this
+ * version cannot read at all, is not the record's fault and stops the reader.
  */
 export function isUnreadable(error: unknown): error is MillraceError<'DECODE'> {
   return hasCode(error, 'DECODE');
 }
 
-/**
- * For logs: a record that cannot be read is settled with a dead letter in its place, in the commit that
- * `owner` makes.
- */
+/** For logs: settles an unreadable record with a dead letter instead, in the commit that `owner` makes. */
 export function settleUnreadable(
   root: Root,
   bytes: Buffer,

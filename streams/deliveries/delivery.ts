@@ -24,7 +24,7 @@ export interface SideRecord {
  */
 export interface Delivery<T> {
   readonly value: T;
-  /** Place of the (first) record that was read. */
+  /** Position of the (first) record that was read. */
   readonly topic: string;
   readonly position: Position;
   readonly key: string;

@@ -19,14 +19,14 @@ import type { Delivery, SideRecord } from './delivery.ts';
 /** See above. */
 export type PartState = 'free' | 'working' | 'waiting';
 
-/** A record that was read: what a log settles. */
+/** A record that was read, which a log settles. */
 export interface Root {
   readonly topic: string;
   readonly position: Position;
   readonly key: string;
-  /** The log's own mark of which reader handed it out. */
+  /** The log's own mark: which reader handed the record out. */
   readonly reader: object;
-  /** Called when all that is left of it waits, and when that is no longer so. */
+  /** Called when everything left of it waits, and when that no longer holds. */
   readonly onWaiting?: (waits: boolean) => void;
   /**
    * Set by the stage that adopts it. Logs write it as `undefined`: added later, it would cost more than all
@@ -35,7 +35,7 @@ export interface Root {
   observer?: RootObserver | undefined;
 }
 
-/** How a stage sees that no one works on a root any more. Outlives the root and its family. */
+/** How a stage learns that no code is working on a root any more. Outlives the root and its family. */
 export interface RootObserver {
   /** Of its family. */
   state: PartState;
@@ -43,7 +43,7 @@ export interface RootObserver {
   end(): void;
 }
 
-/** Roots that wait, and so cannot settle before more arrives: all, and those of a partition. */
+/** Roots that wait, and so cannot settle before more input arrives: in all, and per partition. */
 export class WaitingRecords {
   total = 0;
   readonly #of = new Map<number, number>();
@@ -66,8 +66,7 @@ export interface DeliveryOwner {
   /** Aborted when the run is to stop; left out = it never does. */
   readonly stopping?: AbortSignal;
   /**
-   * So many more of its records wait for what sets the pace; fewer if it is negative. No one counts where
-   * it is left out.
+   * This many more of its records wait for the run's pace; fewer if negative. Absent if nothing counts them.
    */
   paced?(records: number): void;
   /**
@@ -118,7 +117,7 @@ export class Family {
     this.#update();
   }
 
-  /** So many more parts are open; fewer if it is negative. Those that come or go are free. */
+  /** This many more parts are open; fewer if negative. Those that come or go are free. */
   grow(parts: number): void {
     this.open += parts;
     this.#update();

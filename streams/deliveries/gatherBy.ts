@@ -27,10 +27,10 @@ export interface GatherOptions<In> {
   /** Members of a complete group: a number, one per group by its first member, or a test. */
   readonly size?: number | ((first: In) => number);
   readonly complete?: (members: readonly In[]) => boolean;
-  /** Whether a record opens a group. One that does not, and finds none open, goes on by itself. */
+  /** Whether a record may open a group. One that may not, and finds none open, passes alone. */
   readonly opens?: (value: In) => boolean;
   /**
-   * Most groups open at once whose first member is of the same partition; one more fails with code
+   * Limit of open groups whose first member is from the same partition; one more fails with code
    * `GATHER_FULL`.
    */
   readonly openMax: number;

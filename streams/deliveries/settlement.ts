@@ -45,7 +45,7 @@ class TrackedDelivery<T> implements Delivery<T> {
     return this.#state === 'spent';
   }
 
-  /** Nothing if it is spent. */
+  /** Nothing if the delivery is spent. */
   enter(state: PartState): void {
     if (this.#state === state || this.#state === 'spent') return;
     this.family.move(this.#state, state);
@@ -210,7 +210,7 @@ export function writesOf(delivery: Delivery<unknown>): readonly SideRecord[] {
   return tracked(delivery).family.writes;
 }
 
-/** For primitives: aborted when the run that this delivery is of is to stop. */
+/** For primitives: aborted when this delivery's run is to stop. */
 export function stoppingOf(delivery: Delivery<unknown>): AbortSignal {
   return ownerOf(delivery).stopping ?? neverStopping;
 }

@@ -9,7 +9,7 @@ import { eitherSignal, MillraceError } from '../../base/index.ts';
 
 /** How a function in a stage learns of the end. Each signal aborts once. */
 export interface StopSignals {
-  /** The result is no longer wanted: no one waits for this call any more. */
+  /** The result is no longer wanted: the caller has gone. */
   readonly signal: AbortSignal;
   /**
    * The run is stopping: work that has started may finish (within `graceMs` of the run), nothing more should
@@ -37,8 +37,8 @@ export function notNow(before: string, cause?: unknown): MillraceError {
 }
 
 /**
- * What `wait` resolves to. `until` aborts when the run stops or the result is no longer wanted; a wait that
- * this cuts short fails with code `NOT_NOW`.
+ * The result of `wait`. `until` aborts when the run stops or the result is no longer wanted; a wait cut short
+ * by it fails with code `NOT_NOW`.
  */
 export async function unlessStopping<T>(
   { signal, stopping }: StopSignals,

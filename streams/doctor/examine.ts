@@ -1,5 +1,5 @@
 /**
- * Reads all of a log and checks it against the laws. What cannot be read is a finding of its own, and the
+ * Reads a whole log and checks it against the laws. Whatever cannot be read is a finding of its own, and
  * reading continues after it.
  */
 import { hasCode, messageOf } from '../../base/index.ts';
@@ -11,14 +11,14 @@ import type { Finding } from './finding.ts';
 export interface Examined {
   readonly findings: readonly Finding[];
   readonly standing: Standing;
-  /** Records that were looked at. */
+  /** Records examined. */
   readonly records: number;
 }
 
 /** What must be true of the records of a log. Records in, findings out. */
 export interface Laws {
   see(topic: Topic<unknown>, value: unknown, position: Position): void;
-  /** A record that is there and cannot be read. */
+  /** A record that exists but cannot be read. */
   unreadable(topic: Topic<unknown>, position: Position): void;
   findings(): readonly Finding[];
 }
@@ -27,8 +27,8 @@ export interface Laws {
 export type Look = (topic: Topic<unknown>, value: unknown, position: Position) => void;
 
 /**
- * Reads `topics` in order. Findings of the laws come last. Of a log that cannot tell its standing, what
- * is there when it is read counts.
+ * Reads `topics` in order. Findings of the laws come last. If the log does not know its standing, the check
+ * covers what is there at the time of reading.
  */
 export async function examine(
   log: Log,
@@ -67,7 +67,7 @@ export async function examine(
   return { findings: [...findings, ...laws.findings()], standing, records };
 }
 
-/** From the lags: zero lag means everything is settled. */
+/** From the lags: no lag means that everything is settled. */
 async function standingOf(log: Log): Promise<Standing> {
   const stats = await log.stats();
   const ends = Object.fromEntries(stats.map(({ topic, records }) => [topic, records]));
@@ -84,7 +84,7 @@ async function standingOf(log: Log): Promise<Standing> {
 
 const PAGE = 256;
 
-/** The records from `offset` on, up to a page or to the first that cannot be read, and why. */
+/** The records from `offset` up to a page, or up to the first that cannot be read, and the reason. */
 async function readable(
   log: Log,
   topic: Topic<unknown>,
@@ -110,14 +110,14 @@ async function readable(
   }
 }
 
-/** The offset after what cannot be read for the same reason: of an archived segment, its end. */
+/** The offset after the records that cannot be read for the same reason: for an archived segment, its end. */
 function behind(error: unknown): number | null {
   if (!hasCode(error, 'ARCHIVED')) return null;
   const { to } = error.context ?? {};
   return typeof to === 'number' ? to : null;
 }
 
-/** What to do where records are archived and their file cannot be read. */
+/** What to do when records are archived and their file cannot be read. */
 export const BRING_ARCHIVE_BACK =
   'put the file back, or check that the object store answers and lets this process read; the log itself is intact';
 

@@ -2,10 +2,10 @@
 export interface Finding {
   /** The rule that does not hold, e.g. `order-once`. */
   readonly rule: string;
-  /** Topic or file that it is about. */
+  /** The topic or file concerned. */
   readonly where: string;
-  /** What is wrong, with its place. */
+  /** What is wrong, and where. */
   readonly what: string;
-  /** What to do. */
+  /** What to do about it. */
   readonly advice: string;
 }

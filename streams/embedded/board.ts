@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/index.ts';
 
-/** Where a process says what it does. */
+/** The file where a process reports what it does. */
 export type StatusBoard = Pick<Board, 'post' | 'posted'>;
 
 export class Board {
@@ -22,7 +22,7 @@ export class Board {
     await replaceFile(this.#path, JSON.stringify(about));
   }
 
-  /** What was posted last; empty if nothing was, or if the file is cut short. */
+  /** The last post; empty if there is none, or if the file is cut short. */
   async posted(): Promise<readonly unknown[]> {
     try {
       return [JSON.parse(await readFile(this.#path, 'utf8'))];

@@ -12,7 +12,7 @@ export function sealJson(value: unknown): string {
   return `${json}#${checksum(json)}`;
 }
 
-/** `place` is how an error calls it. Fails with code `DAMAGED`. */
+/** `place` is what an error calls it. Fails with code `DAMAGED`. */
 export function unsealJson(text: string, place: string): unknown {
   const [, json = text, sum] = /^(.*)#([0-9a-f]{8})$/s.exec(text) ?? [];
   try {

@@ -19,7 +19,7 @@ import type { Head, LogStore, Writes } from './store.ts';
 export interface Append {
   readonly topic: Topic<unknown>;
   readonly body: Buffer;
-  /** Of the names by which it is found. */
+  /** The names by which the record is found. */
   readonly hashes: readonly number[];
 }
 
@@ -66,7 +66,7 @@ interface Change {
   atMs: number;
 }
 
-/** Commits that one transaction takes at most: bounds its size and the wait of the first. */
+/** Limit of commits in one transaction: bounds its size and how long the first one waits. */
 const COMMITS_MAX = 512;
 
 const groupKey = (topic: string, group: string): string => JSON.stringify([topic, group]);

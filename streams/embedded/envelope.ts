@@ -32,7 +32,7 @@ export function seal({ atMs, schema, body }: Envelope): Buffer {
   return bytes;
 }
 
-/** `place` is how an error calls it. Fails with code `DAMAGED`. */
+/** `place` is what an error calls it. Fails with code `DAMAGED`. */
 export function unseal(bytes: Buffer, place: string): Envelope {
   const whole = bytes.length >= PLAIN_HEADER_BYTES;
   const number = whole ? bytes.readUInt32LE(8) : 0;
@@ -53,7 +53,7 @@ export function unseal(bytes: Buffer, place: string): Envelope {
   };
 }
 
-/** Whether the checksum is that of these bytes with this number; a record without one fits none. */
+/** Whether the checksum matches these bytes with this number; a record without one never matches. */
 function fits(bytes: Buffer, number: number): boolean {
   if (bytes.length < HEADER_BYTES) return false;
   const found = bytes.readUInt32LE(PLAIN_HEADER_BYTES);

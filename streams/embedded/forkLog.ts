@@ -20,7 +20,7 @@ export interface ForkOptions {
   readonly topics: readonly Topic<unknown>[];
 }
 
-/** Records that go into one transaction. */
+/** Records in one transaction. */
 const CHUNK = 512;
 
 /** Resolves with the state of the fork. Fails with code `NO_HISTORY`. */
@@ -65,7 +65,7 @@ async function copyRecords(
   }
 }
 
-/** What makes the copied records seen: in one transaction, the last. */
+/** Makes the copied records visible, in the last transaction. */
 async function writeState(
   source: Store,
   target: Store,
@@ -75,7 +75,7 @@ async function writeState(
   const bytes = new Map(source.heads());
   await target.write((writes) => {
     for (const [name, end] of Object.entries(ends)) {
-      // What the records weigh is an account for people: its share of the whole will do.
+      // Record sizes are informative only, so a proportional share will do.
       const whole = bytes.get(name) ?? { end, bytes: 0 };
       writes.putHead(name, {
         end,

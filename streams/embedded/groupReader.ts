@@ -86,7 +86,7 @@ export class GroupReader<T> {
     };
   }
 
-  /** What an older reader has already sent to be settled is awaited first. */
+  /** Waits for what an older reader has already sent to be settled. */
   start(): () => void {
     const { committer } = this.#parts;
     const fail = (error: unknown): void => this.#subscriber.error(error);
@@ -151,7 +151,7 @@ export class GroupReader<T> {
     return { topic: this.topic, position, key, reader: this, observer: undefined };
   }
 
-  /** Why it does not decode, if so. */
+  /** Why it does not decode; undefined if it does. */
   #stored(offset: number): Stored<T> | MillraceError {
     const { topic, shelf } = this.#parts;
     try {

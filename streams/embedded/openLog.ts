@@ -101,10 +101,10 @@ export class EmbeddedLog implements Log {
   readonly #pollMs: number;
   readonly #means: LogMeans;
   readonly #tails = new Map<string, Tail>();
-  /** One at a time. */
+  /** One retention at a time. */
   #retaining: Promise<Retained> | null = null;
   readonly #board: StatusBoard;
-  /** Ends a tap or a reader each. */
+  /** Each ends a tap or a reader. */
   readonly #enders = new Set<() => void>();
   /** Emits when the log is closed: taps and readers complete. */
   readonly #closing$ = new Observable<void>((subscriber) => {
@@ -203,7 +203,7 @@ export class EmbeddedLog implements Log {
     }).pipe(takeUntil(this.#closing$));
   }
 
-  /** For a tap on only some records: which those may be. */
+  /** For a tap on some records only: which of them may match. */
   #finding<T>(
     topic: Topic<T>,
     { only, unindexed }: TapOptions,

@@ -10,7 +10,7 @@ import type { LogStore } from './store.ts';
 
 export class Schemas {
   readonly #store: LogStore;
-  /** What is on disk, and what a pending commit will put there. */
+  /** What is on disk, and what a pending commit will add. */
   readonly #lists = new Map<string, readonly unknown[]>();
   /** Numbers already found. */
   readonly #numbers = new WeakMap<Codec<unknown>, number>();

@@ -1,6 +1,6 @@
 /**
- * The log's file as retention sees it: records leave it by the segment, in the transaction that notes where
- * they went.
+ * The log's file as retention sees it: records leave it a segment at a time, in the transaction that records
+ * where they went.
  */
 import { join } from 'node:path';
 import type { Candidate, Shrinking } from '../archive/retain.ts';
@@ -35,13 +35,13 @@ export function shrinkingStore(
 function nextOf(store: LogStore, topic: string, records: number): readonly Next[] {
   const from = store.archived(topic).segments.at(-1)?.to ?? 0;
   const settled = Math.min(store.head(topic).end, ...store.groups(topic).map(([, { low }]) => low));
-  // The newest segment's worth stays: watching a live run looks there.
+  // Keeps at least a segment: that is what a live view reads.
   if (from + 2 * records > settled) return [];
   const newestMs = store.record(topic, from + records - 1)?.atMs;
   return newestMs === undefined ? [] : [{ topic, from, to: from + records, newestMs }];
 }
 
-/** Bytes of the large topics that are in the file. */
+/** Bytes of the large topics still in the file. */
 function keptBytes(store: LogStore, large: readonly string[]): number {
   return large.reduce(
     (sum, topic) => sum + store.head(topic).bytes - store.archived(topic).bytes,

@@ -28,7 +28,7 @@ import type { Run } from './keys/entries.ts';
 
 export type Mode = 'write' | 'read';
 
-/** How far a topic goes. */
+/** The extent of a topic. */
 export interface Head {
   /** Offset that the next record gets. */
   readonly end: number;
@@ -36,7 +36,7 @@ export interface Head {
   readonly bytes: number;
 }
 
-/** What a log stands on: a file (`Store`), or memory. */
+/** What a log is stored in: a file (`Store`), or memory. */
 export type LogStore = Pick<Store, Exclude<keyof Store, 'exclusively'>>;
 
 const NO_HEAD: Head = { end: 0, bytes: 0 };
@@ -59,15 +59,15 @@ export interface Writes {
 export class Store {
   readonly #path: string;
   readonly #file: MappedFile;
-  /** Whether the file was seen to be there in this turn of the event loop: a look costs as much as a read. */
+  /** Whether the file was seen in this turn of the event loop: checking costs as much as a read. */
   #isLooked = false;
   readonly #env: RootDatabase<unknown, string>;
   readonly #segments: SegmentReader;
-  /** Ends of topics and what of them is archived, as last read: asked again and again, and seldom new. */
+  /** Ends of topics, and how much of them is archived, as last read: asked for constantly and seldom new. */
   readonly #known = new Map<string, { readonly text: string; readonly value: unknown }>();
   readonly #records: Database<Buffer, [string, number]>;
   readonly #state: Database<string, string[]>;
-  /** Undefined in a log to read that was written before there was one. */
+  /** Undefined in a read-only log that predates the table. */
   readonly #history: Database<string, number> | undefined;
   /** Likewise. */
   readonly #keys: Database<Buffer, [string, number, number]> | undefined;
@@ -109,7 +109,7 @@ export class Store {
     }
   }
 
-  /** See what other processes have committed since the last read. */
+  /** Sees what other processes have committed since the last read. */
   refresh(): void {
     this.#mustBeThere();
     this.#env.resetReadTxn();
@@ -236,7 +236,7 @@ export class Store {
     this.#mustBeThere();
   }
 
-  /** Run `work` while no other process can do the same. */
+  /** Runs `work` while no other process can. */
   exclusively<T>(work: () => T): T {
     try {
       return this.#env.transactionSync(work);
@@ -292,8 +292,8 @@ export class Store {
 }
 
 /**
- * A damaged file would end the process that maps it. One that is empty and to be written is left by a process
- * that was killed while it made it.
+ * A damaged file would end the process that maps it. An empty file that is to be written was left by a
+ * process killed while creating it.
  */
 function mustBeWhole(path: string, readOnly: boolean): void {
   if (!readOnly && (!existsSync(path) || statSync(path).size === 0)) return;
@@ -308,17 +308,17 @@ function damaged(path: string, why: string): MillraceError<'DAMAGED'> {
   });
 }
 
-/** What an error calls the log's entry about a topic, a group or a mark. */
+/** What an error calls the log's entry for a topic, a group or a mark. */
 function placeOf(key: readonly string[]): string {
   return `the log's entry ${key.join(' ')}`;
 }
 
-/** Each put of a transaction that fails rejects too; the transaction has reported it already. */
+/** Each put of a failed transaction rejects too; the transaction has already reported the failure. */
 function unheard(put: Promise<unknown> | undefined): void {
   put?.catch(() => undefined);
 }
 
-/** lmdb keeps why a transaction failed in a promise of its own. */
+/** lmdb keeps the reason of a failed transaction in a promise of its own. */
 async function reasonOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { readonly commitError?: Promise<unknown> };
   if (commitError === undefined) return error;

@@ -9,7 +9,7 @@ import { Observable } from 'rxjs';
 import { hasCode, MillraceError } from '../../base/index.ts';
 import type { Encoded, From, Stored, TapOptions } from '../log.ts';
 
-/** What a tap needs of a log: its end, its records, and news of more. */
+/** What a tap needs from a log: its end, its records, and notice of new ones. */
 export interface Tappable<T> {
   end(): number;
   at(offset: number): Stored<T>;
@@ -17,7 +17,8 @@ export interface Tappable<T> {
   timeAt(offset: number): number;
   encodedAt(offset: number): Encoded;
   /**
-   * For a tap on only some records: the first from `offset` on that may be one, or `end`; and whether one is.
+   * For a tap on some records only: the first from `offset` on that may match, or `end`; and whether one
+   * does.
    */
   candidate?(offset: number, end: number): number;
   shows?(stored: Stored<T>): boolean;
@@ -77,7 +78,7 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
     let busy = false;
 
     const stretch = (): void => {
-      // Asking where the end is costs as much as a record.
+      // Asking for the end costs as much as reading a record.
       let last = end();
       for (let i = 0; i < BURST && !subscriber.closed; i++) {
         if (next >= last) last = end();
@@ -102,7 +103,7 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
         subscriber.error(error);
       }
     };
-    /** A turn as soon as there is room. */
+    /** Runs a turn as soon as there is room. */
     const begin = (): void => {
       const room = options.room?.() ?? null;
       if (room === null) turn();
@@ -112,7 +113,7 @@ export function tapTopic<T>(log: Tappable<T>, options: TapOptions): Observable<S
       busy = true;
       (log.later ?? setImmediate)(begin);
     };
-    /** News is shown at once: what follows a commit may rely on that. */
+    /** New records are shown at once: what follows a commit may rely on that. */
     const more = (): void => {
       if (busy) return;
       busy = true;

@@ -15,13 +15,13 @@ export interface ForeignTopic {
   readonly settings: KafkaSettings;
   /** Settings of the address that are the caller's own. */
   readonly own: Readonly<Record<string, string>>;
-  /** As it may be shown. */
+  /** As it may be displayed. */
   readonly shown: string;
 }
 
 const FORM = 'write kafka://host:port/topic, as in docs/sources.md';
 
-/** Fails with code `USAGE`, saying what is wrong. `own` = names of settings of the caller's. */
+/** Fails with code `USAGE`, saying what is wrong. `own` names the caller's settings. */
 export function foreignTopic(
   address: string,
   env: Environment,
@@ -50,7 +50,7 @@ export function foreignTopic(
   return { topic, settings, own: taken, shown: `${servers}/${topic}` };
 }
 
-/** A client of its cluster, which says nothing by itself. */
+/** A client of its cluster, which logs nothing. */
 export async function foreignKafka({ settings }: ForeignTopic, clientId: string): Promise<Kafka> {
   const { default: kafkajs } = await import('kafkajs');
   const { tls, sasl, brokers } = settings;
@@ -65,16 +65,15 @@ export async function foreignKafka({ settings }: ForeignTopic, clientId: string)
 }
 
 /**
- * A producer of it that sends everything that it was given, or fails.
- *
- * Tried again by kafkajs itself, a request to several partitions leaves out those that have moved to a broker
- * which had answered already, and counts as sent: so the caller tries again, with all of it.
+ * A producer that either sends everything it was given, or fails. When kafkajs itself retries a request to
+ * several partitions, it leaves out those that have moved to a broker which had already answered, and reports
+ * them as sent. So the caller retries the whole request.
  */
 export function wholeProducer(kafka: Kafka, config: Omit<ProducerConfig, 'retry'>): Producer {
   return kafka.producer({ ...config, maxInFlightRequests: 1, retry: { retries: 0 } });
 }
 
-/** Topics are often written with snappy, lz4 or zstd, which kafkajs leaves to others. */
+/** Topics are often written with snappy, lz4 or zstd, which kafkajs leaves to other packages. */
 async function takeCodecs(kafkajs: typeof import('kafkajs')): Promise<void> {
   const { compressionsAlgorithms } = await import('@platformatic/kafka');
   const { CompressionCodecs, CompressionTypes } = kafkajs;

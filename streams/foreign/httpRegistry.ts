@@ -26,7 +26,7 @@ const versionNumbers = z.array(z.int());
 const schemaText = z.object({ schema: z.string().transform(jsonIn) });
 
 interface Answer {
-  /** 0: there was none, and `text` says why. */
+  /** 0: there was no answer, and `text` says why. */
   readonly status: number;
   readonly text: string;
 }
@@ -55,7 +55,7 @@ export class HttpRegistry implements SchemaRegistry {
     };
   }
 
-  /** The older schemas are checked here too: the server's own rule may be laxer than ours. */
+  /** Also checks the older schemas here: the server's own rule may be laxer than ours. */
   async idOf(
     subject: string,
     schema: unknown,
@@ -99,7 +99,7 @@ export class HttpRegistry implements SchemaRegistry {
     return older;
   }
 
-  /** Asks again when the server cannot be reached or has a problem of its own. */
+  /** Retries when the server cannot be reached or has a problem of its own. */
   async #ask(path: string, body?: object): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#askOnce(path, body);
@@ -136,7 +136,7 @@ export class HttpRegistry implements SchemaRegistry {
     }
   }
 
-  /** What an answer holds. Fails with code `KAFKA` if it is of another form. */
+  /** The content of an answer. Fails with code `KAFKA` if it has another form. */
   #read<T>(form: z.ZodType<T>, { status, text }: Answer): T {
     const read = form.safeParse(jsonIn(text));
     if (read.success) return read.data;

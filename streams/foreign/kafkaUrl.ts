@@ -49,9 +49,9 @@ export interface KafkaSettings {
   readonly tls: TlsSettings | null;
   readonly sasl: SaslSettings | null;
   readonly compression: Compression;
-  /** Of topics whose order across keys does not matter. */
+  /** For topics whose order across keys does not matter. */
   readonly partitions: number;
-  /** -1: as the broker has it. */
+  /** -1: the broker's default. */
   readonly replication: number;
   /** Null: the registry is a topic of the run. */
   readonly registry: RegistrySettings | null;
@@ -123,7 +123,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Fails with code `USAGE` on a setting that is not known. */
+/** Fails with code `USAGE` if a setting is unknown. */
 function queryOf(text: string, mayRepeat: boolean): URLSearchParams {
   const query = new URLSearchParams(text);
   for (const [name, value] of query) {
@@ -269,7 +269,7 @@ function registrySettings(text: string, env: Environment): RegistrySettings | nu
   return { url: (url.origin + url.pathname).replace(/\/$/, ''), username, password };
 }
 
-/** What is given is not repeated: a password that was not encoded may have got here. */
+/** Does not repeat what was given: a password that was not encoded may be part of it. */
 function one<T extends string>(name: string, value: string, of: readonly T[]): T {
   const found = of.find((candidate) => candidate === value);
   if (found === undefined) throw wrong(`${name} must be one of ${of.join(', ')}`);

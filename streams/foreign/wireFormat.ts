@@ -12,7 +12,7 @@ export interface SchemaRegistry {
     schema: unknown,
     check: (older: readonly unknown[]) => void,
   ): Promise<number>;
-  /** Fails with code `SCHEMA` if there is none. */
+  /** Fails with code `SCHEMA` if there is no such schema. */
   byId(id: number): Promise<unknown>;
 }
 

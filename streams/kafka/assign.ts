@@ -23,7 +23,7 @@ export function assign(claims: readonly Claim[], partitions: number): Assignment
   for (let partition = 0; partition < partitions; partition++) {
     const holder = holders.get(partition);
     if (holder === undefined) free.push(partition);
-    // One too many for its holder, which must let it go: no one has it this time.
+    // More than its holder's share: the holder must let it go, and no member has it in this round.
     else if (given.get(holder)!.length < shares.get(holder)!) given.get(holder)!.push(partition);
   }
   for (const partition of free) {
@@ -52,7 +52,7 @@ function holdersOf(claims: readonly Claim[], partitions: number): ReadonlyMap<nu
   return holders;
 }
 
-/** An equal number each; what is left over goes to those that hold most, so that less moves. */
+/** Equal shares; the remainder goes to those that hold most, so that less moves. */
 function sharesOf(
   members: readonly string[],
   holders: ReadonlyMap<number, string>,

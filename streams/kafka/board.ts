@@ -11,7 +11,7 @@ import { post } from './records.ts';
 
 const TOPIC = '_board';
 const PAGE = { waitMs: 0, bytesMax: 2 ** 20 };
-/** How many posts are searched for the last one of each process. */
+/** How many posts to search for the last one of each process. */
 const LAST_MAX = 256;
 
 export class Board {

@@ -26,12 +26,12 @@ export class Brokers {
     return [...this.#all.slice(first), ...this.#all.slice(0, first)];
   }
 
-  /** The cluster has more than one, as far as is known. */
+  /** Whether the cluster is known to have more than one. */
   get several(): boolean {
     return this.#size > 1;
   }
 
-  /** Those that the cluster has now. */
+  /** The brokers that the cluster has now. */
   learn(brokers: readonly Broker[]): void {
     const all = [...this.#named, ...brokers].map(({ host, port }) => ({ host, port }));
     this.#all = [

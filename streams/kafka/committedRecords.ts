@@ -19,7 +19,7 @@ export class CommittedRecords {
   readonly #parts: CommittedRecordsParts;
   readonly #topic: string;
   readonly #partition: number;
-  /** Read and not taken: about as much as is written at once. */
+  /** Read and not yet taken: about as much as is written at once. */
   readonly #waiting = new Map<bigint, Raw[]>();
   #next = 0;
 
@@ -52,7 +52,7 @@ export class CommittedRecords {
   }
 
   /**
-   * The mark of its commit may not have reached this partition yet, or a transaction before it may be open.
+   * The mark of its commit may not have reached this partition yet, or an earlier transaction may be open.
    */
   async #wait(): Promise<void> {
     const { link, topics } = this.#parts;

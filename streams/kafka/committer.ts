@@ -38,11 +38,11 @@ export interface Family {
 }
 
 export interface Commit {
-  /** What it writes on its own account. */
+  /** What it writes independently of any original. */
   readonly appends: readonly Append[];
   readonly marks: ReadonlyMap<string, Mark>;
   readonly families: readonly Family[];
-  /** Beside marks, for the state topic. */
+  /** Entries for the state topic besides marks. */
   readonly entries?: ReadonlyMap<string, unknown>;
   readonly joins?: readonly { readonly topic: string; readonly group: string }[];
   /** Called once it is committed, before any promise or listener learns of it. */
@@ -50,7 +50,7 @@ export interface Commit {
 }
 
 interface Waiting extends Commit {
-  /** All that it writes, and how much that is. */
+  /** Everything it writes, and its size. */
   readonly all: readonly Append[];
   readonly bytes: number;
   resolve(): void;
@@ -59,7 +59,7 @@ interface Waiting extends Commit {
 
 const CONTRACT = Buffer.from('contract');
 const COMMITS_MAX = 512;
-/** One transaction takes commits until it holds this much. */
+/** One transaction takes commits until it is this large. */
 const BYTES_MAX = 8 * 2 ** 20;
 
 const NOTHING: Commit = {
@@ -102,7 +102,7 @@ export class Committer {
     });
   }
 
-  /** The next transaction begins after this. */
+  /** The next transaction waits for this. */
   after(work: Promise<unknown>): void {
     const settled = work.catch(() => undefined).finally(() => this.#before.delete(settled));
     this.#before.add(settled);
@@ -247,7 +247,7 @@ export class Committer {
     }
   }
 
-  /** As they go to the broker, and what that adds to each topic. */
+  /** The records as they go to the broker, and what they add to each topic. */
   async #sealed(appends: readonly Append[]): Promise<Sealed> {
     const contracts = new Map<Topic<unknown>, Contract>();
     const timestamp = BigInt(this.#atMs);
@@ -318,7 +318,7 @@ function reject(commits: readonly Waiting[], error: unknown): void {
   for (const commit of commits) commit.reject(error);
 }
 
-/** Resolves when the member that was refused is of its group's newest generation, or out of it. */
+/** Resolves once the refused member is in its group's newest generation, or has left it. */
 async function caughtUp(settles: readonly Settle[], { member }: GroupMoved): Promise<void> {
   const [groupId, generation] = member;
   const memberships = new Set(settles.map(({ owned }) => owned.membership));
@@ -336,7 +336,7 @@ function writeError(cause: unknown): MillraceError {
   );
 }
 
-/** Leaves out what now belongs to another process; the rest is as it was. */
+/** Leaves out what another process now owns; the rest stays as it was. */
 function withoutLost(commits: readonly Waiting[]): readonly Waiting[] {
   const isLost = ({ settles }: Family): boolean => settles.some(({ owned }) => owned.lost);
   return commits.flatMap((commit) => {

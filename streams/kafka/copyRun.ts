@@ -51,7 +51,7 @@ export interface CopyOptions {
   readonly logFolder?: string;
   /** Passwords and file names that the URL leaves out. */
   readonly env?: Environment;
-  /** The cluster that the run's records are on, if that is known. */
+  /** The cluster that holds the run's records, if known. */
   readonly cluster?: string;
   /** Called when the broker has not answered for long, and when it answers again. */
   readonly notice?: (line: string) => void;
@@ -69,12 +69,11 @@ export interface Copied {
 const PATIENCE_MS = 60_000;
 const OPEN_MS = 15_000;
 const PAGE = { waitMs: 0, bytesMax: 4 * 2 ** 20 };
-/** What one transaction of the copy takes. */
+/** Limits of one transaction of the copy. */
 const CHUNK = { bytes: 8 * 2 ** 20, commits: 512 };
 
 /**
- * Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` if commits have left no
- * notes.
+ * Fails with `KAFKA`, `NO_LOG`, `OTHER_CLUSTER`, `TOPIC_GONE`, or `NO_HISTORY` if commits have left no notes.
  */
 export async function copyRun(options: CopyOptions): Promise<Copied> {
   const { url, run, folder, env = {}, notice = () => undefined } = options;
@@ -112,7 +111,7 @@ export async function copyRun(options: CopyOptions): Promise<Copied> {
   }
 }
 
-/** The note of a commit, not decoded, and whose it is. */
+/** The undecoded note of a commit, and its worker. */
 type Note = Pick<Raw, 'producerId' | 'value'>;
 
 /** All notes up to now, in order. */
@@ -125,7 +124,7 @@ async function notesOf(link: Link, topics: KafkaTopics, run: string): Promise<re
   const name = topics.nameOf(STATE_TOPIC);
   const end = await stableEnd(link, name, 0);
   const notes: Note[] = [];
-  /** By worker, how many records it has written; and how many there are notes of. */
+  /** How many records each worker has written, and for how many there are notes. */
   const written = new Map<string, number>();
   let noted = 0;
   for (let next = 0; next < end; ) {
@@ -191,11 +190,11 @@ class Copy {
   readonly #progress = new Map<string, Map<string, Progress>>();
   readonly #ahead = new Map<string, number>();
   readonly #marks = new Map<string, Mark>();
-  /** What the next transaction of the copy takes. */
+  /** What the next transaction of the copy will contain. */
   #records: (readonly [topic: string, offset: number, envelope: Envelope])[] = [];
   #moments: Moment[] = [];
   #bytes = 0;
-  /** Moments that are on disk. */
+  /** Moments already on disk. */
   #written = 0;
 
   constructor(parts: CopyParts) {
@@ -272,7 +271,7 @@ class Copy {
     return schema;
   }
 
-  /** The record with the places of the copy in place of those on Kafka. */
+  /** The record with positions in the copy instead of those on Kafka. */
   async #moved(topic: Topic<unknown>, value: unknown): Promise<unknown> {
     if (topic.name !== deadLetters.name) {
       return withReferences(topic, value, (to, position) => {
@@ -368,7 +367,7 @@ class Copy {
 
 const placeOf = (topic: string, of: string | number): string => `${topic}/${of}`;
 
-/** The number of a schema in the topic's list, which takes it up when it is new. */
+/** The number of a schema in the topic's list; a new schema is added to it. */
 function numberIn({ schemas }: Target, schema: unknown): number {
   const same = schemas.indexOf(schema);
   if (same >= 0) return same;

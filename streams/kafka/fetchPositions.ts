@@ -1,4 +1,4 @@
-/** Records by position: only those parts of a partition are read, neighbours in one page. */
+/** Reads records by position: only the parts of a partition that hold them, neighbours in one page. */
 import { MillraceError } from '../../base/index.ts';
 import { thousands } from '../../base/text/index.ts';
 import type { Stored } from '../log.ts';

@@ -1,7 +1,6 @@
 /**
- * The partitions that this process has of one topic for one group: how they come and go.
- *
- * It outlives its readers: what one has handed out and not settled the next one hands out again.
+ * The partitions that this process has of one topic for one group, and how they come and go. It outlives its
+ * readers: whatever one has handed out and not settled, the next one hands out again.
  */
 import type { Delivery } from '../deliveries/delivery.ts';
 import type { RecordPages } from './archive/recordPages.ts';
@@ -27,7 +26,7 @@ export interface FeedParts {
   readonly committer: Committer;
   readonly sessionMs: number;
   readonly heartbeatMs: number;
-  /** A partition that moves to another process waits this long for what is under way there. */
+  /** A partition that moves to another process waits this long for work under way. */
   readonly drainMs: number;
   /** Commits what is dropped before a stage adopts it. */
   readonly settle: (delivery: Delivery<unknown>) => Promise<void>;
@@ -63,7 +62,7 @@ export class GroupFeed {
     return this.#link;
   }
 
-  /** Records settled; null while another process may hold a part of them. */
+  /** Records settled; null while another process may hold some of them. */
   get settled(): number | null {
     if (this.#membership?.holdsAll !== true) return null;
     const owned = [...this.owned.values()];
@@ -134,8 +133,8 @@ export class GroupFeed {
   }
 
   /**
-   * Hands out no more of them, and waits for what is under way. The process that gets them gathers their open
-   * groups from the start.
+   * Stops handing them out and waits for work under way. The process that gets them gathers their open groups
+   * from the start.
    */
   async #letGo(partitions: readonly number[]): Promise<void> {
     const leaving = partitions.flatMap((partition) => this.owned.get(partition) ?? []);

@@ -31,7 +31,7 @@ export class GroupReader<T> implements CurrentReader {
   readonly #stopping = new AbortController();
   /** Pages are on their way. */
   #reading = false;
-  /** The last one used. */
+  /** The page that was used last. */
   #partitionReader: PartitionReader | null = null;
   #waking = (): void => undefined;
 
@@ -87,7 +87,7 @@ export class GroupReader<T> implements CurrentReader {
     if (this.active) this.#options.revoked?.();
   }
 
-  /** What an older reader has already sent to be settled is awaited first. */
+  /** Waits for what an older reader has already sent to be settled. */
   async #run(): Promise<void> {
     await this.#feed.parts.committer.settled();
     if (!this.active) return;
@@ -158,7 +158,7 @@ export class GroupReader<T> implements CurrentReader {
     const empty = owned.filter((one) => one.waiting.length === 0 && this.#room(one));
     if (empty.length === 0) return;
     this.#reading = true;
-    // The others may need a page before there is something in these.
+    // The others may need a page before these have records.
     const waitMs = empty.length < owned.length ? PAGE.sharedWaitMs : PAGE.waitMs;
     this.#pages(empty, { ...PAGE, waitMs }).then(
       () => {

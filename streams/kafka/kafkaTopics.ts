@@ -76,7 +76,7 @@ export class KafkaTopics {
     if (count > 0) return count;
     await this.#make(topic, kind);
     for (;;) {
-      // Every broker learns of it a moment later.
+      // It takes a moment until every broker knows it.
       const made = await this.#count(topic);
       if (made > 0) return made;
       await new Promise((done) => setTimeout(done, 5));

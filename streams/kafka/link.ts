@@ -29,17 +29,17 @@ export type Target =
   | { readonly kind: 'leader'; readonly topic: string; readonly partition: number }
   | { readonly kind: 'coordinator'; readonly of: 'group' | 'transaction'; readonly id: string };
 
-/** A request of the protocol, as the library has them: what it takes, and what it answers. */
+/** A request of the protocol in the library's form: its arguments and its answer. */
 export interface Request<Args extends unknown[], Answer> {
   async(connection: Connection, ...args: Args): Promise<Answer>;
 }
 
 export interface Limits {
-  /** How long it is asked again before it fails. */
+  /** How long it is repeated before it fails. */
   readonly patienceMs?: number;
-  /** How long one answer is waited for before the connection is given up. */
+  /** How long to wait for one answer before giving the connection up. */
   readonly answerMs?: number;
-  /** Names of the topics that it is about, where its target does not say. */
+  /** Names of the topics concerned, if its target does not say. */
   readonly topics?: readonly string[];
 }
 
@@ -59,15 +59,15 @@ const PAUSE_MIN_MS = 2;
 const PAUSE_MAX_MS = 500;
 const RECONNECT_PAUSE_MS = 100;
 const NOTICE_AFTER_MS = 3_000;
-/** A topic that was just made is known to every broker long before. */
+/** Every broker has long heard of a new topic by then. */
 const GONE_AFTER_MS = 5_000;
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 30_000;
-/** A broker that says nothing about the cluster for this long is skipped: another will. */
+/** Skip a broker that says nothing about the cluster for this long: another one will answer. */
 const METADATA_MS = 5_000;
 /** The library's own limit, longer than any of ours. */
 const REQUEST_MS_MAX = 600_000;
-/** The protocol's numbers of what a coordinator is for. */
+/** The protocol's numbers for the kinds of coordinator. */
 const COORDINATORS = { group: 0, transaction: 1 } as const;
 
 export class Link {
@@ -172,10 +172,10 @@ export class Link {
     }
   }
 
-  /** The partitions, put together by the broker that leads them. */
+  /** Joins the partitions that have the same leader. */
   async byLeader(topic: string, partitions: readonly number[]): Promise<readonly number[][]> {
     if (partitions.length === 1) return [[...partitions]];
-    // If it is not known now, any will do: the request itself finds out.
+    // If it is not known now, any broker will do: the request itself finds out.
     const leaders = await this.#leadersOf(this.#open(), topic).catch(() => null);
     const groups = new Map<string, number[]>();
     for (const partition of partitions) {
@@ -186,7 +186,7 @@ export class Link {
     return [...groups.values()];
   }
 
-  /** What is still asked fails with `CLOSED`. */
+  /** Pending requests fail with `CLOSED`. */
   async close(): Promise<void> {
     this.#ended = true;
     this.#options.closing.removeEventListener('abort', this.#end);
@@ -343,7 +343,7 @@ export class Link {
 
 const UNKNOWN_TOPIC = 'UNKNOWN_TOPIC_OR_PARTITION';
 
-/** How many partitions a topic has; 0 if there is no such topic. */
+/** How many partitions a topic has; 0 if it does not exist. */
 export const partitionCount: Request<[name: string], number> = {
   async async(connection, name) {
     try {
@@ -360,7 +360,7 @@ type Mechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
 const mechanismOf = (name: Lowercase<Mechanism>): Mechanism => name.toUpperCase() as Mechanism;
 
-/** Fails as a broken connection does when it takes longer. */
+/** Fails like a broken connection if it takes longer. */
 async function inTime<T>(answer: Promise<T>, answerMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

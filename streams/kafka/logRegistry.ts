@@ -46,7 +46,7 @@ export class LogRegistry implements SchemaRegistry {
       if (this.#placeOf(entry) < 0) {
         const older = this.#entries.filter((known) => known.subject === subject);
         check(older.map((known) => JSON.parse(known.schema) as unknown));
-        // A schema has a place, and no time.
+        // A schema has a place but no time.
         const message = { key: subject, value: entry, atMs: 1 };
         await post(this.#link, this.#topics.nameOf(SCHEMAS_TOPIC), message);
         await this.#readOn();

@@ -1,6 +1,6 @@
 /**
- * Whether the topics of a run hold what the run says that it has written to them: a deletion on the broker is
- * noticed before the rest is used.
+ * Whether the topics of a run still hold everything that the run has recorded writing to them: notices a
+ * deletion on the broker before anything else is used.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { LostTopic } from '../log.ts';
@@ -22,8 +22,8 @@ export async function lostTopics(
 }
 
 /**
- * Beginnings are read before the state is read, and ends after it: then a run that goes on cannot seem
- * to have lost anything.
+ * Beginnings are read before the state and ends after it, so a run in progress cannot appear to have lost
+ * anything.
  */
 async function look(
   link: Link,
@@ -76,7 +76,7 @@ async function look(
   return lost;
 }
 
-/** By topic and partition, of the topics that are known to have records. */
+/** By topic and partition: the topics known to have records. */
 async function beginnings(
   link: Link,
   topics: KafkaTopics,

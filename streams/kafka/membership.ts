@@ -1,9 +1,8 @@
 /**
- * This process as a member of a reading group: joins, says that it is alive, and follows rebalances.
- *
- * The member is static (KIP-345): it has the worker's name, so a process that starts again in its place
- * gets its partitions at once, and the one it replaces is refused from then on. Partitions that stay are
- * never interrupted by a rebalance; one that moves is released (`released` resolves) before it is reassigned.
+ * This process as a member of a reading group: joins, sends heartbeats and follows rebalances. The member is
+ * static (KIP-345): it has the worker's name, so a process that starts again in its place gets its partitions
+ * at once, and the one it replaces is refused from then on. A rebalance never interrupts partitions that
+ * stay; one that moves is released (`released` resolves) before it is reassigned.
  */
 import {
   heartbeatV4,
@@ -29,9 +28,9 @@ export type Member = readonly [
 export interface MembershipHooks {
   /** Ours from now on. */
   gained(partitions: readonly number[]): Promise<void>;
-  /** To be released: resolves when nothing is under way there any more. */
+  /** To be released: resolves once no work is under way there. */
   released(partitions: readonly number[]): Promise<void>;
-  /** Taken away: another member may have them already. */
+  /** Taken away: another member may already have them. */
   lost(partitions: readonly number[]): void;
   failed(error: unknown): void;
 }
@@ -42,7 +41,7 @@ export interface MembershipOptions {
   readonly topic: string;
   readonly partitions: number;
   readonly worker: string;
-  /** Without a sign of life for this long, the group goes on without us. */
+  /** After this long without a heartbeat the group continues without us. */
   readonly sessionMs: number;
   readonly heartbeatMs: number;
 }
@@ -51,7 +50,7 @@ const PROTOCOL_TYPE = 'consumer';
 const PROTOCOL = 'millrace-sticky';
 /** Partitions that move are released before the member joins again, so joining itself is quick. */
 const REBALANCE_MS = 60_000;
-/** The broker answers when all members have come. */
+/** The broker answers once all members have joined. */
 const ROUND = { answerMs: REBALANCE_MS + 5_000 };
 const LEAVE_MS = 1_000;
 
@@ -114,7 +113,7 @@ export class Membership {
     this.#wake();
     await this.#running;
     if (this.#memberId === '') return;
-    // Best effort: a member that says nothing is left out after its session.
+    // Best effort: a silent member is left out after its session.
     const leaving = [{ memberId: this.#memberId, groupInstanceId: this.#options.worker }];
     const limits = { patienceMs: LEAVE_MS, answerMs: LEAVE_MS };
     await this.#link
@@ -140,7 +139,10 @@ export class Membership {
     }
   }
 
-  /** One round of joining: learns what is ours, releases what is not, takes what is new. */
+  /**
+   * One round of joining: learns which partitions are ours, releases those that are not, and takes the new
+   * ones.
+   */
   async #round(): Promise<void> {
     this.#rejoin = false;
     const given = await this.#join();
@@ -153,7 +155,7 @@ export class Membership {
     await releasing;
   }
 
-  /** Let go in the background of staying alive; then another round gives them on. */
+  /** Released while heartbeats continue; another round then reassigns them. */
   async #release(partitions: readonly number[]): Promise<void> {
     if (partitions.length === 0) return;
     await this.#alive(this.#hooks.released(partitions));
@@ -198,7 +200,7 @@ export class Membership {
     });
   }
 
-  /** Signs of life until it is time to join again. */
+  /** Sends heartbeats until it is time to join again. */
   async #stay(): Promise<void> {
     while (!this.#ending.signal.aborted && !this.#rejoin) {
       await this.#rest();
@@ -206,7 +208,7 @@ export class Membership {
     }
   }
 
-  /** Signs of life while something else is done. A rebalance that begins meanwhile waits for it. */
+  /** Sends heartbeats while `work` runs. A rebalance that begins meanwhile waits for it. */
   async #alive(work: Promise<void>): Promise<void> {
     let done = false;
     const end = (): void => {
@@ -239,7 +241,7 @@ export class Membership {
     await this.#link.ask(this.#coordinator, heartbeatV4.api, [...this.member]);
   }
 
-  /** The group does not know us any more: whatever was ours may be another's. */
+  /** The group does not know us any more: another member may own what was ours. */
   #forget(): void {
     this.#memberId = '';
     this.#generation = -1;
@@ -270,8 +272,8 @@ export class Membership {
 }
 
 /**
- * What a member tells the one that leads the group, in the form that Kafka's tools can read
- * (ConsumerProtocol, version 0).
+ * What a member tells the group's leader, in the form that Kafka's tools can read (ConsumerProtocol, version
+ * 0).
  */
 function subscription(topic: string, claim: Claim): Buffer {
   return Writer.create()
@@ -298,7 +300,7 @@ function assignment(topic: string, partitions: readonly number[]): Buffer {
     .appendBytes(Buffer.alloc(0), false).buffer;
 }
 
-/** None if the one that leads has said nothing. */
+/** None if the leader has said nothing. */
 function partitionsIn(bytes: Buffer, topic: string): readonly number[] {
   if (bytes.length === 0) return [];
   const reader = Reader.from(bytes);

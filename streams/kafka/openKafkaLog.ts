@@ -66,19 +66,19 @@ export interface KafkaLogOptions {
   readonly worker?: string;
   /** The log's folder in the run's folder: archived segments nearby have names relative to it. */
   readonly logFolder?: string;
-  /** Passwords and file names that the URL leaves out. */
+  /** Passwords and file names that the URL omits. */
   readonly env?: Environment;
-  /** Called when the broker has not answered for long, and when it answers again. */
+  /** Called when the broker has not answered for a long time, and when it answers again. */
   readonly notice?: (line: string) => void;
-  /** How long to wait for a broker that has answered before and no longer does. */
+  /** How long to wait for a broker that answered before and no longer does. */
   readonly patienceMs?: number;
   /** How long to wait for it at the start. */
   readonly openMs?: number;
-  /** The cluster that the run's records are on, if that is known. */
+  /** The cluster that holds the run's records, if known. */
   readonly cluster?: string;
   /** A worker that is silent for this long loses its partitions. The broker limits this value. */
   readonly sessionMs?: number;
-  /** A partition that moves to another worker waits this long for what is under way. */
+  /** How long a partition that moves to another worker waits for work under way. */
   readonly drainMs?: number;
 }
 
@@ -105,7 +105,7 @@ export async function openKafkaLog(options: KafkaLogOptions): Promise<Log> {
   }
 }
 
-/** Several links meet the same outage; it is reported once. */
+/** Several links meet the same outage, which is reported once. */
 function once(notice: (line: string) => void): (line: string) => void {
   let last = '';
   return (line) => {
@@ -117,7 +117,7 @@ function once(notice: (line: string) => void): (line: string) => void {
 class KafkaLog implements Log {
   readonly #options: KafkaLogOptions;
   readonly #worker: string;
-  /** For commits, and for looking things up. */
+  /** For commits and lookups. */
   readonly #link: Link;
   readonly #lookup: Link;
   readonly #topics: KafkaTopics;
@@ -129,7 +129,7 @@ class KafkaLog implements Log {
   readonly #feeds: GroupFeeds;
   readonly #board: Board;
   readonly #closing = new AbortController();
-  /** Ends a tap or a reader each. */
+  /** Each ends a tap or a reader. */
   readonly #enders = new Set<() => void>();
   readonly #closing$ = new Observable<void>((subscriber) => {
     const end = (): void => subscriber.next();
@@ -275,9 +275,9 @@ class KafkaLog implements Log {
   }
 
   /**
-   * Settled first, then written: what another process does in between makes it too large, never too small. A
-   * transaction whose settlements can be read already, but not yet its records (a partition without a leader
-   * learns late that it was committed), is waited for.
+   * Reads what is settled first and what is written second: what another process does in between can make the
+   * lag too large, never too small. If a transaction's settlements can be read but its records cannot yet (a
+   * partition without a leader learns late that it was committed), waits for it.
    */
   async lag(topic: Topic<unknown>, group: string): Promise<number> {
     this.#open();

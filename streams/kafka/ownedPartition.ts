@@ -1,5 +1,5 @@
 /**
- * A partition in our hands: from the moment the group gave it to us until it is released or revoked.
+ * A partition that this process owns: from when the group assigns it until it is released or revoked.
  */
 import type { Membership } from './membership.ts';
 import type { Raw } from './pages.ts';
@@ -11,9 +11,9 @@ export interface OwnedPartition {
   readonly topic: string;
   readonly group: string;
   readonly partition: number;
-  /** Settled as committed: it moves on only when a commit is done. */
+  /** Settled by finished commits: it advances only once a commit is done. */
   readonly progress: PartitionProgress;
-  /** Another process may have it: nothing of it is committed any more. */
+  /** Another process may own it: nothing of it is committed any more. */
   lost: boolean;
   /** Read from the broker, and not yet handed out; less than a page. */
   readonly waiting: Raw[];
@@ -21,6 +21,6 @@ export interface OwnedPartition {
   next: number;
   /** Handed out by the present reader and not settled. */
   inflight: number;
-  /** Of these: waiting in open groups, for what may never come here. */
+  /** Of these: waiting in open groups, for records that may never come here. */
   waitingInGroups: number;
 }

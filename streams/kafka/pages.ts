@@ -23,7 +23,7 @@ export interface Page {
   readonly next: number;
   /** First offset that is not yet known to be committed. */
   readonly stable: number;
-  /** The page begins after everything that was ever written; left out = it does not. */
+  /** The page begins after everything ever written; absent if it does not. */
   readonly beyond?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface PageOptions {
 }
 
 const SHARED_WAIT_MS = 50;
-/** What the broker may take beyond the wait that was requested. */
+/** How much longer the broker may take than the wait that was requested. */
 const NETWORK_MS = 5_000;
 const CONSUMER = -1;
 const UNKNOWN_EPOCH = -1;
@@ -46,10 +46,7 @@ const READ_UNCOMMITTED = 0;
 const LATEST = -1;
 const EARLIEST = -2;
 
-/**
- * The library looks for every number in all the pieces that an answer came in; in one piece it is found at
- * once.
- */
+/** The library searches all pieces of an answer for every number; in one piece it finds it at once. */
 const fetch = createAPI<Parameters<typeof fetchV12.createRequest>, fetchV12.FetchResponse>(
   fetchV12.api.key,
   fetchV12.api.version,
@@ -59,7 +56,7 @@ const fetch = createAPI<Parameters<typeof fetchV12.createRequest>, fetchV12.Fetc
   },
 );
 
-/** A page of each partition, from the offset given for it. Waits until one of them has something. */
+/** A page of each partition from the given offset. Waits until one of them has records. */
 export async function pages(
   link: Link,
   topic: string,
@@ -67,7 +64,7 @@ export async function pages(
   options: PageOptions,
 ): Promise<ReadonlyMap<number, Page>> {
   const groups = await link.byLeader(topic, [...from.keys()]);
-  // One answer waits for the other, so none of them may wait long.
+  // One answer waits for the other, so none may wait long.
   const waitMs = groups.length === 1 ? options.waitMs : Math.min(options.waitMs, SHARED_WAIT_MS);
   const read = groups.map((group) => {
     const places = new Map(group.map((partition) => [partition, from.get(partition)!]));
@@ -77,7 +74,8 @@ export async function pages(
 }
 
 /**
- * Of one leader, in one request; one by one if that is refused (it has moved, one offset is out of range).
+ * Partitions of one leader, in one request; one by one if it is refused (a leader has moved, an offset is out
+ * of range).
  */
 async function pagesOfOne(
   link: Link,
@@ -180,12 +178,12 @@ async function outOfRange(
   return { records: [], next: offset, stable: await stableEnd(link, topic, partition), beyond };
 }
 
-/** First offset that a transaction may still be writing: committed readers get no further. */
+/** The first offset that a transaction may still be writing: readers of committed records stop there. */
 export function stableEnd(link: Link, topic: string, partition: number): Promise<number> {
   return offsetAt(link, topic, partition, LATEST);
 }
 
-/** First offset that nothing has been written to, decided or not. */
+/** The first offset never written to, committed or not. */
 export function writtenEnd(link: Link, topic: string, partition: number): Promise<number> {
   return offsetAt(link, topic, partition, LATEST, READ_UNCOMMITTED);
 }
@@ -194,7 +192,7 @@ export function beginning(link: Link, topic: string, partition: number): Promise
   return offsetAt(link, topic, partition, EARLIEST);
 }
 
-/** First offset whose record is not older than `atMs`; null if there is none. */
+/** The first offset whose record is not older than `atMs`; null if there is none. */
 export async function offsetAtTime(
   link: Link,
   topic: string,

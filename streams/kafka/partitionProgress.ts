@@ -91,7 +91,7 @@ export function encodeProgress(state: ProgressState): string {
   return MARK + Buffer.from(bytes).toString('base64url');
 }
 
-/** Without our metadata (someone set the offset by hand) everything below `offset` is done. */
+/** Without our metadata (someone set the offset by hand) everything below `offset` counts as settled. */
 export function decodeProgress(offset: number, metadata: string): ProgressState {
   if (!metadata.startsWith(MARK)) return { seen: offset, unsettled: [], settled: 0 };
   const numbers = readNumbers(Buffer.from(metadata.slice(MARK.length), 'base64url'));

@@ -4,9 +4,9 @@ import { outsideText } from '../../base/index.ts';
 /** How to try again: from new connections, with new metadata, at another coordinator, or just later. */
 export type Remedy = 'reconnect' | 'metadata' | 'coordinator' | 'later';
 
-/** What we read of an error of the client library, of Node, and of what they hold. */
+/** What we read from an error of the client library or of Node, and from the errors inside it. */
 interface Raised {
-  /** The protocol's name of it. */
+  /** The name that the protocol gives it. */
   readonly apiId?: string;
   readonly code?: unknown;
   readonly message?: string;
@@ -15,7 +15,7 @@ interface Raised {
   readonly errors?: readonly unknown[];
 }
 
-/** The error and everything in it, from the outside to the cause. */
+/** The error and everything inside it, from the outermost to the cause. */
 function* within(error: unknown): Generator<Raised> {
   if (typeof error !== 'object' || error === null) return;
   const raised = error as Raised;
@@ -24,7 +24,7 @@ function* within(error: unknown): Generator<Raised> {
   yield* within(raised.cause);
 }
 
-/** Said of the other partitions of a request when one of them is refused. */
+/** The error of the other partitions of a request when one of them is refused. */
 const NOT_TRIED = 'OPERATION_NOT_ATTEMPTED';
 
 /** The protocol's name of the error, or ''. */
@@ -33,7 +33,7 @@ export function kindOf(error: unknown): string {
   return kinds.find((kind) => kind !== NOT_TRIED) ?? kinds[0] ?? '';
 }
 
-/** The reason, in the most specific words there are. */
+/** The most specific reason available. */
 export function reasonOf(error: unknown): string {
   const reasons = [...within(error)].map((each) => each.serverErrorMessage || each.message || '');
   return outsideText(reasons.findLast((reason) => reason !== '') ?? String(error));
@@ -62,13 +62,13 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   NOT_COORDINATOR: 'coordinator',
 };
 
-/** Errors of the library and of Node: no answer, or one that cannot be to this request. */
+/** Errors of the library and of Node: no answer, or one that cannot belong to this request. */
 const CONNECTION =
   /^(PLT_KFK_(NETWORK|TIMEOUT|UNEXPECTED_CORRELATION_ID)|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** A leader that has moved says where to in fields that version 1 of the library does not know. */
 const UNREADABLE = /OUT_OF_BOUNDS|ERR_OUT_OF_RANGE/;
 
-/** Null: trying again would not help. */
+/** Null: another attempt would not help. */
 export function remedyFor(error: unknown): Remedy | null {
   const kind = kindOf(error);
   if (kind !== '') return REMEDIES[kind] ?? null;

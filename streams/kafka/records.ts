@@ -13,19 +13,19 @@ import {
 import type { Link } from './link.ts';
 import { kindOf } from './problems.ts';
 
-/** As the library takes it; many share their headers. */
+/** In the library's form; many share their headers. */
 export type Message = Required<MessageRecord>;
 
-/** A record as it came, its value not decoded. */
+/** A record as received, its value undecoded. */
 export interface Raw {
   readonly partition: number;
   readonly offset: number;
   readonly atMs: number;
   readonly key: string;
-  /** Empty if there is none. */
+  /** Empty if there is no key. */
   readonly value: Buffer;
   readonly headers: readonly (readonly [name: Buffer | null, value: Buffer | null])[];
-  /** Who wrote it; the records of a commit have one. */
+  /** The producer; the records of a commit have one. */
   readonly producerId: bigint;
 }
 
@@ -37,7 +37,7 @@ export interface Writes {
   readonly messages: Message[];
 }
 
-/** Of no client that is idempotent or in a transaction. */
+/** The producer id of clients that are neither idempotent nor transactional. */
 export const NO_PRODUCER = -1n;
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
@@ -45,10 +45,10 @@ const NO_HEADERS: Map<Buffer, Buffer> = new Map();
 const LOG_APPEND_TIME = 0x08;
 const ALL_REPLICAS = -1;
 const PRODUCE_MS = 30_000;
-/** What the broker may take beyond the wait that was requested. */
+/** How much longer the broker may take than the wait that was requested. */
 const NETWORK_MS = 5_000;
 
-/** One batch. The offset of its first record; -1 if the broker had it already and does not say. */
+/** Writes one batch. The offset of its first record; -1 if the broker already had it and does not say. */
 export async function produce(
   link: Link,
   { topic, partition, messages }: Writes,
@@ -94,16 +94,13 @@ export function jsonMessage(topic: string, key: string, value: unknown, atMs: nu
   };
 }
 
-/** A transaction that was undone, and the offset of its first record. */
+/** An aborted transaction, and the offset of its first record. */
 export interface Aborted {
   readonly producerId: bigint;
   readonly firstOffset: bigint;
 }
 
-/**
- * The records from `from` on, without the marks of transactions and what was written by those that were
- * undone.
- */
+/** The records from `from` on, without the marks of transactions and the records of aborted ones. */
 export function committedRecords(
   batches: readonly RecordsBatch[],
   aborted: readonly Aborted[],

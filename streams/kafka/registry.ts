@@ -15,7 +15,7 @@ export function countedBytes({ key, value }: Raw): number {
   return Buffer.byteLength(key) + (unseal(value)?.body ?? value).length;
 }
 
-/** The schemas that this process has met, over a registry. */
+/** The schemas that this process has seen so far, backed by a registry. */
 export class Schemas {
   readonly #registry: SchemaRegistry;
   readonly #ids = new WeakMap<Codec<unknown>, Promise<number>>();

@@ -38,7 +38,7 @@ function byPartition(settles: readonly Settle[]): Map<OwnedPartition, number[]> 
   return offsetsOf;
 }
 
-/** What to commit for each group; progress that is too long for it goes to `entries`. */
+/** What to commit for each group; progress too long for it goes to `entries`. */
 export function offsetsOf(
   settles: readonly Settle[],
   entries: Map<string, unknown>,

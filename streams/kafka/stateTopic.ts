@@ -58,7 +58,7 @@ export class StateTopic {
   #next = 0;
   /** Increases when everything must be read again. */
   #times = 0;
-  /** What is archived stays so: it is never forgotten. */
+  /** What is archived stays archived, so it is never forgotten. */
   readonly archived = new Archived();
   /** One reading at a time; each sees what was there when it was requested. */
   #reading: Promise<void> = Promise.resolve();
@@ -76,7 +76,7 @@ export class StateTopic {
     return this.#topics.partitions(STATE_TOPIC).then((count) => count > 0);
   }
 
-  /** Reads what has been committed since the last time. */
+  /** Reads what has been committed since the last call. */
   refresh(): Promise<void> {
     const reading = this.#reading.then(() => this.#readOn());
     this.#reading = reading.catch(() => undefined);
@@ -92,7 +92,7 @@ export class StateTopic {
     await this.refresh();
   }
 
-  /** Forgets that own writes are newer than the log: they may have been lost, or outdone. */
+  /** Forgets that our own writes are newer than the log: they may have been lost, or overtaken. */
   distrust(): void {
     this.#own.clear();
     this.#values.clear();

@@ -1,4 +1,4 @@
-/** Where a tap on a topic of Kafka begins and ends: the offset of a place in each partition. */
+/** Where a tap on a Kafka topic begins and ends: the offset of a place in each partition. */
 import type { From } from '../log.ts';
 import type { RecordPages } from './archive/recordPages.ts';
 import type { KafkaTopics } from './kafkaTopics.ts';
@@ -69,7 +69,7 @@ export class TapPlaces {
     return writtenEnd(this.#parts.link, this.#parts.topics.nameOf(this.#topic), partition);
   }
 
-  /** A page that is not empty unless there is nothing more to read now. */
+  /** A page that is empty only if there is nothing more to read now. */
   async page(partition: number, next: number): Promise<Page> {
     const { link, pages } = this.#parts;
     const page = await pages.page(link, this.#topic, partition, next, PAGE);
@@ -79,7 +79,8 @@ export class TapPlaces {
 
   /** The last records of all partitions together. */
   async #last(partitions: readonly number[], count: number): Promise<Offsets> {
-    // All ends first: what comes while the last are looked for is after the beginning, in every partition.
+    // Ends first: records that arrive while the last ones are looked for come after the beginning in every
+    // partition.
     const ends = await inEach(partitions, (each) => this.readableEnd(each));
     const found = await inEach(partitions, (each) => this.#lastIn(each, count, ends.get(each)!));
     const newest = [...found.values()]
@@ -92,7 +93,7 @@ export class TapPlaces {
     return starts;
   }
 
-  /** Offsets have gaps, so the last records are looked for in ever wider stretches before the end. */
+  /** Offsets have gaps, so the last records are looked for in ever longer stretches before the end. */
   async #lastIn(
     partition: number,
     count: number,
@@ -104,7 +105,7 @@ export class TapPlaces {
     let start = end;
     for (let stretch = 2 * count + 16; ; stretch *= 4) {
       const wider = Math.max(begin, end - stretch);
-      // What is archived is read only if the rest is not enough.
+      // Reads the archive only if the rest does not suffice.
       start = wider < kept && start > kept ? kept : wider;
       const last: Omit<Raw, 'value'>[] = [];
       for (let next = start; next < end; ) {
@@ -120,7 +121,7 @@ export class TapPlaces {
   }
 }
 
-/** What `find` finds in each partition, by partition. */
+/** The result of `find` for each partition. */
 async function inEach<T>(
   partitions: readonly number[],
   find: (partition: number) => Promise<T>,

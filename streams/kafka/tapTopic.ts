@@ -31,7 +31,7 @@ const BURST = 64;
 const FOLLOWING = { waitMs: 500, bytesMax: 2 ** 20 };
 const TOPIC_LOOK_MS = 200;
 
-/** What was written this long after the time at which a tap ends shows that a partition has passed it. */
+/** A record this much later than the time at which a tap ends shows that its partition has passed it. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /** How far a tap has come in a partition. */
@@ -74,7 +74,7 @@ class Tap<T> {
   readonly #subscriber: Subscriber<Stored<T>>;
   readonly #stopping = new AbortController();
   readonly #places: TapPlaces;
-  /** The keys that are wanted, if the key is enough to tell: what is not wanted is then not decoded. */
+  /** The keys to match, if the key alone decides: other records are then not decoded. */
   readonly #keys: ReadonlySet<string> | null = null;
   readonly #isAsked: (key: string, value: T) => boolean = () => true;
   #cursors: readonly Cursor[] = [];
@@ -130,7 +130,7 @@ class Tap<T> {
     return this.#stopping.signal.aborted || this.#subscriber.closed;
   }
 
-  /** How many the topic has; 0 = it does not exist. */
+  /** How many partitions the topic has; 0 = it does not exist. */
   async #partitions(): Promise<number> {
     const { topics, ensure } = this.#parts;
     const { name } = this.#topic;
@@ -143,7 +143,7 @@ class Tap<T> {
     }
   }
 
-  /** Those that are wanted, by number or by the keys that they hold. */
+  /** The partitions to read, by number or by the keys that they hold. */
   #chosen(count: number): readonly number[] {
     const { partitions } = this.#options;
     // A topic that nothing was written to has none yet.
@@ -162,7 +162,7 @@ class Tap<T> {
     );
   }
 
-  /** Everything up to the present end of each partition, by time. */
+  /** Everything up to the current end of each partition, by time. */
   async #toEnd(): Promise<void> {
     const { follow, from } = this.#options;
     const atOnce = follow || from.kind === 'last';
@@ -186,7 +186,7 @@ class Tap<T> {
     }
   }
 
-  /** What comes after that, as it comes. */
+  /** What comes after that, as it arrives. */
   async #follow(): Promise<void> {
     const link = this.#parts.link.another();
     try {
@@ -222,7 +222,7 @@ class Tap<T> {
     if (records.some(({ atMs }) => atMs >= lateMs)) cursor.stop = page.next;
   }
 
-  /** The broker's index of times knows the marks of transactions too, which have its own clock. */
+  /** The broker's time index includes transaction marks, which carry the broker's clock. */
   #isOutside({ atMs }: Raw): boolean {
     const { from, to } = this.#options;
     return (from.kind === 'time' && atMs < from.atMs) || (to?.kind === 'time' && atMs >= to.atMs);
@@ -275,7 +275,7 @@ class Tap<T> {
   }
 }
 
-/** Of a record that is not in the wire format, all there is. */
+/** All there is of a record that is not in the wire format. */
 function encodedOf({ value }: Raw): Encoded {
   const sealed = unseal(value);
   return sealed === null ? { schema: null, body: value } : { schema: sealed.id, body: sealed.body };

@@ -47,9 +47,9 @@ export interface OffsetsOfGroup {
 export interface Transaction {
   readonly writes: readonly Writes[];
   readonly offsets: readonly OffsetsOfGroup[];
-  /** Entries of the state topic besides the writer's own. */
+  /** Entries for the state topic besides the writer's own. */
   readonly state: ReadonlyMap<string, unknown>;
-  /** What it adds to the topics, by our name. */
+  /** What it adds to the topics, by our names. */
   readonly counts: ReadonlyMap<string, Count>;
   readonly note: CommitNote | null;
   readonly atMs: number;
@@ -58,7 +58,7 @@ export interface Transaction {
 /** The offset of the last record written to each partition. */
 export type Written = ReadonlyMap<string, number>;
 
-/** A group refused offsets: its member is of an older generation. Nothing was committed. */
+/** A group refused the offsets: its member is of an older generation. Nothing was committed. */
 export class GroupMoved extends Error {
   readonly member: Member;
 
@@ -72,11 +72,11 @@ export interface TransactorOptions {
   readonly run: string;
   readonly worker: string;
   readonly clock: Clock;
-  /** The broker aborts a transaction that is open for longer. */
+  /** The broker aborts a transaction that stays open for longer. */
   readonly timeoutMs: number;
 }
 
-/** Of one partition in one request. */
+/** For one partition in one request. */
 const REQUEST_BYTES_MAX = 2 ** 20;
 
 /** For an id that has none yet, or whose holder is being replaced. */
@@ -113,7 +113,7 @@ export class Transactor {
     this.#options = options;
   }
 
-  /** Takes the worker's name over from the process that had it, and reads what it has done so far. */
+  /** Takes over the worker's name from the process that had it, and reads how far that one came. */
   async open(): Promise<void> {
     for (;;) {
       await this.#begin();
@@ -127,7 +127,8 @@ export class Transactor {
         this.#state.committed(this.#key, writer);
         return;
       } catch (error) {
-        // The former one has initialised its producer again meanwhile; once it sees our record it gives up.
+        // The previous process has initialised its producer again meanwhile; it gives up once it sees our
+        // record.
         if (!isProducerLost(error)) throw error;
         this.#state.distrust();
       }
@@ -138,7 +139,7 @@ export class Transactor {
   async run(transaction: Transaction): Promise<Written> {
     if (this.#epoch === null) {
       await this.#begin();
-      // What failed last may have been made after all.
+      // The last attempt may have succeeded after all.
       this.#writer = await this.#mustBeOurs(this.#writer);
     }
     const writer = this.#next(transaction.counts);
@@ -175,7 +176,7 @@ export class Transactor {
     return { kind: 'coordinator', of: 'transaction', id: this.#id };
   }
 
-  /** Gets an epoch of its own; on return nothing of an older one is undecided. */
+  /** Gets a new epoch; on return nothing of an older one is undecided. */
   async #begin(): Promise<void> {
     const { producerId, producerEpoch } = await this.#link.ask(
       this.#coordinator,
@@ -251,7 +252,7 @@ export class Transactor {
     return { topic, partition: 0, messages };
   }
 
-  /** Offset of its last record; -1 if the broker had it already and does not say. */
+  /** Offset of its last record; -1 if the broker already had it and does not say. */
   async #send(write: Writes, epoch: Epoch): Promise<readonly [place: string, last: number]> {
     let last = -1;
     for (const part of parts(write)) {
@@ -302,7 +303,7 @@ function byTopic(writes: readonly Writes[]): { name: string; partitions: number[
   return [...topics].map(([name, partitions]) => ({ name, partitions }));
 }
 
-/** In requests that the broker takes: a batch above its limit is refused whole. */
+/** In requests that the broker accepts: it refuses a batch above its limit whole. */
 function* parts({ topic, partition, messages }: Writes): Generator<Writes> {
   let part: Message[] = [];
   let bytes = 0;

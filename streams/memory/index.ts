@@ -1,3 +1,3 @@
-/** A log in memory, for worlds that are simulated. */
+/** A log in memory, for simulated worlds. */
 export { MemoryStore } from './memoryStore.ts';
 export { openMemoryLog } from './openMemoryLog.ts';

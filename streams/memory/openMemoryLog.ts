@@ -15,12 +15,12 @@ export interface MemoryLogOptions {
   readonly store: MemoryStore;
   /** Gives records their time. */
   readonly clock: Clock;
-  /** What processes have said about themselves last; of the log's own unless given. */
+  /** The last posts of processes; of the log's own unless given. */
   readonly board?: { about: unknown };
   readonly retention?: MemoryRetention;
 }
 
-/** What may leave the log for its archive, which is in the store too. */
+/** What may leave the log for its archive, which is also in the store. */
 export interface MemoryRetention {
   /** Those of them that are `large`. */
   readonly topics: readonly Topic<unknown>[];
@@ -54,7 +54,7 @@ function shrinking(store: MemoryStore, { topics, write }: MemoryRetention): Shri
   }) as Shrinking<Candidate>;
 }
 
-/** Nothing leaves it. */
+/** Nothing may leave it. */
 const nothingLarge: Shrinking<Candidate> = {
   keptBytes: () => 0,
   candidates: async () => [],

@@ -4,7 +4,7 @@
  */
 import type { Topic } from '../topic.ts';
 
-/** Where two values part. */
+/** Where two values differ. */
 export interface FieldDifference {
   /** Path of the field, e.g. `lines.2.price`; empty for the value itself. */
   readonly field: string;
@@ -25,8 +25,8 @@ export function firstDifference(
 }
 
 /**
- * The same for two records of a topic. A field that the older version lacks is not a difference, nor are two
- * names that a service made up.
+ * The same for two records of a topic. A field that the older version lacks is no difference, nor are two
+ * names made up by a service.
  */
 export function recordDifference(
   topic: Topic<unknown>,
@@ -46,7 +46,7 @@ export function recordDifference(
   return firstDifference(comparable(recorded), comparable(then));
 }
 
-/** What a service keeps; a path has no scheme. */
+/** The name of something in a service; a path has no scheme. */
 const isServices = (uri: unknown): boolean =>
   typeof uri === 'string' && /^[a-z][a-z0-9+.-]*:\/\//i.test(uri);
 

@@ -1,8 +1,8 @@
 /**
- * Where two runs part: the earliest record that is not the same in both, by what records mean. Records are
- * matched by identity, references compared by what they point at, times not at all; earliest is by
- * `Topic.moment`, then by the order of the topics. Both runs are read once, side by side. Ids of both and
- * places of what has no match yet are held in memory, and a few records.
+ * Where two runs diverge: the earliest record that differs between them, judged by what records mean. Records
+ * are matched by identity, references are compared by what they point at, and times are ignored; earliest is
+ * by `Topic.moment`, then by the order of the topics. Both runs are read once, side by side. Memory holds the
+ * ids of both, the places of what has no match yet, and a few records.
  */
 
 import { deadLetters } from '../deadLetters.ts';
@@ -24,7 +24,7 @@ interface Side {
 }
 
 export interface Divergence {
-  /** `recorded` is of the first run, `made` of the second. */
+  /** `recorded` is from the first run, `made` from the second. */
   readonly difference: Difference;
   /** When in the runs' lives (`Topic.moment`). */
   readonly moment: number;
@@ -33,11 +33,11 @@ export interface Divergence {
 export interface Compared {
   /** Null when all records are the same. */
   readonly divergence: Divergence | null;
-  /** Records that are the same, and all those in either run, by topic. */
+  /** Records that are equal, and all records of either run, by topic. */
   readonly same: Readonly<Record<string, { readonly equal: number; readonly all: number }>>;
 }
 
-/** How many records of both runs have been read, of how many. */
+/** How many records of both runs have been read, and how many there are. */
 export type Reading = (read: number, records: number) => void;
 
 /** Compares all records of `topics` but dead letters: bad rows are reported at every start. */
@@ -68,7 +68,7 @@ export async function divergence(
   return { divergence: earliest, same: Object.fromEntries(same.filter(([, { all }]) => all > 0)) };
 }
 
-/** What others refer to refers to nothing itself, or comes before them in the order of the topics. */
+/** What others refer to either refers to nothing itself, or comes earlier in the order of the topics. */
 function referredFirst(topics: readonly Topic<unknown>[]): Topic<unknown>[] {
   const refers = ({ references }: Topic<unknown>): boolean => references !== undefined;
   return [...topics.filter((topic) => !refers(topic)), ...topics.filter(refers)];
@@ -78,7 +78,7 @@ function isEarlier(one: Divergence, other: Divergence, topics: readonly Topic<un
   const ranks = ({ moment, difference: { topic, kind, offset } }: Divergence): number[] => [
     moment,
     topics.findIndex(({ name }) => name === topic),
-    // The second run's own records have no place among those of the first.
+    // Records that only the second run has have no place among those of the first.
     kind === 'notRecorded' ? 1 : 0,
     offset ?? 0,
   ];
@@ -97,7 +97,7 @@ async function endsOf(log: Log): Promise<Standing['ends']> {
   return Object.fromEntries(stats.map(({ topic, records }) => [topic, records]));
 }
 
-/** What is noted on the way through a topic. */
+/** Notes taken on the way through a topic. */
 interface Notes {
   readonly counts: { equal: number; all: number };
   /** Called for each record of either side. */
@@ -109,7 +109,7 @@ async function* differences(
   sides: readonly [Side, Side],
   { counts, each }: Notes,
 ): AsyncGenerator<Divergence> {
-  /** Of each side, what the other has not shown yet. */
+  /** For each side: what the other has not shown yet. */
   const alone = [new Places(), new Places()] as const;
   /** Values of the last of them: runs are seldom far apart. */
   const recent = [new Map<number, unknown>(), new Map<number, unknown>()] as const;
@@ -149,7 +149,7 @@ async function* differences(
   }
 }
 
-/** The records of both sides in turns, without those about time alone; their ids are noted. */
+/** The records of both sides in turn, without those about time alone; notes their ids. */
 async function* sideBySide(topic: Topic<unknown>, sides: readonly [Side, Side], each: () => void) {
   const ids = sides.map((side) => {
     const list: string[] = [];
@@ -186,7 +186,7 @@ async function valueAt({ log }: Side, topic: Topic<unknown>, offset: number): Pr
   return stored!.value;
 }
 
-/** The record with the identities of what it refers to in place of positions. */
+/** The record with identities instead of positions in its references. */
 function meant({ ids }: Side, topic: Topic<unknown>, value: unknown): unknown {
   return withReferences(topic, value, (to, position) => ids.get(to)?.[position.offset] ?? position);
 }

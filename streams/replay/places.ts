@@ -12,7 +12,7 @@ export type Look = (topic: Topic<unknown>, value: unknown, offset: number) => vo
 export class Places {
   /** Topic, then identity; two records of one identity are distinguished by their order. */
   readonly #topics = new Map<string, Map<string, number[]>>();
-  /** Kinds of records that there are, by topic. */
+  /** The kinds of records in each topic. */
   readonly #kinds = new Set<string>();
 
   /** Reads `topics` of `log` up to `standing`. Records that are about time alone are left out. */
@@ -44,13 +44,13 @@ export class Places {
     else offsets.push(offset);
   }
 
-  /** Whether the run has no record of this kind: a newer version of the software writes it. */
+  /** Whether the run has no record of this kind, because only newer versions write it. */
   isNewKind(topic: Topic<unknown>, value: unknown): boolean {
     const kind = topic.kindOf?.(value);
     return kind !== undefined && !this.#kinds.has(`${topic.name} ${kind}`);
   }
 
-  /** Takes out the place of a record; undefined if there is none (left). */
+  /** Takes the place of a record; undefined if there is none (left). */
   take(topic: string, id: string): number | undefined {
     const places = this.#topics.get(topic);
     const offsets = places?.get(id);
@@ -69,7 +69,7 @@ export class Places {
     }
   }
 
-  /** What was not taken, topic by topic, in the order of the offsets. */
+  /** What was not taken, topic by topic, in the order of offsets. */
   *left(): Generator<{ readonly topic: string; readonly id: string; readonly offset: number }> {
     for (const [topic, places] of this.#topics) {
       const left = [...places].flatMap(([id, offsets]) =>

@@ -1,4 +1,4 @@
-/** Records with something else in place of what they refer to. */
+/** Replaces the references in records. */
 import type { Position } from '../position.ts';
 import type { Topic } from '../topic.ts';
 
@@ -11,7 +11,7 @@ export function withReferences<T>(
   const references = topic.references?.(value) ?? [];
   if (references.length === 0) return value;
   const copy = { ...value };
-  /** What is ours to write in: only what leads to a reference is copied. */
+  /** A copy that we may write to: only what leads to a reference is copied. */
   const own = new Set<unknown>();
   for (const { field, topic: to, position } of references) {
     const path = field.split('.');

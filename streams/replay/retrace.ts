@@ -26,7 +26,7 @@ export interface Difference extends FieldDifference {
 }
 
 export interface RetraceOptions {
-  /** The log that is replayed, and how far of it. */
+  /** The log that is replayed, and up to where. */
   readonly recorded: Log;
   readonly standing: Standing;
   readonly places: Places;
@@ -51,7 +51,7 @@ interface Family {
 /** Whose turn it is in a topic. */
 interface Head {
   next: number;
-  /** Families released and not yet on disk, all of one stage: their order is safe. */
+  /** Families released and not yet on disk, all from one stage, so their order is safe. */
   open: number;
   writer: string;
 }
@@ -113,10 +113,10 @@ export class Retrace implements CommitOrder {
     }
   }
 
-  /** False when it differs. */
+  /** False if it differs. */
   async #judgeOne({ topic, value }: SideRecord, family: Family): Promise<boolean> {
     if (topic.isTime?.(value) || this.#options.places.isNewKind(topic, value)) return true;
-    // What was recorded went through the contract; so does what is compared with it.
+    // The recorded value went through the contract, so the new one must too before they are compared.
     const made = topic.codec.decode(topic.codec.encode(value));
     const id = topic.identity(made);
     const at = { topic: topic.name, id };
@@ -165,7 +165,7 @@ export class Retrace implements CommitOrder {
     for (const name of family.runs.keys()) this.#letGo(name);
   }
 
-  /** Releases the waiters that are next in this topic, as long as there are any. */
+  /** Releases the waiters that are next in this topic. */
   #letGo(name: string): void {
     for (;;) {
       const family = this.#waiting.get(place(name, this.#head(name).next));
@@ -199,8 +199,8 @@ export class Retrace implements CommitOrder {
 }
 
 /**
- * Records in any order (measurements) differ because others (what is measured) do: the others are looked at
- * first.
+ * Records in any order (measurements) differ because others do (those that they measure), so the others are
+ * checked first.
  */
 function tellingFirst(writes: readonly SideRecord[]): readonly SideRecord[] {
   const unordered = ({ topic }: SideRecord): boolean => topic.anyOrder;

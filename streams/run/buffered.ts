@@ -7,16 +7,16 @@
 import { type Observable, Subscriber } from 'rxjs';
 import { MillraceError } from '../../base/index.ts';
 
-/** What happens to an item for which there is no room. */
+/** What to do with an item for which there is no room. */
 export type Overflow = 'fail' | 'dropOldest' | 'dropNewest';
 
 export interface BufferOptions {
-  /** Most items that wait. */
+  /** Limit of items that wait. */
   readonly max: number;
   readonly overflow: Overflow;
-  /** This many are skipped as they come; they take no room. */
+  /** Skips this many as they come; they take no room. */
   readonly skip: number;
-  /** One was dropped. */
+  /** Called for each item dropped. */
   readonly dropped: () => void;
 }
 

@@ -12,6 +12,6 @@ export interface CommitOrder {
   ready(stage: string, writes: readonly SideRecord[], commit: () => void): void;
   /** What was released is on disk. */
   committed(stage: string, writes: readonly SideRecord[]): void;
-  /** Nothing moves but what waits here. True when something was released after all; false ends the flow. */
+  /** Nothing moves except what waits here. True if something was released after all; false ends the flow. */
   moved(): Promise<boolean>;
 }

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import type { CommitOrder } from './commitOrder.ts';
 import type { StageCounter } from './stageStats.ts';
 
-/** Finished families that one commit takes at most, and how many commits may be on their way. */
+/** How many finished families one commit takes, and how many commits may be under way. */
 const COMMIT_MAX = 256;
 const COMMITS_MAX = 8;
 

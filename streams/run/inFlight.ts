@@ -19,7 +19,7 @@ const YOUNG_MS = 500;
 /** A collection is requested this long after a record was first seen free, then after twice as long, … */
 const COLLECT_MS = 1_000;
 const COLLECT_MS_MAX = 60_000;
-/** A record in flight, in the ring of all of them. It leaves the ring when it has ended. */
+/** A record in flight, in the ring of all of them. It leaves the ring once it has ended. */
 class Entry implements RootObserver {
   state: PartState = 'free';
   before: Entry = this;
@@ -79,13 +79,13 @@ export class InFlight {
     return places;
   }
 
-  /** For how long the oldest one outside an open group has been in flight; 0 if there is none. */
+  /** How long the oldest record outside an open group has been in flight; 0 if there is none. */
   oldestMs(nowMs: number): number {
     const oldest = this.#first(({ state }) => state !== 'waiting');
     return oldest === null ? 0 : nowMs - oldest.sinceMs;
   }
 
-  /** To be called now and then: those that can no longer be settled, by place and key. */
+  /** To be called periodically: those that can no longer be settled, by place and key. */
   lost(nowMs: number): readonly string[] {
     const lost: string[] = [];
     for (const entry of this.#all()) {

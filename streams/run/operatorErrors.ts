@@ -1,6 +1,6 @@
 /**
- * What a stage says when its operator broke the rules of deliveries: which record, what happened, and what to
- * use instead.
+ * What a stage reports when its operator broke the rules of deliveries: which record, what happened, and what
+ * to use instead.
  */
 import { MillraceError } from '../../base/index.ts';
 import { isDelivery, placeOf } from '../deliveries/settlement.ts';
@@ -8,9 +8,7 @@ import { isDelivery, placeOf } from '../deliveries/settlement.ts';
 const SHOWN_MAX = 80;
 const NAMED_MAX = 3;
 
-/**
- * Something else than a delivery left the operator. `place` is the record that was most likely meant, if any.
- */
+/** Something other than a delivery left the operator. `place` is the record most likely meant, if any. */
 export function notADelivery(value: unknown, place: string | undefined): MillraceError {
   const at = place === undefined ? '' : ` at ${place}`;
   return new MillraceError(
@@ -45,7 +43,7 @@ export function lostRecords(places: readonly string[]): MillraceError {
   );
 }
 
-/** The operator completed by itself. */
+/** The operator completed on its own. */
 export function endedEarly(): MillraceError {
   return new MillraceError(
     'ENDED',

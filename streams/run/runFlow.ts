@@ -43,11 +43,10 @@ export interface RunOptions {
   readonly clock?: Clock;
   /** How long work in flight may take to end after the signal; 5,000 by default. */
   readonly graceMs?: number;
-  /** Go on waiting for input when quiescent: other processes may write it. */
+  /** Wait for more input when quiescent: other processes may write it. */
   readonly forever?: boolean;
   /**
-   * Stages of the whole that other processes run, if this one has all sources and so can tell when it is
-   * at its end.
+   * Stages that other processes run, if this one has all sources and so can tell when the whole has ended.
    */
   readonly elsewhere?: readonly Stage[];
   /** Called every `statsMs` (250 by default), and once at the end. */
@@ -153,12 +152,12 @@ class FlowRun {
       if (this.#failure !== null) throw this.#failure;
       if (this.#options.signal?.aborted) return 'stopped';
       const changed = this.#changed();
-      // It takes a moment to see that, in which a stage may have begun to move again.
+      // Checking takes a moment, in which a stage may have started to move again.
       if (this.#options.forever !== true && (await this.#exhausted()) && this.#quiet()) {
         const unfinished = this.#stages.find(
           (stage) => (stage.waiting > 0 || stage.strays > 0) && stage.ordered === 0,
         );
-        // What is in a loop's operator may yet come out and lead to more: only time can tell.
+        // An operator in a loop may still emit something that leads to more: only time can tell.
         if (this.#stages.some((stage) => stage.strays > 0 && this.#isLoop(stage))) await changed;
         else if (unfinished !== undefined) void unfinished.finish();
         else if (this.#stages.every((stage) => stage.ordered === 0)) return 'quiescent';
@@ -168,7 +167,7 @@ class FlowRun {
     }
   }
 
-  /** Whether what a stage writes comes back to it as input, by way of other stages. */
+  /** Whether what a stage writes comes back to it as input, through other stages. */
   #isLoop({ stage }: StageRunner): boolean {
     const stages = [...this.#stages.map((runner) => runner.stage), ...this.#elsewhere];
     const reached = new Set<string | undefined>([stage.to?.name]);
@@ -221,7 +220,7 @@ class FlowRun {
     return this.#stages.reduce((sum, stage) => sum + stage.commits, 0);
   }
 
-  /** After a stop: wait for what is in flight, at most `graceMs`. */
+  /** After a stop: waits for what is in flight, at most `graceMs`. */
   async #settleDown(): Promise<void> {
     for (const stage of this.#stages) stage.stop();
     let late = false;

@@ -13,22 +13,22 @@ import { type Beside, isResumable, type ResumableItem, type ResumableItems } fro
 import { BUFFER_MAX, type PlainItems, type Source, type SourceItem } from '../stage.ts';
 import { buffered } from './buffered.ts';
 
-/** What a source has done and where its time went. Times are in milliseconds, since its process started. */
+/** What a source has done and where its time went. Times are in milliseconds since its process started. */
 export interface SourceStats {
   readonly name: string;
   readonly to: string;
-  /** Items in the log, those of earlier runs included. */
+  /** Items in the log, including those of earlier starts. */
   readonly items: number;
   /** Items of an Observable for which there was no room. */
   readonly dropped: number;
   readonly done: boolean;
-  /** Time that it waited for the readers of its topic, or for the log. */
+  /** Time spent waiting for the readers of its topic, or for the log. */
   readonly waitMs: number;
 }
 
 const CHUNK = 64;
 
-/** What a source gave: an item, an item and its place, or a place alone. */
+/** What a source yields: an item, an item with its place, or a place alone. */
 type Taken = SourceItem<unknown> | ResumableItem<unknown>;
 
 export class SourceRunner {
@@ -76,7 +76,7 @@ export class SourceRunner {
     };
   }
 
-  /** Until the items end or `signal` aborts. What was taken is committed, even when the items fail. */
+  /** Runs until the items end or `signal` aborts. What was taken is committed, even if the items fail. */
   async run(signal: AbortSignal): Promise<void> {
     this.#items = Number(await this.#log.mark(this.#markName));
     let ended = false;
@@ -89,7 +89,7 @@ export class SourceRunner {
     this.#done = ended;
   }
 
-  /** False when `signal` aborted first. */
+  /** False if `signal` aborted first. */
   async #takeAll(signal: AbortSignal): Promise<boolean> {
     const iterator = await this.#open(signal);
     const aborted = orAborted(signal);
@@ -103,7 +103,7 @@ export class SourceRunner {
     } finally {
       aborted.forget();
     }
-    // A source that is stuck in its own waiting is not waited for.
+    // Does not wait for a source that is stuck in a wait of its own.
     void iterator.return?.().catch(() => undefined);
     return false;
   }
@@ -217,7 +217,7 @@ function alsoOf(item: Taken): readonly Beside[] {
   return 'at' in item ? (item.also ?? []) : [];
 }
 
-/** The last cursor of each part that these items moved on. */
+/** The last cursor of each part that these items advanced. */
 function cursorsBehind(chunk: readonly Taken[]): ReadonlyMap<string, string> {
   return new Map(chunk.flatMap((item) => ('at' in item ? Object.entries(item.at) : [])));
 }

@@ -106,8 +106,8 @@ export class StageRunner {
   }
 
   /**
-   * Nothing moves, except what the operator itself may hold: no function works. What is in flight then and
-   * does not wait is in an RxJS operator between the primitives, or is lost.
+   * Nothing moves, except what the operator itself may hold: no function works. Whatever is in flight then
+   * and does not wait is in an RxJS operator between the primitives, or lost.
    */
   get quiet(): boolean {
     return this.still || !(this.#moves || this.#inFlight.works);
@@ -121,7 +121,7 @@ export class StageRunner {
     return this.#counter.stats();
   }
 
-  /** To be called now and then: fails the stage when it has lost records. */
+  /** To be called periodically: fails the stage if it has lost records. */
   look(): void {
     if (this.#state === 'abandoned' || this.#state === 'restarting') return;
     const lost = this.#inFlight.lost(this.#means.clock.now());
@@ -147,13 +147,13 @@ export class StageRunner {
     }
   }
 
-  /** Feed no more. What is in flight goes on. */
+  /** Feeds no more. What is in flight goes on. */
   stop(): void {
     this.#stopped = true;
     this.#reading.unsubscribe();
   }
 
-  /** Complete the input, wait for what the operator still emits, and start over. Never rejects. */
+  /** Completes the input, waits for what the operator still emits, and starts over. Never rejects. */
   async finish(): Promise<void> {
     if (this.#state !== 'running') return;
     this.#state = 'finishing';
@@ -188,7 +188,7 @@ export class StageRunner {
     this.#means.hooks.changed();
   }
 
-  /** Drop the operator where it is. Commits that are due still happen. */
+  /** Drops the operator where it is. Commits that are due still happen. */
   abandon(): void {
     this.#state = 'abandoned';
     this.#pipeline.unsubscribe();
@@ -236,7 +236,7 @@ export class StageRunner {
     }
   }
 
-  /** Collects what is finished; for an operator that was abandoned it collects nothing any more. */
+  /** Collects what is finished; an abandoned operator collects nothing any more. */
   #newOwner(): DeliveryOwner {
     const owner: DeliveryOwner = {
       inflightMax: this.stage.inflightMax,

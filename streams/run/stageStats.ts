@@ -8,35 +8,36 @@ import type { Stage } from '../stage.ts';
 export interface StageStats {
   readonly name: string;
   readonly from: string;
-  /** '' when it writes to no topic. */
+  /** '' if it writes to no topic. */
   readonly to: string;
-  /** Records read; deliveries that left the operator; records settled. */
+  /** Records read, deliveries that left the operator, and records settled. */
   readonly in: number;
   readonly out: number;
   readonly settled: number;
-  /** Read and not settled, and of these: waiting in open groups. */
+  /** Read and not yet settled, and how many of these wait in open groups. */
   readonly inflight: number;
   readonly inflightMax: number;
   readonly waiting: number;
   /**
-   * For how long the oldest record outside an open group has been in flight: grows forever if a function or
-   * an operator never ends. 0 if there is none.
+   * How long the oldest record outside an open group has been in flight; grows forever if a function or an
+   * operator never ends. 0 if there is none.
    */
   readonly oldestMs: number;
   /**
-   * Time with nothing in flight but what waits in open groups (it waits for its input), with inflightMax in
-   * flight (its input waits for it), and between the two. Together they are the time since it started.
+   * Time with nothing in flight except in open groups (the stage waits for its input), with inflightMax in
+   * flight (its input waits for the stage), and everything in between. Together they are the time since it
+   * started.
    */
   readonly idleMs: number;
   readonly fullMs: number;
   readonly busyMs: number;
   /**
-   * Of the time that something is in flight: that in which all of it is finished and waits for the log to
-   * take it, and that in which everything unfinished waits for what sets the pace (`Scope.paced`).
+   * Of the time with records in flight: the part in which all are finished and wait for the log, and the part
+   * in which all unfinished ones wait for the run's pace (`Scope.paced`).
    */
   readonly blockedMs: number;
   readonly pacedMs: number;
-  /** Time with a commit under way: what is finished waits for the log. */
+  /** Time with a commit under way, for which finished records wait. */
   readonly commitMs: number;
 }
 
@@ -47,7 +48,7 @@ export interface StageGauges {
   oldestMs(nowMs: number): number;
 }
 
-/** What records in flight may be that are not worked on. */
+/** Why a record in flight is not being worked on. */
 export type Idle = 'finished' | 'paced';
 
 export class StageCounter {
@@ -79,7 +80,7 @@ export class StageCounter {
     return this.#in - this.#settled;
   }
 
-  /** Gives the time. */
+  /** Returns the time. */
   entered(): number {
     const nowMs = this.#account();
     this.#in += 1;
@@ -95,20 +96,20 @@ export class StageCounter {
     this.#settled += roots;
   }
 
-  /** Nothing is in flight any more: its operator starts over. */
+  /** Nothing is in flight any more: the operator starts over. */
   startedOver(): void {
     this.settled(this.inflight);
     this.#idle.finished = 0;
     this.#idle.paced = 0;
   }
 
-  /** So many more records in flight are finished, or wait for the pace; fewer if it is negative. */
+  /** This many more records in flight are finished, or wait for the pace; fewer if negative. */
   idle(kind: Idle, records: number): void {
     this.#account();
     this.#idle[kind] += records;
   }
 
-  /** One more commit is under way, or one less. */
+  /** One more commit is under way, or one fewer. */
   committing(begins: boolean): void {
     this.#account();
     this.#committing += begins ? 1 : -1;
@@ -137,7 +138,7 @@ export class StageCounter {
     };
   }
 
-  /** Book the time since the last change under the state that it was spent in. */
+  /** Books the time since the last change under the state in which it was spent. */
   #account(): number {
     const now = this.#clock.now();
     const spent = now - this.#sinceMs;

@@ -7,7 +7,7 @@
 import type { Log } from '../log.ts';
 import type { FlowStats } from './runFlow.ts';
 
-/** Which process reports. */
+/** The process that reports. */
 export interface WorkerId {
   /** Its name among those that share the run. */
   readonly worker: string;
@@ -20,11 +20,11 @@ export interface WorkerStatus extends WorkerId, FlowStats {
   readonly startedMs: number;
   /** Resident memory. */
   readonly memoryBytes: number;
-  /** Nothing will follow. */
+  /** The last report of this process. */
   readonly ended: boolean;
 }
 
-/** Which process reports, since when it runs, and how its memory is measured (bytes). */
+/** The process that reports, since when it has been running, and how to measure its memory (bytes). */
 export interface StatusOptions extends WorkerId {
   readonly startedMs: number;
   readonly memoryBytes: () => number;
@@ -34,7 +34,7 @@ export interface StatusOptions extends WorkerId {
 export interface StatusReporter {
   /** For `runFlow`, with `STATUS_MS`. */
   onStats(stats: FlowStats): void;
-  /** Posts the latest status again, marked as the last. Waits two seconds for it at most. */
+  /** Posts the latest status again, marked as the last. Waits at most two seconds. */
   end(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function reportStatus(log: Log, { memoryBytes, ...worker }: StatusOptions
   let last: FlowStats | null = null;
   const post = async (stats: FlowStats, ended: boolean): Promise<void> => {
     const status: WorkerStatus = { ...worker, ...stats, memoryBytes: memoryBytes(), ended };
-    // A post that failed is skipped: what matters fails by itself.
+    // A failed post is skipped: whatever matters fails on its own.
     await log.post?.(status).catch(() => undefined);
   };
   return {

@@ -17,7 +17,7 @@ import { KeyWriter } from './keyWriter.ts';
 const CHUNK = 1024;
 
 export interface IndexOptions {
-  /** Called after every step, with the records done and all of them. */
+  /** Called after every step with the number of records done and in all. */
   readonly progress?: (done: number, all: number) => void;
   readonly signal?: AbortSignal;
 }

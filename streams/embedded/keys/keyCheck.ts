@@ -10,10 +10,10 @@ import { Store } from '../store.ts';
 import { hashesOf, hashIn, placeIn, type Run } from './entries.ts';
 import { entriesOf, runsOf } from './keyRuns.ts';
 
-/** A topic whose index is not what it should be. */
+/** A topic whose index is wrong. */
 export interface IndexFault {
   readonly topic: string;
-  /** In words. */
+  /** The reason, as a sentence. */
   readonly what: string;
 }
 
@@ -26,7 +26,7 @@ interface Checked {
   readonly topic: string;
   readonly run: Run;
   readonly expected: Entry[];
-  /** Records that were not shown: they could not be read. */
+  /** Records that were not passed in, because they could not be read. */
   readonly unseen: Set<number>;
 }
 

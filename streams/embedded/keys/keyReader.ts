@@ -1,6 +1,6 @@
 /**
- * Leads a tap to the records that may be wanted. If the index says nothing it leads to every record,
- * one by one, and says so: nothing is left out because the index lacks it.
+ * Leads a tap to the records that may match. Where the index says nothing, it leads to every record, one by
+ * one, and says so: no record is missed because the index lacks it.
  */
 import type { Unindexed } from '../../log.ts';
 import type { LogStore } from '../store.ts';
@@ -12,11 +12,11 @@ export interface Asked {
   readonly topic: string;
   readonly names: readonly string[];
   readonly tail: Tail;
-  /** Called for each stretch that has to be read. */
+  /** Called for each stretch that must be read record by record. */
   readonly unindexed?: ((stretch: Unindexed) => void) | undefined;
 }
 
-/** Which of the records up to `to` may be wanted; null = any. */
+/** Which of the records up to `to` may match; null = any. */
 interface Stretch {
   readonly to: number;
   readonly hits: readonly number[] | null;
@@ -38,9 +38,7 @@ export class KeyReader {
     this.#runs = runsOf(store, asked.topic);
   }
 
-  /**
-   * The first record from `offset` on that may be one of those wanted; `end` if there is none before it.
-   */
+  /** The first record from `offset` on that may match; `end` if there is none before it. */
   candidate(offset: number, end: number): number {
     let at = offset;
     while (at < end) {
@@ -60,7 +58,7 @@ export class KeyReader {
     return end;
   }
 
-  /** What a record is called that was read. */
+  /** The names of a record that was read. */
   seen(offset: number, hashes: () => readonly number[]): void {
     if (this.#stretch.hits === null) this.#asked.tail.note(offset, hashes());
   }

@@ -15,10 +15,10 @@ import { entriesOf, removeRun, runsOf, writeRun } from './keyRuns.ts';
 export const RUN = { records: 256, entries: 2048 };
 const MERGED = 16;
 const LEVEL_MAX = 2;
-/** Most records that are read again after a start. */
+/** Limit of records that are read again after a start. */
 const RECOVERED_MAX = 4 * RUN.records;
 
-/** What of a topic is in no run yet: its records from `from` on. */
+/** The records of a topic that are in no run yet: those from `from` on. */
 interface Tail {
   readonly runs: readonly Run[];
   readonly from: number;
@@ -82,7 +82,7 @@ export class KeyChange {
     this.#grown.add(topic);
   }
 
-  /** Writes down which runs there are. */
+  /** Stores which runs there are. */
   write(writes: Writes): void {
     for (const topic of this.#grown) writes.putRuns(topic, this.tails.get(topic)!.runs);
   }
@@ -98,7 +98,7 @@ export class KeyChange {
     return read === null ? { runs, from: end, entries: [] } : { runs, from, entries: read };
   }
 
-  /** The last runs into one, when there are enough of a level and none is missing. */
+  /** Merges the last runs, once a level has enough of them and none is missing. */
   #merge(writes: Writes, topic: string, runs: Run[]): boolean {
     const last = runs.slice(-MERGED);
     const { level } = last.at(-1)!;

@@ -1,10 +1,8 @@
 /**
- * What of a run on Kafka is archived: entries of its state topic, one per segment, each written in a
- * transaction before the broker is asked to delete the segment's records.
- *
- * Entries are facts that stay true, so none is ever replaced. What counts for a partition is the chain of
- * segments that each begin where the one before ends, from offset 0 on; if two processes have archived the
- * same stretch, either serves.
+ * The archived part of a run on Kafka: entries of its state topic, one per segment, each written in a
+ * transaction before the broker is asked to delete the segment's records. An entry stays true, so none is
+ * ever replaced. For a partition, the chain of segments counts that each begin where the one before ends,
+ * from offset 0 on; if two processes have archived the same stretch, either will do.
  */
 import type { Segment } from '../../archive/segments.ts';
 
@@ -16,7 +14,7 @@ export interface KafkaSegment extends Required<Segment> {
   readonly records: number;
   /** Of keys and values, as the log counts them. */
   readonly bytes: number;
-  /** Its records' times are between these. */
+  /** The times of its records are between these. */
   readonly oldestMs: number;
   readonly newestMs: number;
 }
@@ -27,11 +25,11 @@ export const archiveKey = (
   { from, to }: Pick<KafkaSegment, 'from' | 'to'>,
 ): string => `${ARCHIVE}${topic}/${partition}/${from}-${to}`;
 
-/** All of it, as far as the state topic was read. */
+/** Everything, as far as the state topic was read. */
 export class Archived {
   /** By topic and partition: the segment at each offset where one begins. */
   readonly #places = new Map<string, Map<number, KafkaSegment>>();
-  /** The chains that were computed, until something is added. */
+  /** The chains computed so far, until something is added. */
   readonly #chains = new Map<string, readonly KafkaSegment[]>();
 
   /** An entry of the state topic. */
@@ -58,7 +56,7 @@ export class Archived {
     return chain;
   }
 
-  /** First offset of the partition that is not archived. */
+  /** The first offset of the partition that is not archived. */
   end(topic: string, partition: number): number {
     return this.segments(topic, partition).at(-1)?.to ?? 0;
   }

@@ -94,7 +94,7 @@ export class RecordPages {
     return this.#state.archived.end(topic, partition);
   }
 
-  /** An offset before which every record is older than `atMs`; null when all are. */
+  /** An offset before which every record is older than `atMs`; null if all are. */
   async offsetAtTime(
     link: Link,
     topic: string,

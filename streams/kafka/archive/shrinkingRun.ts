@@ -35,7 +35,7 @@ export interface ShrinkingParts {
   readonly committer: Committer;
 }
 
-/** Where the next segment to be archived is, and what is in it. */
+/** Where the next segment to archive is, and what it contains. */
 interface Next
   extends Candidate,
     Pick<KafkaSegment, 'from' | 'to' | 'records' | 'bytes' | 'oldestMs'> {
@@ -48,7 +48,7 @@ const DELETING_MS = 30_000;
 
 export class ShrinkingRun implements Shrinking<Next> {
   readonly #parts: ShrinkingParts;
-  /** By topic and partition, what was found last: it stays there. */
+  /** By topic and partition: what was found last, which stays valid. */
   readonly #found = new Map<string, Next>();
 
   #folders: Folders = { logFolder: '', archive: '' };
@@ -57,7 +57,7 @@ export class ShrinkingRun implements Shrinking<Next> {
     this.#parts = parts;
   }
 
-  /** Segments go there from now on. Has the broker delete what a process that was killed had archived. */
+  /** From now on, segments go there. Has the broker delete what a killed process had archived. */
   async begin(folders: Folders): Promise<void> {
     this.#folders = folders;
     const { link, topics, state } = this.#parts;
@@ -113,7 +113,8 @@ export class ShrinkingRun implements Shrinking<Next> {
   }
 
   /**
-   * By partition, the first offset that some group has not settled; without groups, that is not committed.
+   * By partition, the first offset that some group has not settled; without groups, the first that is not
+   * committed.
    */
   async #settled(topic: string, count: number): Promise<readonly number[]> {
     const { run, link, topics, state } = this.#parts;
@@ -131,8 +132,8 @@ export class ShrinkingRun implements Shrinking<Next> {
   }
 
   /**
-   * The next segment of a partition, if as many offsets stay after it as it has records: watching a
-   * live run looks there.
+   * The next segment of a partition, provided that as many offsets stay after it as it has records: a live
+   * view reads those.
    */
   async #nextOf(
     topic: string,
@@ -172,7 +173,7 @@ export class ShrinkingRun implements Shrinking<Next> {
     return left > 0 ? null : { topic, partition, from, to, records, bytes, oldestMs, newestMs };
   }
 
-  /** Every committed record there, until `see` says false. */
+  /** Every committed record there, until `see` returns false. */
   async #each(
     topic: string,
     partition: number,
