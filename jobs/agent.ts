@@ -109,7 +109,7 @@ export const agentSettings = z.object({
 /** `agentSettings` with all defaults filled in. */
 export type AgentSettings = z.infer<typeof agentSettings>;
 
-/** Fails with `USAGE` if there are no questions, and no sessions that others open. */
+/** Fails with `USAGE` if there are neither questions nor sessions that others open. */
 export function checkAgentQuestions({
   agent,
   questions,
@@ -124,7 +124,7 @@ export function checkAgentQuestions({
   );
 }
 
-/** What the job's context must have. */
+/** What the job's context must provide. */
 export type AgentContext = JobContext<{
   readonly policy: string;
   readonly agent: AgentSettings;
@@ -182,7 +182,7 @@ export async function agentsOf(
   return { grow };
 }
 
-/** The MCP servers that the settings name, and what is recorded of them. */
+/** The MCP servers in the settings, and what is recorded of them. */
 async function mcpOf(context: AgentContext): Promise<{ readonly mcp?: AgentMcp }> {
   const { settings, log, forked } = context;
   const servers = mcpServers(settings.agent.mcp, context);
@@ -196,7 +196,7 @@ async function mcpOf(context: AgentContext): Promise<{ readonly mcp?: AgentMcp }
   return { mcp: { servers, past, commit } };
 }
 
-/** The verifier that the settings name; null = none. */
+/** The verifier in the settings; null = none. */
 export function verifierFor({ settings, clock, own }: AgentContext): Verifier | null {
   const { rewardUrl: url, rewardForm: form, rewardTimeoutMs: timeoutMs } = settings.agent;
   if (url === '') return null;
@@ -233,7 +233,7 @@ function agentOf({ settings, clock }: AgentContext): Agent {
   return url === '' ? commandAgent({ command, ...waits }) : httpAgent({ url, ...waits });
 }
 
-/** The calls that a session has had. */
+/** The calls of a session. */
 export async function recordedCalls(log: Log, id: string): Promise<readonly ModelCallRecord[]> {
   return recordedOf(log, topics.calls, id);
 }
@@ -245,8 +245,8 @@ async function recordedOf<T>(log: Log, topic: Topic<T>, id: string): Promise<rea
 }
 
 /**
- * The calls of sessions that had not become rollouts when the run was stopped. A log with an index is asked
- * for each session; another is read through once.
+ * The calls of sessions that were not yet rollouts when the run was stopped. A log with an index is asked for
+ * each session; another is read through once.
  */
 async function unfinishedSessions<T extends { readonly sessionId: string }>(
   log: Log,

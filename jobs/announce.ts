@@ -1,6 +1,6 @@
 /**
  * What a run announces to other programs as it goes (setting `announce`): its answers, metrics and weights as
- * JSON in three Kafka topics of their own. Each has a stage of its own that slows no other.
+ * JSON, in three Kafka topics. Each has a stage of its own, so none slows another.
  */
 import { sleepClock } from '../base/index.ts';
 import { foreignSink } from '../sinks/index.ts';
@@ -9,9 +9,7 @@ import { type Stage, sink, type Topic } from '../streams/index.ts';
 import { type Metric, type Rollout, topics, type Weights } from '../topics/index.ts';
 import type { JobContext } from './defineJob.ts';
 
-/**
- * The stages that announce; none on a replay. Fails with code `USAGE` on a wrong address.
- */
+/** The stages that announce; none on a replay. Fails with code `USAGE` if the address is wrong. */
 export function announcing(
   address: string,
   { run, clock, print, replay }: Pick<JobContext<unknown>, 'run' | 'clock' | 'print' | 'replay'>,

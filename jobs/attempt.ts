@@ -1,5 +1,5 @@
 /**
- * One question rolled out and scored by the stages of a job, without a run: nothing is scheduled or trained.
+ * Rolls out and scores one question by a job's stages, without a run: nothing is scheduled or trained.
  * `millrace try` shows the result.
  */
 import type { OperatorFunction } from 'rxjs';
@@ -23,17 +23,17 @@ export interface Attempt {
   readonly scored: Scored;
 }
 
-/** What a question goes through, and where its records are kept. */
+/** The stages that a question passes, and where its records are kept. */
 export interface AttemptStages {
   readonly log: Log;
   readonly clock: Clock;
-  /** Whatever answers tool calls; empty where rollouts make them themselves. */
+  /** Answers tool calls; empty if rollouts make them themselves. */
   readonly answering: readonly Stage[];
   readonly rollout: OperatorFunction<Delivery<Question>, Delivery<Rollout>>;
   readonly score: OperatorFunction<Delivery<Rollout>, Delivery<Scored>>;
 }
 
-/** Rejects with what failed in a stage. */
+/** Rejects with the failure of a stage. */
 export async function attempted(
   question: Question,
   { log, clock, answering, rollout, score }: AttemptStages,

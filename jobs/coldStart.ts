@@ -72,12 +72,12 @@ function rewardOf<Usual>({ reward }: ColdStartSettings, usual: Usual) {
   return reward === 'auto' ? usual : reward;
 }
 
-/** A model that is no policy of the run has to be told how to answer. */
+/** A model other than the run's policy has to be told how to answer. */
 function taught(teacher: (parts: PolicyParts) => Complete): (parts: PolicyParts) => Complete {
   return (parts) => {
     const complete = teacher(parts);
     const { asked, piece } = parts.dialect;
-    // Trajectories are in tags, whatever the policy's dialect.
+    // Trajectories use tags, whatever the policy's dialect.
     const own = piece === undefined ? asked?.system : '';
     const instructions = own || systemPrompt(usualDialect, asked?.tools ?? []);
     return (request, signal) =>

@@ -102,7 +102,7 @@ export interface DeepAgentParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists; left out = all of them if the prompt is `closed`, else none. */
   readonly listed?: (question: Question) => readonly ToolDoc[] | null;
-  /** How a question is asked; left out = as `episode.form` says. */
+  /** How to ask a question; left out = as `episode.form` says. */
   readonly formOf?: (question: Question) => PromptForm;
   /** The calls that answer a question; left out = its `task.gold`. */
   readonly gold?: ToolPoOptions['gold'];
@@ -110,7 +110,7 @@ export interface DeepAgentParts {
   readonly success?: RewardFunction;
 }
 
-/** How a question's episodes are grown. */
+/** How to grow the episodes of a question. */
 export function episodesOf(
   episode: EpisodeSettings,
   { dialect, library, ...parts }: Pick<DeepAgentParts, 'dialect' | 'library' | 'listed' | 'formOf'>,
@@ -145,25 +145,25 @@ export function deepAgent(settings: DeepAgentSettings, parts: DeepAgentParts): M
     success: success ?? taskSuccess(accuracy()),
     ...(gold === undefined ? {} : { gold }),
   });
-  // Where groups are trained on as they are, all of them are.
+  // If groups are trained on as they are, all of them are.
   const keep = settings.select === 'groups' ? settings.explore : settings.keep;
   return calibrate({ ...settings, keep }, { grow, reward });
 }
 
-/** A tool of the library as it is described to the policy. */
+/** A tool of the library as described to the policy. */
 export function docOf(tool: Tool): ToolDoc {
   const { name, about: description, parameters } = specOf(tool);
   return { name, description, parameters };
 }
 
-/** The names that DeepAgent's release has for tools of ours. */
+/** Our tools by the names they have in DeepAgent's release. */
 const RELEASED: Readonly<Record<string, string>> = {
   python: 'execute_python_code',
   search: 'web_search',
   browse: 'browse_pages',
 };
 
-/** A tool of a job as a function of the library, which is given its arguments as JSON. */
+/** A job's tool as a function of the library, which gets its arguments as JSON. */
 export function functionTool(tool: Tool): Tool {
   const spec = specOf(tool);
   const only = onlyText(spec);
@@ -182,7 +182,7 @@ function textIn(input: string, argument: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The tools that a job of episodes calls: those that `rollout` asks the world through. */
+/** The tools that a job of episodes calls: those that `rollout` calls in its environment. */
 export function deepAgentTools(
   { episode }: Pick<DeepAgentSettings, 'episode'>,
   world: {

@@ -25,7 +25,7 @@ export interface SessionPast {
   readonly tools: readonly McpCallRecord[];
 }
 
-/** What a job is given. */
+/** What a job gets. */
 export interface JobContext<Settings> {
   /** The run's name and its folder (absolute). */
   readonly run: string;
@@ -34,33 +34,33 @@ export interface JobContext<Settings> {
   readonly settings: Settings;
   readonly log: Log;
   readonly clock: Clock;
-  /** A line for the user (stderr). */
+  /** Prints a line for the user (stderr). */
   readonly print: Report;
   /**
-   * Where progress is shown; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its
-   * own gives it to `progress`.
+   * Where to show progress; left out = as lines of `print`. `policyLoop` uses it; a job with wiring of its
+   * own passes it to `progress`.
    */
   readonly screen?: ProgressScreen;
-  /** Hand over something to close when the job ends (last first). */
+  /** Hands over something to close when the job ends (last first). */
   own<T extends { close(): Promise<void> }>(resource: T): T;
-  /** Where checkpoints and files of the run are kept; left out = in its folder. */
+  /** Where to keep the run's checkpoints and files; left out = in its folder. */
   readonly place?: RunPlace;
-  /** Commands to the run while it goes on; left out = none. */
+  /** Commands to the running run; left out = none. */
   readonly control?: Control;
-  /** Set when a recorded run is replayed: what rolls out goes through it. */
+  /** Set when a recorded run is replayed: rollouts go through it. */
   readonly replay?: Replay;
   /**
-   * Set when the policy's prompt alone is wanted (`--show-prompt`): it takes the prompt as soon as it is
-   * known, and throws.
+   * Set if only the policy's prompt is wanted (`--show-prompt`): takes the prompt as soon as it is known, and
+   * throws.
    */
   readonly prompted?: (prompt: PromptRecord) => never;
-  /** Set to run agents again from a recorded call on (`millrace fork`): what they did before it. */
+  /** Set when agents run again from a recorded call on (`millrace fork`): what they did before it. */
   readonly forked?: SessionPast;
-  /** Set to look only at the start (`--check`, `millrace try`): tries what `policyLoop` has opened. */
+  /** Set if only the start is wanted (`--check`, `millrace try`): tries out what `policyLoop` has opened. */
   readonly opened?: (loop: OpenedLoop) => Promise<void>;
 }
 
-/** What a training job has when it could begin. */
+/** What a training job has once it could begin. */
 export interface OpenedLoop {
   readonly engine: PolicyEngine;
   readonly trainer: TrainerEngine;
@@ -71,17 +71,17 @@ export interface OpenedLoop {
   readonly questions: { readonly train: number; readonly heldOut: number };
   /** The first policy, as engines load it. */
   readonly first: Checkpoint;
-  /** One that the policy will be asked. */
+  /** A question that the policy will be asked. */
   readonly question: string;
-  /** The planned question of this id, or the first; null if there is none, or they are still to come. */
+  /** The planned question with this id, or the first; null if there is none, or if they are still to come. */
   planned(id: string | null): Question | null;
-  /** Rolls a question out this many times and scores the group, as in a run; the log gets the records. */
+  /** Rolls a question out this many times and scores the group, as in a run; the records go to the log. */
   attempt(question: Question, samples: number): Promise<Attempt>;
 }
 
 /**
- * What a replay puts in place of a job's engine and tools. `policyLoop` uses it; a job with wiring of its
- * own calls it.
+ * What a replay substitutes for a job's engine and tools. `policyLoop` uses it; a job with wiring of its own
+ * calls it.
  */
 export interface Replay {
   /** The engine, which generates with the recorded policy versions. */
@@ -89,30 +89,29 @@ export interface Replay {
   /** The tools, answering from the record. */
   tools(live: CallTool): CallTool;
   /**
-   * The session of a rollout as it is recorded: agents are not run again; left out = they are. Null if it is
-   * not recorded.
+   * The recorded session of a rollout: agents do not run again; left out = they do. Null if none is recorded.
    */
   readonly sessions?: (rolloutId: string) => Promise<RecordedSession | null>;
-  /** Requests of the flywheel that got no answer then, and are not made again; left out = all are made. */
+  /** Flywheel requests that got no answer then, and are not repeated; left out = all are made. */
   readonly unanswered?: (question: Question) => readonly Unanswered[];
   /** Keep the weights of all versions: an old one may be needed after newer ones exist. */
   readonly keepAll: boolean;
   /** Changes of settings that the recorded manifest of a version counts. */
   readonly controls?: (version: number) => number;
   /**
-   * The recorded steps that were not trained, because other weights had made their rollouts; left out = it is
-   * judged again.
+   * The recorded steps that were not trained, because other weights had made their rollouts; left out =
+   * decided again.
    */
   readonly refused?: (step: number) => boolean;
-  /** The recorded steps that count what went forward only; left out = all are to. */
+  /** The recorded steps that count forward passes only; left out = all do. */
   readonly counted?: (step: number) => boolean;
-  /** The recorded versions with an optimiser state; left out = the settings say. */
+  /** The recorded versions with an optimiser state; left out = the settings decide. */
   readonly saved?: (version: number) => boolean;
 }
 
-/** Settings under a name: `--preset NAME` gives them all; a settings file and `--set` override them. */
+/** Named settings: `--preset NAME` applies them all; a settings file and `--set` override them. */
 export interface Preset {
-  /** One sentence: whose numbers these are, and what they were run on. */
+  /** One sentence: whose numbers these are, and what they ran on. */
   readonly about: string;
   /** Some of the job's settings, in its groups. */
   readonly settings: Readonly<Record<string, unknown>>;
@@ -130,7 +129,7 @@ export interface Job<Schema extends z.ZodType = z.ZodType> {
   readonly build: (context: JobContext<z.infer<Schema>>) => Promise<Flow> | Flow;
 }
 
-/** Gives a job its types; the job is returned as it is. */
+/** Gives a job its types and returns it unchanged. */
 export function defineJob<Schema extends z.ZodType>(job: Job<Schema>): Job<Schema> {
   return job;
 }

@@ -43,9 +43,9 @@ import { oneAfterAnother, type RoundPlan } from './plan.ts';
 /** What comes, and what to ask when. */
 export interface EndlessPlan {
   readonly arriving: EndlessQuestions;
-  /** The rows of a file, or how many of the first that come are held out. */
+  /** The rows of a file, or how many of the first questions are held out. */
   readonly heldOut: readonly QuestionRow[] | number;
-  /** Rows that the file of held-out questions could not give. */
+  /** Unusable rows of the file of held-out questions. */
   readonly deadLetters: readonly SourceItem<never>[];
   /**
    * The rounds after the first. They may ask a question of an earlier round again, except those without an
@@ -57,27 +57,24 @@ export interface EndlessPlan {
   readonly print: (line: string) => void;
 }
 
-/** A repeated question is recognised by its id among this many of the newest ones. */
+/** A repeated question is recognised by its id among this many of the newest. */
 export const REMEMBERED = 2 ** 20;
 
-/** A wait this long is reported, but never more often than this. */
+/** Report a wait this long, but never more often than this. */
 const QUIET_MS = 5000;
 const NOTICE_EVERY_MS = 60_000;
 const SLEEP_MAX_MS = 86_400_000;
 
-/** The parts of the cursor that say how many places are taken, and which window is open. */
+/** The parts of the cursor: how many places are taken, and which window is open. */
 const TAKEN = 'plan';
 const WINDOW = 'plan/window';
 
-/** The questions of the plan in order, as a source that goes on where it was. */
+/** The questions of the plan in order, as a source that continues where it was. */
 export function endlessItems(plan: EndlessPlan): Resumable<Question> {
   return { kind: 'resumable', open: (opening) => new Planner(plan, opening).items() };
 }
 
-/**
- * How many arriving questions the plan takes (at most, where rounds are cut by time); null = all, without an
- * end.
- */
+/** How many arriving questions the plan takes (at most, if rounds are cut by time); null = all, endlessly. */
 export function neededBy({
   heldOut,
   rounds,
@@ -99,7 +96,7 @@ export function asksOf(plan: Pick<EndlessPlan, 'heldOut' | 'rounds'>): string | 
     : `${needed}`;
 }
 
-/** Passes over what a round has left, up to its end; how many places that is. */
+/** Skips the rest of a round; returns how many places that is. */
 function passedOver(slots: Iterator<Slot, void>): number {
   for (let passed = 1; ; passed++) {
     const { done, value } = slots.next();
@@ -107,7 +104,7 @@ function passedOver(slots: Iterator<Slot, void>): number {
   }
 }
 
-/** A place in the plan; `row` names a row, by the order in which rows are met. */
+/** A place in the plan; `row` names a row, by the order in which rows arrive. */
 type Slot =
   | { readonly kind: 'letter'; readonly item: SourceItem<never> }
   | {
@@ -119,7 +116,7 @@ type Slot =
       /** How long its round takes questions; null = until it has all. */
       readonly lengthMs: number | null;
     }
-  /** Behind the last question of a round that is cut by time. */
+  /** After the last question of a round that is cut by time. */
   | { readonly kind: 'cut' };
 
 function* slotsOf({
@@ -164,14 +161,14 @@ class Planner {
   readonly #plan: EndlessPlan;
   readonly #opening: Opening;
   readonly #clock: SleepClock;
-  /** Rows that are asked again, by name. */
+  /** Rows to ask again, by name. */
   readonly #kept = new Map<string, QuestionRow>();
   /** Questions that came and were taken. */
   #come = 0;
-  /** The window that is open, where rounds are cut by time, and the places that such rounds left. */
+  /** The open window, if rounds are cut by time, and the places that such rounds left. */
   #open: OpenWindow | null = null;
   #left = 0;
-  /** The request that has not been answered yet. */
+  /** The pending request. */
   #pending: Promise<IteratorResult<ResumableItem<QuestionRow>>> | null = null;
   #lastNoticeMs = Number.NEGATIVE_INFINITY;
 
@@ -252,14 +249,14 @@ class Planner {
     return { at: { ...place, ...this.#windowPart() }, also: [beside(topics.windows, cut)] };
   }
 
-  /** How long the open window still takes questions, asked whenever one is waited for. */
+  /** How much longer the open window takes questions; asked whenever one is waited for. */
   #leftMs(lengthMs: number | null): () => number {
     const open = this.#open;
     if (lengthMs === null || open === null) return () => Number.POSITIVE_INFINITY;
     return () => windowLeftMs(open, lengthMs, this.#clock.now());
   }
 
-  /** Passes over the places that are taken; their number. What of their rows is asked again is kept. */
+  /** Skips the places already taken and returns how many; keeps the rows to ask again. */
   async #goOn(slots: Generator<Slot, void>): Promise<number> {
     const taken = Number((await this.#opening.cursor(TAKEN)) ?? 0);
     const met = new Set<string>();
@@ -287,7 +284,7 @@ class Planner {
     const wanted = new Map<string, string>();
     for (const row of rows) {
       const id = await this.#opening.cursor(row);
-      // A place that a round left when its time was over has had no question.
+      // A place that a round left when its time was over has no question.
       if (id !== null) wanted.set(id, row);
     }
     if (wanted.size === 0) return;
@@ -308,10 +305,7 @@ class Planner {
     );
   }
 
-  /**
-   * Passes on what cannot be asked and what was asked before; gives the first question that is new, null at
-   * the end.
-   */
+  /** Skips unusable and repeated questions; returns the first new one, null at the end. */
   async *#untilNew(
     arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     asked: RecentKeys,
@@ -334,7 +328,7 @@ class Planner {
     }
   }
 
-  /** What comes next, unless the time is up before; then it is given the next time. */
+  /** The next question, unless the time is up first; then the next call returns it. */
   async #next(
     arrivals: AsyncIterator<ResumableItem<QuestionRow>>,
     leftMs: () => number,
@@ -347,7 +341,7 @@ class Planner {
     );
     this.#pending ??= arrivals.next();
     const pending = this.#pending;
-    pending.catch(() => undefined); // it may fail when no one waits for it any more
+    pending.catch(() => undefined); // it may fail after the caller has gone
     try {
       const bounded = leftMs() < Number.POSITIVE_INFINITY;
       const come = await (bounded
@@ -361,7 +355,7 @@ class Planner {
     }
   }
 
-  /** Resolves when nothing is left; a timer takes no more than some days at once. */
+  /** Resolves when no time is left; a timer takes at most some days at once. */
   async #timeOver(leftMs: () => number, signal: AbortSignal): Promise<'over'> {
     for (let ms = leftMs(); ms > 0 && !signal.aborted; ms = leftMs()) {
       await this.#clock.sleep(Math.min(ms, SLEEP_MAX_MS), signal).catch(() => undefined);

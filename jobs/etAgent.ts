@@ -34,9 +34,9 @@ export type EtAgentSettings = z.infer<typeof etAgentSettings>;
 
 /** What the flywheel of `etAgent` runs on besides the loop's own parts. */
 export interface EtAgentParts {
-  /** Who analyses trajectories and rewrites steps (M2 of the method). */
+  /** Analyses trajectories and rewrites steps (the method's M2). */
   readonly analyst: (parts: PolicyParts) => Complete;
-  /** Who finds faults, refines and judges (M3). */
+  /** Finds faults, refines and judges (M3). */
   readonly critic: (parts: PolicyParts) => Complete;
   /** Hints for the policy when it goes wrong; left out = the package's. */
   readonly hints?: Hints;

@@ -60,9 +60,9 @@ export interface EvaluateParts {
   readonly dialect: Dialect;
   /** The policy: a safetensors file or a Hugging Face folder, which stay where they are. */
   readonly base: string;
-  /** How a group is grown, in place of segments and calls: episodes of one continued thought. */
+  /** How to grow a group, instead of from segments and calls: episodes of one continued thought. */
   readonly grow?: RolloutOptions['grow'];
-  /** Who helps rollouts on; no one when left out. */
+  /** Helps rollouts; left out = no help. */
   readonly helping?: RolloutOptions['helping'];
   /** Judges answers and calls; null = LaTeX equality and F1 alone. */
   readonly jury: Jury | null;
@@ -72,7 +72,7 @@ export interface EvaluateParts {
 const advantage = grpo();
 
 /**
- * The flow of an evaluation job: adopts the base policy, rolls out every question of the plan, writes the
+ * The flow of an evaluation job: adopts the base policy, rolls out every question of the plan, and writes the
  * metrics `eval/*`.
  */
 export async function evaluate(
@@ -156,27 +156,26 @@ function bySource(seed: number): (groups: readonly Scored[]) => NamedNumbers {
     );
 }
 
-/** A file, and the benchmark that it holds where its name does not say so. */
+/** A file, and the benchmark in it if its name does not say so. */
 export interface EvaluatedFile {
   readonly path: string;
   readonly name?: string;
-  /** Where images go that its rows hold themselves; null = they are only named. */
+  /** Where to write images that rows contain; null = only name them. */
   readonly images?: string | null | undefined;
 }
 
 /**
- * The questions of an evaluation, as `planEvaluation` reads them; rows that cannot be used are dead letters
- * among them.
+ * The questions of an evaluation, as `planEvaluation` reads them; unusable rows are dead letters among them.
  */
 export interface EvaluationPlan {
   readonly items: readonly SourceItem<Question>[];
   /** Readable questions among them. */
   readonly questions: number;
-  /** Where they are from, in order. */
+  /** Their benchmarks, in order. */
   readonly sources: readonly string[];
 }
 
-/** Throws code `QUESTIONS_FILE` when a file cannot be used or none has a usable row. */
+/** Throws code `QUESTIONS_FILE` if a file cannot be used or none has a usable row. */
 export async function planEvaluation(
   files: readonly EvaluatedFile[],
   limit: number,

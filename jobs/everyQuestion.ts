@@ -10,8 +10,7 @@ import type { LoopOptions } from './policyLoop.ts';
 import { positiveInt, roundsSetting } from './policySettings.ts';
 
 /**
- * The settings of `everyQuestion` as a zod schema: those of `calibrate` except for what chooses among
- * questions.
+ * The settings of `everyQuestion` as a zod schema: those of `calibrate` except for the choice of questions.
  */
 export const everyQuestionSettings = calibrateSettings
   .omit({
@@ -38,8 +37,7 @@ export const everyQuestionSettings = calibrateSettings
 export type EveryQuestionSettings = z.infer<typeof everyQuestionSettings>;
 
 /**
- * Each question's group is trained on as it was rolled out, none is left out. `own` replaces parts of the
- * loop.
+ * Trains on each question's group as it was rolled out and leaves none out. `own` replaces parts of the loop.
  */
 export function everyQuestion(
   settings: EveryQuestionSettings,

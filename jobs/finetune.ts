@@ -19,7 +19,7 @@ import { positiveInt } from './policySettings.ts';
 import { entropySetting, rateSettings } from './rateSettings.ts';
 import { tooFewDemonstrations } from './tooFewDemonstrations.ts';
 
-/** With what the quickstart takes as defaults. */
+/** With the quickstart's defaults. */
 export const finetuneSettings = z.object({
   epochs: positiveInt.default(1).describe('times each demonstration is trained on'),
   size: positiveInt.default(16).describe('maximum demonstrations per optimiser step'),

@@ -28,9 +28,9 @@ import { positiveInt } from './policySettings.ts';
 
 /** What the flywheel runs on besides the loop's own parts. */
 export interface FlywheelParts {
-  /** Who rolls out (M1), who analyses and rewrites steps (M2), who locates, refines and judges (M3). */
+  /** Rolls out (M1); analyses and rewrites steps (M2); locates, refines and judges (M3). */
   readonly models: (parts: PolicyParts) => Complete | Models;
-  /** Actions that are tried on a parent; left out = the method's six. */
+  /** Actions to try on a parent; left out = the method's six. */
   readonly actions?: readonly EvolveAction[];
   readonly hints?: Hints;
 }
@@ -57,7 +57,7 @@ export const flywheelSettings = z.object({
     .describe('folder of prompts to use instead of the package’s; empty = the package’s'),
   mode: z
     .preprocess(
-      (given) => (given === 'clean' ? 'repaired' : given), // as older versions called it
+      (given) => (given === 'clean' ? 'repaired' : given), // the name in older versions
       z.enum(['repaired', 'reference']),
     )
     .default('repaired')
@@ -119,7 +119,7 @@ function wire(loop: PolicyLoop, settings: FlywheelSettings, parts: FlywheelParts
   );
 }
 
-/** Most trajectories of a question: those it begins with, and each round all that its parents may become. */
+/** Limit of trajectories per question: the first ones, and in each round all that its parents may become. */
 function poolMax(
   { initial, rounds, parents }: FlywheelSettings,
   actions: readonly EvolveAction[],

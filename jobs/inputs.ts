@@ -15,14 +15,14 @@ const FILE = 'inputs.json';
 /** By path, relative to the run's folder if the file is in it. A missing file has ''. */
 const digests = z.record(z.string(), z.string());
 
-/** What a checkpoint's folder may have besides its weights, which have digests of their own. */
+/** Files in a checkpoint's folder besides its weights, which have digests of their own. */
 const TOKENIZER_FILES = [
   ...['tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'],
   ...['chat_template.jinja', 'chat_template.json', 'generation_config.json'],
   join('additional_chat_templates', 'tool_use.jinja'),
 ];
 
-/** Paths of the tokenizer and the chat template in a policy's folder, whether they are there or not. */
+/** Paths of the tokenizer and the chat template in a policy's folder, whether or not they exist. */
 export function tokenizerFiles(folder: string): readonly string[] {
   return TOKENIZER_FILES.map((name) => join(folder, name));
 }
@@ -53,7 +53,7 @@ export async function sameInputs(folder: string, files: readonly string[]): Prom
   await replaceFile(path, `${JSON.stringify(now, null, 1)}\n`);
 }
 
-/** The folder of the tokenizer that a run noted when it began; null if it noted none. */
+/** The tokenizer's folder that a run noted when it began; null if it noted none. */
 export async function notedTokenizer(folder: string): Promise<string | null> {
   const found = Object.entries(await noted(join(folder, FILE))).find(
     ([name, digest]) => basename(name) === TOKENIZER_FILES[0] && digest !== '',
@@ -61,7 +61,7 @@ export async function notedTokenizer(folder: string): Promise<string | null> {
   return found === undefined ? null : dirname(resolve(folder, found[0]));
 }
 
-/** Of a folder its files. */
+/** For a folder, its files. */
 async function within(path: string): Promise<readonly string[]> {
   const there = await stat(path).catch(ifThere);
   if (there?.isDirectory() !== true) return [path];

@@ -1,4 +1,4 @@
-/** A JSON file in a run's folder that the run continues with, whatever its servers say later. */
+/** A JSON file in a run's folder that the run relies on, whatever its servers say later. */
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
 import { MillraceError, systemCode } from '../base/index.ts';

@@ -1,14 +1,12 @@
 /**
- * Settings of what a run keeps of its weights, and how often it saves the optimiser state.
- *
- * `auto` decides by size: old versions of a small policy cost nothing and are good to have, those of a large
- * one fill the disk.
+ * Settings for which weights a run keeps, and how often it saves the optimiser state. `auto` decides by size:
+ * old versions of a small policy cost nothing and are good to have, those of a large one fill the disk.
  */
 import { z } from 'zod';
 import { durationMs } from '../base/text/index.ts';
 import type { TrainerOptions } from '../sinks/index.ts';
 
-/** Bytes of a version, weights and state, above which few are kept. */
+/** Bytes of a version (weights and state) above which few are kept. */
 const LARGE_BYTES = 256 * 2 ** 20;
 const kept = z.number().int().nonnegative();
 const duration = z.string().refine((text) => (durationMs(text) ?? 0) > 0);
@@ -40,10 +38,10 @@ export const keepSettings = {
 type KeepSettings = {
   readonly [Key in keyof typeof keepSettings]: z.infer<(typeof keepSettings)[Key]>;
 };
-/** Those of a run; what is left out does not apply to its job. */
+/** The settings of a run; whatever is left out does not apply to its job. */
 export type Keeping = Pick<KeepSettings, 'keepVersions'> & Partial<KeepSettings>;
 
-/** What the trainer gets of them. */
+/** What the trainer gets from them. */
 export type Kept = Required<
   Pick<TrainerOptions, 'keepVersions' | 'keepRule' | 'keepStates' | 'saveEvery'>
 >;
@@ -63,7 +61,7 @@ export function keeping(
   };
 }
 
-/** Whether a run of such versions keeps no more than a resume needs. */
+/** Whether a run of such versions keeps only what a resume needs. */
 export function keepsFew(keepVersions: number | 'auto' | undefined, bytes: number): boolean {
   return keepVersions === 'auto' && bytes > LARGE_BYTES;
 }

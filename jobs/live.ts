@@ -25,20 +25,19 @@ import {
 } from '../topics/index.ts';
 
 /**
- * With these settings of the run, why a change of one would do nothing, in words; null if it does
- * something.
+ * Why changing one of these settings would do nothing, given the run's settings; null if it does something.
  */
 export type Idle = (settings: Readonly<Record<string, unknown>>) => string | null;
 
 /**
- * Marks a setting that may change during a run: `millrace set` accepts no other, and none that `idle` says
- * would do nothing.
+ * Marks a setting that may change during a run: `millrace set` accepts no other, and none for which `idle`
+ * gives a reason.
  */
 export function mayChange<Schema extends z.ZodType>(schema: Schema, idle?: Idle): Schema {
   return schema.meta({ live: true, ...(idle && { idle }) }) as Schema;
 }
 
-/** The settings that differ from those the run began with. */
+/** The settings that differ from the run's first ones. */
 export interface LiveSettings {
   /** For what is due this version. */
   at(version: number): Changes;
@@ -124,9 +123,7 @@ export class LiveHandle implements LiveSettings {
     return versionDue(question, this.#known, this.#binding);
   }
 
-  /**
-   * Changes that hold for what is due a version; null while its manifest is not known. Versions rise.
-   */
+  /** Changes that apply to what is due a version; null while its manifest is unknown. Versions rise. */
   #countAt(version: number): number | null {
     const { lagMax } = this.#binding!;
     const deciding = decidedBy(version, lagMax);

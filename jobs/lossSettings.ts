@@ -24,7 +24,7 @@ type PolicyLoss = {
 }[LossName];
 type Clipped = (typeof losses)['clipped']['settings']['shape'];
 type Other = Exclude<PolicyLoss, 'clipped'>;
-/** What a loss has that others have not, or have otherwise. */
+/** Settings that only this loss has, or has differently. */
 type Own<Shape extends z.ZodRawShape> = z.ZodPrefault<
   z.ZodObject<Pick<Shape, Exclude<keyof Shape, Shared>>>
 >;
@@ -84,7 +84,7 @@ export const lossSettings = z.object({
 /** `lossSettings` with all defaults filled in. */
 export type LossSettings = z.infer<typeof lossSettings>;
 
-/** The loss over rollouts. Fails with code `NO_LOSS` when something is set that this loss does not read. */
+/** The loss over rollouts. Fails with code `NO_LOSS` if a setting is set that this loss does not use. */
 export function policyLossOf(settings: LossSettings): Loss {
   const { loss: name } = settings;
   const fields = Object.keys(losses[name].settings.shape);
@@ -102,13 +102,12 @@ export function policyLossOf(settings: LossSettings): Loss {
   return { name, settings: Object.fromEntries(fields.map((key) => [key, given[key]])) };
 }
 
-/** The settings that some loss reads, and their defaults. */
+/** The settings that any loss uses, and their defaults. */
 const lossKeys = [...Object.keys(losses.clipped.settings.shape), ...Object.keys(groups)];
 const defaults: Readonly<Record<string, unknown>> = lossSettings.parse({});
 
 /**
- * What the trainer takes of these settings. `score` takes the other half,
- * `advantageEstimators[advantage].group`.
+ * What the trainer takes from these settings. `score` takes the rest, `advantageEstimators[advantage].group`.
  */
 export function policyTraining(
   settings: LossSettings,

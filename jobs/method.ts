@@ -25,18 +25,15 @@ export interface MethodPlace {
   /** The rounds of the methods before it. */
   readonly before: readonly RoundPlan[];
   readonly seed: number;
-  /**
-   * Settings that have changed since the run began, as they hold for a question; nothing if it is left
-   * out.
-   */
+  /** Settings changed since the run began, as they apply to a question; empty if left out. */
   readonly live?: Pick<LiveSettings, 'of' | 'at' | 'ready'>;
-  /** Compares mathematical answers symbolically; nothing if `equality` names no verifier. */
+  /** Compares mathematical answers symbolically; absent if `equality` names no verifier. */
   readonly verify?: VerifyAnswer;
 }
 
 /**
- * What a method decides of the loop. Losses, rates and other options of the training are put together; else
- * the last one counts.
+ * What a method decides about the loop. Losses, rates and other training options are merged; otherwise the
+ * last method counts.
  */
 export type LoopShare = Partial<Omit<LoopOptions, 'training'>> & {
   readonly training?: Partial<LoopOptions['training']>;
@@ -47,7 +44,7 @@ export interface PlannedMethod {
   /** Its rounds, after those `before`. */
   readonly rounds: readonly RoundPlan[];
   readonly loop: LoopShare;
-  /** Its parts of the flow, those of the loop that it turns in among them. */
+  /** Its parts of the flow, including those of the loop that it uses. */
   wire(loop: PolicyLoop): Flow;
 }
 
@@ -58,11 +55,11 @@ export interface PlannedMethod {
 export type Method = (place: MethodPlace) => PlannedMethod;
 
 /**
- * The flow of a training job: plans the questions of all methods' rounds, opens the loop that they share,
+ * The flow of a training job: plans the questions of all methods' rounds, opens the loop that they share, and
  * wires them.
  *
  * @param rows the questions to train on and to evaluate on, each read once.
- * @throws code `QUESTIONS_FILE` when there are too few questions, and code `METHOD` when no method says how
+ * @throws code `QUESTIONS_FILE` if there are too few questions, and code `METHOD` if no method says how
  * questions are rolled out.
  */
 export async function trainPolicy(
@@ -106,7 +103,7 @@ function behindForever(): MillraceError {
   );
 }
 
-/** Several shares as one. */
+/** Merges several shares into one. */
 export function sharesOf(shares: readonly LoopShare[]): LoopShare {
   const losses = Object.assign({}, ...shares.map(({ training }) => training?.losses));
   const training = Object.assign({}, ...shares.map((share) => share.training), { losses });
@@ -114,7 +111,7 @@ export function sharesOf(shares: readonly LoopShare[]): LoopShare {
   return Object.assign({}, ...shares, { training, rates });
 }
 
-/** The loop that all shares add up to. */
+/** The loop's options from all shares. */
 export function loopOptions(shares: readonly LoopShare[]): LoopOptions {
   const { samples, branching, reward, advantage, ...share } = sharesOf(shares);
   if (!samples || !branching || !reward || !advantage) {

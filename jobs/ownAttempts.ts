@@ -48,13 +48,13 @@ export const ownAttemptsSettings = z.object({
 /** The settings of `ownAttempts`, with all defaults filled in. */
 export type OwnAttemptsSettings = z.infer<typeof ownAttemptsSettings>;
 
-/** The point is to learn to call. */
+/** Learning to call is the point. */
 const onlyWithCall = () => ({
   difficulty: '',
   against: ({ toolCalls }: Evolved) => (toolCalls === 0 ? 'no call' : null),
 });
 
-/** Tries the first questions to train on, with at most `responseMax` tokens; `finetune` learns what is kept. */
+/** Tries the first training questions, with at most `responseMax` tokens; `finetune` learns what is kept. */
 export function ownAttempts(settings: OwnAttemptsSettings, responseMax: number): Method {
   return ({ train, seed }) => ({
     rounds: [

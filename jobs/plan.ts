@@ -21,13 +21,12 @@ import type { Phase, Question, Schedule } from '../topics/index.ts';
 
 /** One round after the first. */
 export interface RoundPlan {
-  /** What people call it: `fine-tuning`, `round 2`. */
+  /** Its name for people: `fine-tuning`, `round 2`. */
   readonly name: string;
   /** Why its questions are asked; null if it takes none from the plan, because an operator asks them. */
   readonly phase: Exclude<Phase, 'evaluate' | 'practice'> | null;
   /**
-   * How many of the questions to train on it takes, after those of earlier rounds; past the last one it
-   * begins again.
+   * How many training questions it takes, after those of earlier rounds; after the last one it begins again.
    */
   readonly count: number;
   readonly skip: number;
@@ -36,9 +35,9 @@ export interface RoundPlan {
    * it may take. How many it took is a record of `windows`.
    */
   readonly lengthMs?: number;
-  /** The place of its i-th question in a schedule, where its groups are trained on as they are. */
+  /** The place of its i-th question in a schedule, if its groups are trained on as they are. */
   readonly schedule?: (index: number) => Schedule;
-  /** Whether the held-out questions are asked after it; they are unless it says no. */
+  /** Whether the held-out questions are asked after it; they are unless this is false. */
   readonly evaluated?: boolean;
   /**
    * The round after it, in an endless job: only the last round of a layout has one, and so has each one that
@@ -56,7 +55,7 @@ export interface QuestionPlan {
   /** Whether there is a round after every round. */
   readonly endless: boolean;
   readonly items: Items<Question>;
-  /** Questions of each round in `rounds`, round 0 included: about what it weighs in the run's work. */
+  /** Questions of each round in `rounds`, including round 0: roughly its share of the run's work. */
   readonly sizes: readonly number[];
   /** Held-out questions, each asked at every evaluation. */
   readonly heldOut: number;
@@ -64,13 +63,13 @@ export interface QuestionPlan {
   readonly train: number;
 }
 
-/** The plan of questions that are all known. */
+/** The plan if all questions are known. */
 export interface ListedPlan extends QuestionPlan {
   /** The same whenever they are iterated. */
   readonly items: Iterable<SourceItem<Question>>;
 }
 
-/** Questions as a file gives them (`readQuestions`), or a list. */
+/** Questions from a file (`readQuestions`), or a list. */
 export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>;
 
 /**
@@ -83,7 +82,7 @@ export type QuestionItems = Iterable<QuestionItem> | AsyncIterable<QuestionItem>
  */
 export interface JobQuestions {
   readonly train: QuestionItems | EndlessQuestions;
-  /** The file that they are read from, for errors. */
+  /** The file that they come from, for errors. */
   readonly file?: string;
   /**
    * Absent: held-out questions are taken from `train`, at most three in ten; of an endless one, the first
@@ -92,7 +91,7 @@ export interface JobQuestions {
   readonly heldOut?: QuestionItems;
 }
 
-/** The questions of a training job that are all known. */
+/** The questions of a training job, all of them known. */
 export interface ListedQuestions extends JobQuestions {
   readonly train: QuestionItems;
 }
@@ -104,7 +103,7 @@ export type Layout = (train: number) => readonly RoundPlan[];
 
 /** How `planRounds` divides the questions; the seed decides their order. */
 export interface RoundsOptions {
-  /** Most held-out questions. */
+  /** Limit of held-out questions. */
   readonly heldOut: number;
   readonly seed: number;
 }
@@ -129,7 +128,7 @@ function firstFault([first]: readonly SourceItem<never>[]): string {
   return `\nfirst bad row: ${origin}:${place}: ${field === '' ? '' : `${field} `}${reason}`;
 }
 
-/** The error when nothing can be held out. */
+/** The error if nothing can be held out. */
 export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceError {
   return new MillraceError(
     'QUESTIONS_FILE',
@@ -137,7 +136,7 @@ export function noHeldOut(deadLetters: readonly SourceItem<never>[]): MillraceEr
   );
 }
 
-/** Fails with code `QUESTIONS_FILE` when there are too few questions to train on and to hold out. */
+/** Fails with code `QUESTIONS_FILE` if there are too few questions to train on and to hold out. */
 export async function planRounds(
   rows: ListedQuestions,
   layout: Layout,
@@ -206,7 +205,7 @@ function* itemsOf({ deadLetters, held, train, rounds }: Planned): Generator<Sour
   }
 }
 
-/** The rounds, and those that come after the last. */
+/** The rounds, and those after the last. */
 export function* oneAfterAnother(rounds: readonly RoundPlan[]): Generator<RoundPlan> {
   yield* rounds;
   for (let next = rounds.at(-1)?.next; next !== undefined; ) {

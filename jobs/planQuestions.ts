@@ -17,7 +17,7 @@ import {
   read,
 } from './plan.ts';
 
-/** What planning endless questions needs as well. */
+/** What planning endless questions needs in addition. */
 export interface EndlessOptions
   extends RoundsOptions,
     Pick<EndlessPlan, 'log' | 'clock' | 'print'> {}

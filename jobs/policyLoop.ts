@@ -88,7 +88,7 @@ export interface PolicyParts {
    * where it is.
    */
   readonly base: string;
-  /** The helpers of rollouts; none when left out. */
+  /** The helpers of rollouts; left out = no help. */
   readonly helping?: RolloutOptions['helping'];
 }
 
@@ -118,14 +118,14 @@ export interface LoopOptions extends StepSizes {
   readonly samples: RolloutOptions['samples'];
   readonly branching: RolloutOptions['branching'];
   readonly toolLimit?: RolloutOptions['toolLimit'];
-  /** How a group is grown; segments, calls and branches unless given. */
+  /** How to grow a group; from segments, calls and branches unless given. */
   readonly grow?: RolloutOptions['grow'];
   /**
-   * Must leave the part `raw` (how right a response is, 0 to 1); else the first group ends the run with code
-   * `REWARD_PART`.
+   * Must give the part `raw` (how right a response is, 0 to 1); otherwise the first group ends the run with
+   * code `REWARD_PART`.
    */
   readonly reward: RewardFunction;
-  /** Compares mathematical answers for the reward (`verifiedMath`); nothing if it is left out. */
+  /** Compares mathematical answers for the reward (`verifiedMath`); absent if left out. */
   readonly verify?: VerifyAnswer;
   /** Where rewards look for answers and form (default `own`: what the policy wrote). */
   readonly answers?: ScoreOptions['answers'];
@@ -133,7 +133,7 @@ export interface LoopOptions extends StepSizes {
   readonly actionAdvantage?: ScoreOptions['actionAdvantage'];
   readonly training: Omit<TrainerOptions, LoopOwned> & {
     /**
-     * Whether demonstrations and pairs teach what tools wrote; `masked` when left out (docs/losses.md says
+     * Whether demonstrations and pairs teach what tools wrote; `masked` if left out (docs/losses.md says
      * why).
      */
     readonly results?: ResultTokens;
@@ -146,10 +146,10 @@ export interface LoopOptions extends StepSizes {
    * come before those that make them.
    */
   readonly phases?: readonly Phase[];
-  /** Settings that change during the run; a handle of its own if it is left out. */
+  /** Settings that change during the run; a handle of its own if left out. */
   readonly live?: LiveHandle;
   /**
-   * Every request is answered by the newest version, however many steps behind that is when it is trained on.
+   * The newest version answers every request, however many steps it is behind when the result is trained on.
    */
   readonly newest?: boolean;
 }
@@ -306,12 +306,12 @@ export async function policyLoop(
   };
 }
 
-/** The first of the plan; a plain one where questions are still to come. */
+/** The first question of the plan; a plain one if questions are still to come. */
 function aQuestion(plan: QuestionPlan): string {
   return plannedQuestion(plan, null)?.question ?? 'What is 2 + 3?';
 }
 
-/** The one of this id, or the first; null where there is none, or questions are still to come. */
+/** The question with this id, or the first; null if there is none, or questions are still to come. */
 function plannedQuestion({ items }: QuestionPlan, id: string | null): Question | null {
   if (!(Symbol.iterator in items)) return null;
   for (const item of items)
@@ -319,7 +319,7 @@ function plannedQuestion({ items }: QuestionPlan, id: string | null): Question |
   return null;
 }
 
-/** Most response tokens that the plan's questions may come to; null where it has no end. */
+/** Limit of response tokens for the plan's questions; null if it has no end. */
 function tokensOf(plan: QuestionPlan, settings: PolicySettings): number | null {
   if (plan.endless) return null;
   const { rollouts = 1 } = settings as PolicySettings & { readonly rollouts?: number };
@@ -336,13 +336,13 @@ function rateOf(batch: Batch, rates: LoopOptions['rates']): number {
   return typeof rate === 'number' ? rate : rate(batch);
 }
 
-/** What a changed setting is, if that is a number. */
+/** A changed setting's value, if it is a number. */
 function numberIn(changes: Changes | undefined, name: string): number | undefined {
   const value = changes?.[name];
   return typeof value === 'number' ? value : undefined;
 }
 
-/** The reward, asked once the settings of the group are known in this process. */
+/** The reward, computed once this process knows the group's settings. */
 function whenReady(reward: RewardFunction, live: LiveHandle): RewardFunction {
   return async (group, signal = neverStopping) => {
     await live.ready(group.question, signal);
@@ -364,7 +364,7 @@ function watched(reward: RewardFunction): RewardFunction {
     group.question.phase === 'evaluate' ? both(group, signal) : reward(group, signal);
 }
 
-/** The questions that are asked for one of these reasons. */
+/** The questions asked for one of these reasons. */
 export function inPhase(
   ...phases: readonly Phase[]
 ): OperatorFunction<Delivery<Question>, Delivery<Question>> {
@@ -384,9 +384,7 @@ function replayed(parts: PolicyParts, replay: Replay | undefined): PolicyParts {
   return { ...parts, engine: replay.engine(parts.engine), tools: replay.tools(parts.tools) };
 }
 
-/**
- * The parts with their tools called as the settings say, and the stage that answers calls if there is one.
- */
+/** The parts with tools called as the settings say, and the stage that answers calls if there is one. */
 function called(
   parts: PolicyParts,
   { settings, log, clock, own, print, replay }: JobContext<PolicySettings>,
@@ -399,7 +397,7 @@ function called(
   return { parts: { ...parts, tools }, answering: [stage('tools', requests, replies, answers)] };
 }
 
-/** The `inflightMax` of a stage that gathers up to `records` records before it emits any. */
+/** The `inflightMax` of a stage that gathers up to `records` records before it emits anything. */
 export function inflightFor(records: number): { readonly inflightMax: number } {
   return { inflightMax: records + 64 };
 }

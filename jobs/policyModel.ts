@@ -1,6 +1,6 @@
 /**
- * The job's policy as a model of text: what the flywheel asks for trajectories, in the papers' tag form
- * whatever the policy's dialect.
+ * The job's policy as a text model: what the flywheel asks for trajectories, in the papers' tag form whatever
+ * the policy's dialect.
  */
 import { type PolicyEngine, samplingIn } from '../model/index.ts';
 import { cutAfterStop, enginePolicy, type TextModel } from '../model/text/index.ts';
@@ -25,7 +25,7 @@ export function policyModel(options: PolicyModelOptions): TextModel {
   });
 }
 
-/** A turn is generated to its end in the policy's own way, and then written as a trajectory has it. */
+/** A turn is generated to its end in the policy's own way, then written in the form of a trajectory. */
 function translated({ engine, dialect }: PolicyModelOptions): TextModel {
   const { tokenizer, stopTokens, stopTexts } = dialect;
   const ends = endTokens(tokenizer);

@@ -14,7 +14,7 @@ function changing<Shape extends Record<string, z.ZodType>>(shape: Shape): Shape 
   return Object.fromEntries(marked) as Shape;
 }
 
-/** How many rounds a job has, or that it goes on until it is stopped. */
+/** How many rounds a job has, or that it runs until it is stopped. */
 export const roundsSetting = z.union([positiveInt, z.literal('forever')], {
   error: 'expected a whole number of at least 1, or forever',
 });

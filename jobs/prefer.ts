@@ -44,9 +44,9 @@ export type PreferSettings = z.infer<typeof preferSettings>;
  */
 export interface PreferParts extends Pick<BatchExamplesOptions, 'questions' | 'mix'> {
   readonly criterion: PairsOptions['criterion'];
-  /** Most pairs of a question; left out = `pairsMax`. */
+  /** Limit of pairs per question; left out = `pairsMax`. */
   readonly perQuestionMax?: number;
-  /** Most questions of a round. */
+  /** Limit of questions per round. */
   readonly most: number;
 }
 

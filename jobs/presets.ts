@@ -1,17 +1,17 @@
 /**
  * Presets of the ready jobs: the numbers that the papers' scripts run with. Each number says where it comes
- * from: the paper (P), the released scripts and configurations (S), or, if neither says, our own choice
- * (ours).
+ * from: the paper (P), the released scripts and configurations (S), or, if neither has it, our own choice
+ * (ours). docs/presets.md lists what our settings cannot express.
  *
- * docs/presets.md lists what no setting of ours can express. `policy` is the model that training began from
- * in the paper, by its name; its weights are looked up in the Hugging Face cache.
+ * `policy` is the model that training began from in the paper, by name; its weights come from the Hugging
+ * Face cache.
  */
 import type { Preset } from './defineJob.ts';
 
 /** What the RL trainers have in common (ARPO reference §7.7, ET-Agent §8.1; S). */
 const optimiser = { weightDecay: 0.01, gradNormMax: 1 };
 
-/** Where LLaMA-Factory trains alone: the defaults of transformers' trainer, which no recipe changes. */
+/** LLaMA-Factory alone: the defaults of transformers' trainer, which no recipe changes. */
 const llamaFactoryOptimiser = { weightDecay: 0, gradNormMax: 1 };
 
 /** The loss of ET-Agent, ARPO and AEPO (ARPO reference §7.3, §7.4; ET-Agent §8.8; S). */
@@ -223,7 +223,7 @@ export const arpoPresets: Readonly<Record<string, Preset>> = {
   },
 };
 
-/** What AEPO adds as its scripts are published (§2, §2.3, §2.4; S). */
+/** What AEPO adds in its published scripts (§2, §2.3, §2.4; S). */
 const aepoParts = {
   branching: 'aepo',
   dynamicBudget: false, // ENABLE_DYNAMIC_ROLLOUTS=False; the yaml, and the paper, have it on
@@ -413,8 +413,8 @@ export const deepAgentPresets: Readonly<Record<string, Preset>> = {
 };
 
 /**
- * What the papers' fine-tunings have in common: LLaMA-Factory's full fine-tuning (ET-Agent §5, Tool-Star
- * §4.2; S).
+ * What the papers' fine-tuning has in common: LLaMA-Factory's full fine-tuning (ET-Agent §5, Tool-Star §4.2;
+ * S).
  */
 const llamaFactory = {
   prompt: 'data', // template qwen

@@ -20,16 +20,16 @@ import type { PolicyParts } from './policyLoop.ts';
 import { policyModel } from './policyModel.ts';
 
 /**
- * A text model with its sampling, in the form that the flywheel asks; what a request itself says counts
- * first.
+ * A text model with its sampling, in the form that the flywheel calls; a request's own options take
+ * precedence.
  */
 export function completeWith(model: TextModel, sampling: TextSampling): Complete {
   return (request, signal) => model.complete({ ...sampling, ...request }, signal);
 }
 
 /**
- * The policy that is trained as a role: its newest version, sampled as these settings say (those of rollouts,
- * mostly).
+ * The policy in training as a role: its newest version, sampled by these settings (usually those of
+ * rollouts).
  */
 export function policyRole(
   settings: Sampling & { readonly responseMax: number },

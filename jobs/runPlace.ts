@@ -1,7 +1,6 @@
 /**
- * What a run keeps and measures on its machine besides its log: checkpoints, the record of the prompt, files
- * of metrics, how long the event loop stands still. A run is given another place where there is no machine:
- * in a simulated world.
+ * What a run keeps and measures on its machine besides its log: checkpoints, the record of the prompt, metric
+ * files, how long the event loop stalls. A simulated world, which has no machine, gives a run another place.
  */
 import type { OperatorFunction } from 'rxjs';
 import { type CheckpointStore, checkpointsIn } from '../model/checkpoints/index.ts';
@@ -16,7 +15,7 @@ export interface RunPlace {
   readonly checkpoints: CheckpointStore;
   /** Records how the policy is prompted. */
   prompted(record: PromptRecord): Promise<void>;
-  /** metrics → wherever they are kept besides the topic. */
+  /** metrics → wherever else they are kept. */
   metrics(): OperatorFunction<Delivery<Metric>, Delivery<never>>;
   watch(): LoopGap;
 }

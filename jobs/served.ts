@@ -44,7 +44,7 @@ type ServedContext = AgentContext & JobContext<EveryQuestionSettings>;
 /** The variable with the key that opens sessions. */
 const KEY_NAME = 'MILLRACE_GATEWAY_KEY';
 const KEY_MIN = 16;
-/** Model calls at once: as many as the gateway has requests open. */
+/** Model calls at once: as many as the gateway has open requests. */
 const CALLS_MAX = 4096;
 
 /** The job asks no questions: sessions arrive by themselves, without an end. */
@@ -182,7 +182,7 @@ function served(
   return source('feedback', topics.feedback, items);
 }
 
-/** Every request waits for the gate, which loads the newest weights, and for as long as the run is paused. */
+/** Every request waits for the gate, which loads the newest weights, and while the run is paused. */
 function byNewest(engine: PolicyEngine, gate: PolicyGate): PolicyEngine {
   const admission = gate.admission(CALLS_MAX);
   return {
@@ -204,7 +204,7 @@ function byNewest(engine: PolicyEngine, gate: PolicyGate): PolicyEngine {
   };
 }
 
-/** What the gate knows of a served session: it is due any version. */
+/** What the gate knows of a served session: any version will do. */
 const ASKED: Question = {
   ...{ id: 'served', question: '', answers: [], source: 'served', ability: 'qa' },
   ...{ phase: 'explore', round: 1, schedule: null },

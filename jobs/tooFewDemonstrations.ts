@@ -1,6 +1,6 @@
 /**
- * Why a round gave too few demonstrations, counted over its attempts, and what to try: the error with which a
- * run ends there.
+ * The error that ends a run after a round with too few demonstrations: why, counted over its attempts, and
+ * what to try.
  */
 import { MillraceError } from '../base/index.ts';
 import { counted } from '../base/text/index.ts';
@@ -33,9 +33,9 @@ interface Tally {
   readonly withoutCall: number;
   readonly wrong: number;
   readonly malformed: number;
-  /** Calls that failed in attempts that were right. */
+  /** Failed calls in attempts that were right. */
   readonly failedCalls: number;
-  /** Questions of which nothing came, and why the first did. */
+  /** Questions that gave nothing, and why the first one did not. */
   readonly failed: number;
   readonly why: string;
 }

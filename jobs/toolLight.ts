@@ -113,11 +113,10 @@ export type ToolLightSettings = z.infer<typeof toolLightSettings>;
 export interface ToolLightParts {
   /** The policy as a model of text, for direct inference. */
   readonly policy: (parts: PolicyParts) => Complete;
-  /** How it is asked to answer without tools; left out = by the question itself. */
+  /** How to ask the policy to answer without tools; left out = by the question itself. */
   readonly ask?: ColdStartOptions['ask'];
   /**
-   * What a question was fine-tuned on, chosen if no guided chain is right; left out = then there is no
-   * pair.
+   * The demonstration of a question, chosen if no guided chain is right; left out = then there is no pair.
    */
   readonly demonstration?: (question: Question) => GuidedOptions['demonstration'];
 }
@@ -143,7 +142,7 @@ export function toolLight(settings: ToolLightSettings, parts: ToolLightParts): M
   };
 }
 
-/** Up to the responses: direct inference, the source set that it leaves, and the rollouts of that. */
+/** Up to the responses: direct inference, the source set that follows from it, and its rollouts. */
 function sampling(
   loop: PolicyLoop,
   { concurrency, sourceMin, sourceMax }: ToolLightSettings,
@@ -192,8 +191,8 @@ function sampling(
 }
 
 /**
- * Direct inference and the pre-aligned round, then the loops of self-evolution, whose questions the
- * curriculum asks.
+ * Direct inference and the pre-aligned round, then the self-evolution loops, whose questions the curriculum
+ * asks.
  */
 function roundsOf({ loops }: ToolLightSettings, questions: number): RoundPlan[] {
   const evolved = Array.from({ length: loops }, (_, loop): RoundPlan => {
@@ -218,7 +217,7 @@ function loopOf(settings: ToolLightSettings, seed: number): LoopShare {
       return question.round === 1 && isGuided(question, seed, settings) ? guided : entropyOnly;
     },
     ...(toolCallLimit === 0 ? {} : { toolLimit: () => toolCallLimit }),
-    // Nothing is rewarded here: accuracy and format, as evaluations count them.
+    // Nothing is rewarded here: accuracy and format, as in evaluations.
     reward: efficiency({ sigmaTool: 0, sigmaLength: 0 }),
     advantage: grpo(),
     // All questions of a round are sampled under the version that it begins with.
@@ -248,7 +247,7 @@ function isGuided({ id }: Question, seed: number, settings: ToolLightSettings): 
   return draws(seed, 'guided', id).uniform(0) < settings.guidedShare;
 }
 
-/** Vanilla to guided times hard to easy; the self-evolved rounds have the second alone. */
+/** Vanilla to guided times hard to easy; the self-evolved rounds have only the second. */
 function mixOf({ mix }: ToolLightSettings): ClassMix {
   const { vanilla, guided, hard, easy, scarce } = mix;
   const both = (name: string, share: number): [string, number][] => [

@@ -97,13 +97,13 @@ export const toolStarSettings = policySettings.extend({
 export type ToolStarSettings = z.infer<typeof toolStarSettings>;
 
 /**
- * How it is asked to answer without tools and with them, and what counts as right: as the cold start has
- * them.
+ * How to ask the policy to answer without tools and with them, and what counts as right: as in the cold
+ * start.
  */
 export interface ToolStarParts extends Pick<ColdStartOptions, 'ask' | 'isRight'> {
-  /** The policy as a model of text, for the cold start. */
+  /** The policy as a text model, for the cold start. */
   readonly policy: (parts: PolicyParts) => Complete;
-  /** Left out = those of the package. */
+  /** Left out = the package's. */
   readonly hints?: ColdStartHints;
 }
 
@@ -180,7 +180,7 @@ function synthesis(
 }
 
 /**
- * RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `rounds` are its
+ * RL (§4.3): curriculum (the hard ones of `tried` questions) ─► rollout ─► score ─► batch; `rounds` are RL's
  * own.
  */
 function reinforcement(

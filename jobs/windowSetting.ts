@@ -1,11 +1,11 @@
-/** The setting `window`: how many candidates make a round, or in how much time. */
+/** The setting `window`: the number of candidates in a round, or the time for them. */
 import { z } from 'zod';
 import { MillraceError } from '../base/index.ts';
 import { durationMs } from '../base/text/index.ts';
 
 const COUNT = 'count';
 
-/** `count`, or a length of time. */
+/** `count`, or a duration. */
 export const windowSetting = z
   .string()
   .refine((text) => text === COUNT || (durationMs(text) ?? 0) > 0, {

@@ -14,19 +14,19 @@ import { type ForeignTopic, foreignKafka, wholeProducer } from '../streams/forei
 import { mapEach } from '../streams/index.ts';
 
 export interface ForeignSinkOptions<T> {
-  /** Where to; created if missing, as the broker makes topics. */
+  /** The destination; created if missing, with the broker's defaults. */
   readonly to: ForeignTopic;
   readonly run: string;
-  /** The message, without what the headers say. */
+  /** The message, without what the headers contain. */
   readonly message: (value: T) => object;
   readonly clock: SleepClock;
   readonly print: Report;
 }
 
-/** Messages on their way at once, and so in one request at most. */
+/** Messages under way at once, and so in one request at most. */
 const SENT_MAX = 256;
 const PAUSE_MS = 5000;
-/** kafkajs's own tries; ours follow them. */
+/** kafkajs's own retries; ours follow. */
 const RETRY = { retries: 2 };
 
 interface Message {
@@ -66,7 +66,7 @@ interface Waiting {
   readonly sent: () => void;
 }
 
-/** Sends what has gathered while the last request was on its way, one request at a time. */
+/** Sends what has gathered during the last request, one request at a time. */
 class Sender {
   readonly #options: Pick<ForeignSinkOptions<never>, 'to' | 'clock' | 'print'>;
   readonly #closed = new AbortController();
@@ -78,7 +78,7 @@ class Sender {
     this.#options = options;
   }
 
-  /** Rejects when `until` aborts first; the message may have been sent then. */
+  /** Rejects if `until` aborts first; the message may have been sent by then. */
   async send(message: Message, until: AbortSignal): Promise<void> {
     const sent = new Promise<boolean>((resolve) => {
       this.#waiting.push({ message, sent: () => resolve(true) });

@@ -1,4 +1,4 @@
-/** What consumes: the trainer, weights, metrics files, announcements. */
+/** Consumers of records: the trainer, weights, metric files, announcements. */
 export { foreignSink } from './foreignTopic.ts';
 export { metricFiles, metricsIn, writeMetrics } from './metricFiles.ts';
 export { Measuring } from './progress/measuring.ts';

@@ -22,7 +22,7 @@ export interface FilesOptions {
   readonly recorded: (offset: number) => AsyncIterable<RecordedMetric>;
 }
 
-/** A metric, and where its topic has it. */
+/** A metric, and its position in the topic. */
 export interface RecordedMetric {
   readonly value: Metric;
   readonly position: { readonly offset: number };
@@ -33,7 +33,7 @@ export function metricsIn(log: Log): FilesOptions['recorded'] {
   return (offset) => recordsOf(log, topics.metrics, { from: { kind: 'offset', offset } });
 }
 
-/** A link in a file's place is not followed, if the system has a way to say so. */
+/** Does not follow a link instead of the file, if the system supports that. */
 const { O_APPEND, O_CREAT, O_RDWR, O_WRONLY, O_NOFOLLOW = 0 } = constants;
 const COLUMNS = ['offset', 'step', 'round', 'name', 'value', 'atMs'] as const;
 
@@ -42,7 +42,7 @@ type Row = Metric & { readonly offset: number };
 /** One of the two files. */
 interface MetricFile {
   readonly path: string;
-  /** The offset that a line has; NaN if it has none. */
+  /** The offset in a line; NaN if it has none. */
   readonly offsetOf: (line: string) => number;
   readonly line: (row: Row) => Promise<string> | string;
   readonly header: string;
@@ -97,12 +97,12 @@ export function metricFiles({
     });
 }
 
-/** The last work on the files of each folder. */
+/** The last work on each folder's files. */
 const working = new Map<string, Promise<unknown>>();
 
 /**
- * Does `work` when all earlier work of this process on a folder's files is done: a stopped run may still be
- * writing a line.
+ * Does `work` after all earlier work of this process on a folder's files: a stopped run may still be writing
+ * a line.
  */
 async function oneWriter<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const done = (working.get(folder) ?? Promise.resolve()).then(work, work);
@@ -114,7 +114,7 @@ async function oneWriter<T>(folder: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** `ends`: the last offset that each file has, -1 for none. */
+/** `ends`: the last offset in each file, -1 for none. */
 function appended(
   folder: string,
   ends: number[],
@@ -159,8 +159,8 @@ async function extend(file: MetricFile, end: number, row: Row): Promise<number> 
 }
 
 /**
- * Cuts a file after the part, from its beginning, that lacks nothing and has nothing else. Resolves with the
- * last offset of that part, -1 for none.
+ * Cuts a file after the longest beginning that matches the topic. Resolves with the last offset of that part,
+ * -1 for none.
  */
 async function wholePart(
   { path, offsetOf, header }: MetricFile,
@@ -181,7 +181,7 @@ async function wholePart(
         if (`${line}\n` !== header) break;
       } else {
         const next = offsetOf(line);
-        // Offsets on Kafka have gaps: where the next one does not follow, the topic says what does.
+        // Offsets on Kafka have gaps: if the next one does not follow, the topic decides.
         if (next !== offset + 1 && next !== (await topic.after(offset))) break;
         offset = next;
       }
@@ -196,7 +196,7 @@ async function wholePart(
   }
 }
 
-/** Lines that end with a line end, as they are read. */
+/** Lines with their line ends, as they are read. */
 async function* wholeLines(file: Awaited<ReturnType<typeof open>>): AsyncGenerator<string> {
   let rest = '';
   const text$ = file.createReadStream({ encoding: 'utf8', autoClose: false, start: 0 });
@@ -207,7 +207,7 @@ async function* wholeLines(file: Awaited<ReturnType<typeof open>>): AsyncGenerat
   }
 }
 
-/** The offsets of a topic, read forwards as far as they are needed. */
+/** The offsets of a topic, read ahead as far as needed. */
 class Following {
   readonly #recorded: FilesOptions['recorded'];
   #reading: AsyncIterator<RecordedMetric> | null = null;
@@ -246,7 +246,7 @@ export async function writeMetrics(
   }
 }
 
-/** The owner's alone. */
+/** Only the owner may read it. */
 async function append(path: string, text: string): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
   await writingTo(path, () => file.appendFile(text).finally(() => file.close()));

@@ -17,12 +17,12 @@ export type { Pulse } from './progress/events.ts';
 export interface ProgressOptions extends TrackerOptions {
   /** The run's name, for the commands that a warning advises. */
   readonly run?: string;
-  /** What is going on, or a text that says it. */
+  /** What the run is doing, or a text that says it. */
   readonly pulse: () => Pulse | string;
-  /** For a screen of lines, if no other is given. */
+  /** Prints lines, if no other screen is given. */
   readonly print: (line: string) => void;
   readonly screen?: ProgressScreen | undefined;
-  /** How answers are drawn, in words. */
+  /** How answers are sampled, in words. */
   readonly sampling?: string;
   readonly clock: Clock;
 }

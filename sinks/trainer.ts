@@ -57,23 +57,23 @@ export interface TrainerOptions {
   readonly engine: TrainerEngine;
   readonly store: WeightsStore;
   readonly log: Log;
-  /** By the kind of batch; a batch without one that can learn from it ends the stage with code `NO_LOSS`. */
+  /** By kind of batch; a batch whose kind has no suitable loss ends the stage with code `NO_LOSS`. */
   readonly losses: Losses;
   /**
    * A constant, or by the batch: `roundRate` (operators/batching/learningRate.ts) follows its place in the
    * round.
    */
   readonly lr: number | ((batch: Batch) => number);
-  /** Optimiser steps a batch of groups: they are split, in order, into this many parts. */
+  /** Optimiser steps per batch of groups, which is split into this many parts in order. */
   readonly miniBatches: number;
-  /** Versions that rollouts may be behind: as many batches may come before their turn. */
+  /** How many versions rollouts may lag: as many batches may come before their turn. */
   readonly lagMax: number;
   /**
-   * Newest versions whose files stay, at least 2 (default 2); 0 = all. The first stays anyhow, others by
-   * `keepRule`.
+   * Number of newest versions whose files stay, at least 2 (default 2); 0 = all. The first always stays,
+   * others by `keepRule`.
    */
   readonly keepVersions?: number;
-  /** What else stays; the ends of all rounds unless given. */
+  /** What else stays; by default the ends of all rounds. */
   readonly keepRule?: Omit<WeightsRule, 'newest'>;
   /** Which of those keep their optimiser state: all (default), or only the newest that has one. */
   readonly keepStates?: 'all' | 'newest';
@@ -84,17 +84,17 @@ export interface TrainerOptions {
   readonly saveEvery?: SaveEvery;
   /** On a replay, the versions whose state is recorded. */
   readonly saved?: ((version: number) => boolean) | undefined;
-  /** Gets a line when steps are repeated. */
+  /** Called with a line when steps are repeated. */
   readonly report?: Report;
-  /** The advantage of the shared beginnings of branched rollouts; soft when left out. */
+  /** The advantage of the shared beginnings of branched rollouts; soft if left out. */
   readonly attribution?: Attribution;
-  /** Whether searches for tools are actions to ToolPO, as calls and folds are; not when left out. */
+  /** Whether searches for tools are actions to ToolPO, like calls and folds; not if left out. */
   readonly searchActions?: boolean;
   /**
    * Whiten advantages over the policy tokens of the batch, as REINFORCE++ does (model/credit/estimators.ts).
    */
   readonly whiten?: boolean;
-  /** How the loss makes up for rollouts of an older version; null (default) = it does not. */
+  /** How the loss corrects for rollouts of an older version; null (default) = not at all. */
   readonly lagCorrection?: LagCorrection | null;
   /**
    * Scores under the reference policy of KL and DPO; null (default) = `engine` itself, which then changes
@@ -108,13 +108,16 @@ export interface TrainerOptions {
    * counted.
    */
   readonly tokensMax?: number;
-  /** Of a longer demonstration the first tokens are trained on (`cut`); default: it is left out (`drop`). */
+  /**
+   * What to do with a longer demonstration: train on its first tokens (`cut`), or leave it out (`drop`, the
+   * default).
+   */
   readonly tooLong?: 'drop' | 'cut';
   /** A demonstration from a data file as sequences; left out = question and text by `encode`. */
   readonly encodeGiven?: EncodeGiven;
   /**
-   * A fine-tuning ends once the policy's entropy on its held-out demonstrations is below this (nats a token);
-   * 0 (default) = it is not measured.
+   * Fine-tuning ends once the policy's entropy on held-out demonstrations is below this (nats per token); 0
+   * (default) = not measured.
    */
   readonly entropyMin?: number;
   /**
@@ -126,21 +129,21 @@ export interface TrainerOptions {
     engine: Scorer,
     at: { readonly batch: Batch; readonly done: number; readonly encode: EncodeExample },
   ) => Promise<Readonly<Record<string, number>> | null>;
-  /** Changes of settings that the manifest of this version is to count; none unless given. */
+  /** Changes of settings that this version's manifest is to count; none unless given. */
   readonly controls?: (version: number) => number;
   /**
-   * How near the engine's log-probs of fresh rollouts have to be to the trainer's; null (default) = they are
-   * not compared.
+   * How close the engine's log-probs of fresh rollouts must be to the trainer's; null (default) = not
+   * compared.
    */
   readonly agreement?: AgreementRule | null;
   /** On a replay, the steps that were not trained (samplerCheck.ts). */
   readonly refused?: (step: number) => boolean;
-  /** On a replay, the steps whose record counts what went forward only: older records do not. */
+  /** On a replay, the steps whose record counts forward passes only: older records do not. */
   readonly counted?: (step: number) => boolean;
-  /** Awaited before a step is made: what it needs to know, and whether the run is paused. */
+  /** Awaited before a step: for what it needs to know, and while the run is paused. */
   readonly turn?: (batch: Batch, until: AbortSignal) => Promise<void>;
   readonly clock: Clock;
-  /** Measures how long the event loop stands still; that of this process unless given. */
+  /** Measures how long the event loop stalls; this process's unless given. */
   readonly watch?: () => LoopGap;
 }
 
@@ -183,7 +186,7 @@ function stepping(
   });
   const rule = new SaveRule({ every, recorded, clock });
   const always = recorded === undefined && every !== 1 ? compares(losses) : Promise.resolve(false);
-  /** The newest version with a state; null = not known yet. */
+  /** The newest version with a state; null = unknown so far. */
   let saved: Weights | null = null;
 
   /** The steps before other policies' log-probs are known → as the loss needs them. */
@@ -220,7 +223,7 @@ function stepping(
     },
   };
 
-  /** Removes what is not to stay once `made` is committed. */
+  /** Removes what must not stay once `made` is committed. */
   const tidy = async (batch: Batch, made: Weights, begun: Weights): Promise<void> => {
     const before = saved;
     // By now the state of the version before is on disk.
@@ -282,7 +285,7 @@ function stepping(
         batch,
         parent: begun,
         consumed: scope.position,
-        // Never fewer than the version before: a process that lags behind takes nothing back.
+        // Never fewer than the version before: a process that lags behind undoes nothing.
         controls: Math.max(begun.controls, options.controls?.(versionMade(batch)) ?? 0),
         state: rule.saves(versionMade(batch)) || (await always),
       });
@@ -333,26 +336,26 @@ function preparations(
   };
 }
 
-/** A round of preferences still needs the version that it began with, after the first step too. */
+/** A round of preferences still needs its first version, also after the first step. */
 function isReference(version: number, batch: Batch): boolean {
   return batch.kind === 'dpo' && version === beginOfRound(batch);
 }
 
-/** Nothing if the trainer cannot say; only groups of rollouts come without a gradient. */
+/** Empty if the trainer cannot say; only groups of rollouts come without a gradient. */
 function forwardOnlyOf({ kind }: Batch, reports: readonly StepReport[]): Record<string, number> {
   const counts = reports.flatMap(({ forwardOnly }) => forwardOnly ?? []);
   if (kind !== 'policy' || counts.length === 0) return {};
   return { 'step/forward_only': counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/** Nothing if the trainer cannot say. */
+/** Empty if the trainer cannot say. */
 function entropyOf(reports: readonly StepReport[]): Record<string, number> {
   const entropies = reports.map(({ entropy }) => entropy);
   const known = entropies.filter((entropy) => entropy !== null);
   return known.length < entropies.length ? {} : { 'entropy/mean': mean(known) };
 }
 
-/** What the steps report; the time comes last, as the end of the step's numbers. */
+/** What the steps report; the time comes last and so marks the end of the step's numbers. */
 function stepNumbers(
   { metrics }: PreparedLoss,
   reports: readonly StepReport[],

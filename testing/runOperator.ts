@@ -1,8 +1,7 @@
 /**
- * Deliveries without a log: a fake owner that records what each would-be commit has.
- *
- * `runOperator(operator, values)` is the short way to test a domain operator: what came out, which side
- * records came with it, what was settled, what was lost.
+ * Deliveries without a log: a fake owner that records each would-be commit. `runOperator(operator, values)`
+ * is the short way to test a domain operator: what came out, which side records came with it, what was
+ * settled, what was lost.
  */
 import { from, lastValueFrom, type Observable, toArray } from 'rxjs';
 import {
@@ -24,7 +23,7 @@ export interface FakeCommit {
   readonly writes: readonly { readonly topic: string; readonly value: unknown }[];
 }
 
-/** A reader without a log: makes deliveries, and keeps the commits that settle them. */
+/** A reader without a log: makes deliveries and keeps the commits that settle them. */
 export interface FakeReader<In> {
   readonly commits: FakeCommit[];
   readonly owner: DeliveryOwner;
@@ -34,7 +33,9 @@ export interface FakeReader<In> {
   unsettled(): number;
 }
 
-/** Delivers values as records of `topic` and commits at once what becomes due. `stopping` = the run stops. */
+/**
+ * Delivers values as records of `topic` and commits at once whatever becomes due. `stopping` = the run stops.
+ */
 export function fakeReader<In>(
   topic: Topic<In>,
   inflightMax = 1_000_000,

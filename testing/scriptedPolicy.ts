@@ -1,10 +1,10 @@
 /**
- * A policy engine that says what a script says. It keeps the contract of a real one: output is cut at
- * `maxTokens` and after the first stop token, and has the version that is loaded.
+ * A policy engine that follows a script. It keeps the contract of a real one: output is cut at `maxTokens`
+ * and after the first stop token, and has the loaded version.
  *
- * The script sees what the policy would: the context as text, and a stream of draws that is tied to the
- * request's key and to the length of its context, as a real sampler's is. It returns the text of the next
- * segment, or throws.
+ * The script sees what the policy would: the context as text, and a stream of draws tied to the request's key
+ * and to the length of its context, like a real sampler's. It returns the text of the next segment, or
+ * throws.
  */
 import { type Draws, draws } from '../base/index.ts';
 import type {
@@ -33,7 +33,7 @@ export interface ScriptedPolicyOptions {
   readonly delay?: (request: GenerateRequest) => Promise<void>;
   /** Log-probs of one token's most likely alternatives. */
   readonly topLogProbs?: (line: ScriptLine) => readonly number[];
-  /** Called with each load, before it counts. */
+  /** Called with each load, before it takes effect. */
   readonly onLoad?: (weights: Checkpoint) => Promise<void> | void;
 }
 
@@ -55,7 +55,7 @@ export function scriptedPolicy(options: ScriptedPolicyOptions): ScriptedPolicy {
   let generatedTokens = 0;
 
   let table: TokenBytes | undefined;
-  /** The place of the token that ends it (-1 = none), and the stop text that it completes, if it does. */
+  /** The index of the token that ends it (-1 = none), and the stop text that it completes, if any. */
   const firstStop = (whole: readonly number[], request: GenerateRequest) => {
     const { tokens, stopTokens, stopTexts = [], stopTextsFrom = tokens.length } = request;
     if (stopTexts.length > 0) table ??= tokenBytes(tokenizer);

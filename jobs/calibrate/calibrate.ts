@@ -26,7 +26,7 @@ import { type RoundSizes, rounds, sizesOf, unmet } from './rounds.ts';
 import { selection } from './selection.ts';
 import type { CalibrateSettings } from './settings.ts';
 
-/** The method; `own` replaces what the settings say: another reward, branching or advantage. */
+/** The method; `own` replaces settings: another reward, branching or advantage. */
 export function calibrate(settings: CalibrateSettings, own: Partial<LoopOptions> = {}): Method {
   if (settings.select === 'groups' && settings.epochs > 1) {
     throw new MillraceError(
@@ -54,7 +54,7 @@ function wire(
   const { explore, window } = sizes;
   for (const line of unmet(settings, sizes)) loop.context.print(line);
   const [openMax, windowsMax] = [stepsOpen(lagMax), windowsOpen(lagMax)];
-  // Steps are written in order: the stage that makes them sees those that are already there.
+  // Steps are written in order: the stage that makes them sees those already written.
   const steps = feedback(topics.batches);
   const scheduled$ = steps.values$;
   const windows = feedback(topics.windows, { history: 'all' });
@@ -84,7 +84,7 @@ function wire(
 
 const branchings = { arpo, aepo, none: () => null };
 
-/** Groups of rollouts that branch where they are trained on. */
+/** Grows groups whose rollouts branch if they are trained on. */
 function loopOf(
   settings: CalibrateSettings,
   { window }: RoundSizes,

@@ -4,7 +4,7 @@ import type { TrainerOptions } from '../../sinks/index.ts';
 import type { MethodPlace } from '../method.ts';
 import type { CalibrateSettings } from './settings.ts';
 
-/** A number, or a function of the batch that is trained on. */
+/** A number, or a function of the batch being trained. */
 export function policyRate(
   { lr, lrSteps }: CalibrateSettings,
   live: MethodPlace['live'],

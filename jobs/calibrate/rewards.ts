@@ -1,6 +1,6 @@
 /**
- * The reward of a rollout of `calibrate`. The strength of the efficiency reward (sigma) falls from round to
- * round, or by optimiser step, and may fall within a round too.
+ * The reward of a rollout in `calibrate`. The strength of the efficiency reward (sigma) falls from round to
+ * round, or by optimiser step, and may also fall within a round.
  */
 import { byStep } from '../../operators/batching/index.ts';
 import {
@@ -22,7 +22,7 @@ import {
 import type { MethodPlace } from '../method.ts';
 import type { CalibrateSettings } from './settings.ts';
 
-/** `window` = candidates that Pareto sampling sorts at once. */
+/** `window` = candidates that Pareto sampling sorts together. */
 export function rewardOf(
   settings: CalibrateSettings,
   window: number,
@@ -63,7 +63,7 @@ function calibrating(
   return efficiency({ sigmaTool: sigma, sigmaLength, mode });
 }
 
-/** The step that a group is trained on by; null if it has no place in one. */
+/** The step that trains on a group; null if it has no place in one. */
 function stepOfGroup(
   { schedule, phase }: Question,
   { batchGroups, window }: StepSizes,

@@ -1,11 +1,11 @@
-/** The rounds of `calibrate`: how many candidates each has and keeps, and when it is evaluated. */
+/** The rounds of `calibrate`: how many candidates each has and keeps, and when to evaluate. */
 import { AFTER_LAST_ROUND, placesEach, stepsOf } from '../../topics/index.ts';
 import type { MethodPlace } from '../method.ts';
 import type { RoundPlan } from '../plan.ts';
 import { windowLengthMs } from '../windowSetting.ts';
 import type { CalibrateSettings } from './settings.ts';
 
-/** Candidates of a round; those that Pareto sampling sorts at once, and how many of them it keeps. */
+/** Candidates of a round; how many Pareto sampling sorts together, and how many of them it keeps. */
 export interface RoundSizes {
   readonly explore: number;
   readonly window: number;
@@ -15,8 +15,8 @@ export interface RoundSizes {
 }
 
 /**
- * `train` = questions to train on. Where groups are trained on as they are, a window is a step: of
- * `batchGroups` where all are kept, else as large as it takes to make the steps that the kept ones fill.
+ * `train` = questions to train on. If groups are trained on as they are, a window is a step: `batchGroups`
+ * candidates if all are kept, otherwise as many as it takes to fill the steps with the kept ones.
  */
 export function sizesOf(
   {
@@ -28,7 +28,7 @@ export function sizesOf(
 ): RoundSizes {
   const explore = Math.min(rest.explore, train);
   const lengthMs = windowLengthMs(rest.window, train);
-  // How many candidates come in a given time is unknown: together they are one window.
+  // How many candidates come in a given time is unknown, so together they are one window.
   if (select === 'questions' || lengthMs !== null) {
     return { explore, window: explore, keep: rest.keep, lengthMs };
   }
@@ -39,7 +39,7 @@ export function sizesOf(
   return { explore, window, keep: batchGroups, lengthMs };
 }
 
-/** Which settings exceed what there is, and with what effect. */
+/** Which settings exceed what there is, and the effect. */
 export function unmet(
   { explore, keep, epochs, batchGroups }: CalibrateSettings,
   sizes: RoundSizes,
@@ -49,7 +49,7 @@ export function unmet(
   const lines = [
     explore > all &&
       `explore=${explore} exceeds the ${all} training questions, so each round uses all of them`,
-    // Where all are kept, the two are one setting.
+    // If all are kept, the two are one setting.
     keep > all &&
       keep !== explore &&
       `keep=${keep} exceeds the ${all} candidates of a round, so all that qualify are kept`,
@@ -60,8 +60,8 @@ export function unmet(
 }
 
 /**
- * Each window is one step, so where nothing is trained before the rounds, the version that each begins with
- * is known.
+ * Each window is one step, so if nothing is trained before the rounds, the version that each begins with is
+ * known.
  */
 export function rounds(
   settings: CalibrateSettings,
@@ -87,7 +87,7 @@ export function rounds(
   return Array.from({ length: settings.rounds }, (_, round) => planOf(round));
 }
 
-/** Steps of a round that keeps all it may. */
+/** Steps of a round that keeps as many as it may. */
 function stepsEach(
   { select, keep, epochs, batchGroups }: CalibrateSettings,
   { explore, window }: Pick<RoundSizes, 'explore' | 'window'>,

@@ -16,12 +16,12 @@ import type { PolicyLoop } from '../policyLoop.ts';
 import type { RoundSizes } from './rounds.ts';
 import { type CalibrateSettings, keepIdle } from './settings.ts';
 
-/** What the selection reads of the run, besides the candidates. */
+/** What the selection needs from the run, besides the candidates. */
 export interface SelectionInput {
   readonly steps: Feedback<Batch>;
   readonly windows: Feedback<Window>;
   readonly live: MethodPlace['live'];
-  /** Most windows that are open at once. */
+  /** Limit of open windows. */
   readonly openMax: number;
 }
 
@@ -47,7 +47,7 @@ export function selection(
   });
 }
 
-/** Candidates that the window of a question took, once it is cut. */
+/** How many candidates the window of a question took, once it is cut. */
 function sizeOf({ values$ }: Feedback<Window>) {
   return async ({ round }: Question, until: AbortSignal): Promise<number> => {
     const cut$ = values$.pipe(first((window) => window.round === round));
@@ -56,8 +56,8 @@ function sizeOf({ values$ }: Feedback<Window>) {
 }
 
 /**
- * A window is judged once the steps of those before it are scheduled, and with it the last verdicts of the
- * run.
+ * A window is judged once the steps of all windows before it are scheduled, and the last verdicts of the run
+ * with it.
  */
 function runningFront(
   log: Log,

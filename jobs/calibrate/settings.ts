@@ -13,7 +13,7 @@ const pointsSetting = z
   })
   .default([]);
 
-/** Why `keep` changes nothing: if a window is a part of a round, `keep` and `explore` say how large. */
+/** Why `keep` changes nothing: if a window is a part of a round, `keep` and `explore` only say how large. */
 export const keepIdle: Idle = ({ select, window }) =>
   select === 'groups' && window === 'count'
     ? 'with select=groups it sizes the windows, which are fixed when the run starts; to change it, start another run'
@@ -35,7 +35,7 @@ const byStepInstead =
 /** Why `lr` changes nothing. */
 export const lrIdle: Idle = byStepInstead('lrSteps');
 
-/** With what the quickstart takes as defaults. */
+/** With the quickstart's defaults. */
 export const calibrateSettings = policySettings.extend({
   ...lossSettings.shape,
   rounds: roundsSetting

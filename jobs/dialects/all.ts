@@ -1,3 +1,3 @@
-/** The dialects by the names that the setting `dialect` gives them. */
+/** The dialects by their names in the setting `dialect`. */
 export { native } from './native.ts';
 export { tags } from './tags.ts';

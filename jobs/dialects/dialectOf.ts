@@ -1,5 +1,5 @@
 /**
- * A dialect by its name, over the tokenizer and the chat template in a policy's folder.
+ * Builds a dialect by name, from the tokenizer and the chat template in a policy's folder.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { CallFaults, Declared, Dialect } from '../../operators/dialect/index.ts';
@@ -8,13 +8,13 @@ import type { DialectKind } from './dialectKind.ts';
 
 /** One of `dialectNames`. */
 export type DialectName = keyof typeof all;
-/** The dialects that come with the package. */
+/** The dialects in the package. */
 export const dialectNames = Object.keys(all) as readonly DialectName[];
 const kinds: Readonly<Record<DialectName, DialectKind>> = all;
 
-/** That of a policy of which nothing is known. */
+/** The dialect of an unknown policy. */
 export const usualDialect: DialectName = 'tags';
-/** That of policies which call functions. */
+/** The dialect of policies that call functions. */
 export const functionDialect: DialectName = 'native';
 
 export function isDialectName(name: string | undefined): name is DialectName {
@@ -31,19 +31,21 @@ export function systemPrompt(name: DialectName, tools: readonly Declared[]): str
   return kinds[name].systemPrompt(tools);
 }
 
-/** What a dialect is made of. */
+/** What a dialect is built from. */
 export interface DialectOptions {
   readonly name: DialectName;
   /** Folder with `tokenizer.json` and a chat template. */
   readonly folder: string;
   readonly tools: readonly Declared[];
-  /** The system prompt; none when left out or empty. */
+  /** The system prompt; none if left out or empty. */
   readonly system?: string;
-  /** What to do on invalid calls, where calls are functions; `answered` when left out. */
+  /** What to do about invalid calls, if calls are functions; `answered` if left out. */
   readonly faults?: CallFaults;
 }
 
-/** Rejects with `TOKENIZER`, `CHAT_TEMPLATE`, `DIALECT`, or `USAGE` for what only other dialects have. */
+/**
+ * Rejects with `TOKENIZER`, `CHAT_TEMPLATE`, `DIALECT`, or `USAGE` for options that only other dialects have.
+ */
 export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   const { name, folder, tools, system = '', faults = 'answered' } = options;
   if (faults === 'ends' && !callsFunctions(name)) {
@@ -57,7 +59,7 @@ export async function dialectOf(options: DialectOptions): Promise<Dialect> {
   };
 }
 
-/** The part of a tool that is described to the policy. */
+/** What the policy is told about a tool. */
 function declarationOf({ name, about, parameters }: Declared): Declared {
   return { name, about, ...(parameters === undefined ? {} : { parameters }) };
 }

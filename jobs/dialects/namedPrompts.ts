@@ -74,14 +74,17 @@ const prompts = {
 
 /** One of `namedPrompts`. */
 export type NamedPrompt = keyof typeof prompts;
-/** What the setting `prompt` takes. */
+/** The possible values of the setting `prompt`. */
 export const namedPrompts = Object.keys(prompts) as readonly NamedPrompt[];
 
 export function isNamedPrompt(name: string | undefined): name is NamedPrompt {
   return (namedPrompts as readonly (string | undefined)[]).includes(name);
 }
 
-/** Its text. Fails with `USAGE` beside `system`, in another dialect, or without a tool that it explains. */
+/**
+ * The prompt's text. Fails with `USAGE` together with `system`, in another dialect, or without a tool that it
+ * explains.
+ */
 export function releasedPrompt(
   name: NamedPrompt,
   asked: {

@@ -40,7 +40,7 @@ function systemPrompt(tools: readonly Declared[]): string {
   ].join('\n');
 }
 
-/** What is written between the tags, if that is more than one text. */
+/** What goes between the tags, if it is more than one text. */
 function input(tool: Declared): string {
   const { parameters } = tool;
   if (parameters === undefined || onlyText(specOf(tool)) !== null) return '';

@@ -1,9 +1,7 @@
 /**
- * The environment that a job's settings name, as tools.
- *
- * Its actions are in every prompt, so a run keeps them (`environment.json` in its folder) and continues with
- * them, whatever the server says later; then, and in a replay, the server is not asked before a rollout
- * begins.
+ * The environment in a job's settings, as tools. Its actions are in every prompt, so a run keeps them
+ * (`environment.json` in its folder) and continues with them, whatever the server says later; then, and in a
+ * replay, the server is not contacted before a rollout begins.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +25,7 @@ import { ENVIRONMENT_SERVER, type EnvironmentSettings } from './settings.ts';
 /** In a run's folder: the actions of its environment. */
 export const ENVIRONMENT_FILE = 'environment.json';
 
-/** The settings of a job that decide about it. */
+/** The job's settings that affect it. */
 interface Settings {
   readonly environment?: EnvironmentSettings;
   readonly toolCalls?: 'direct' | 'topics';
@@ -36,8 +34,8 @@ interface Settings {
 }
 
 /**
- * Null = the settings name none. The job's context owns the sessions. Fails with `USAGE`, `ENVIRONMENT` or
- * `INPUT_CHANGED`.
+ * Null = the settings name no environment. The job's context owns the sessions. Fails with `USAGE`,
+ * `ENVIRONMENT` or `INPUT_CHANGED`.
  */
 export async function environmentOf(
   context: Pick<JobContext<Settings>, 'settings' | 'folder' | 'clock' | 'own' | 'print' | 'replay'>,
@@ -60,14 +58,14 @@ export async function environmentOf(
   return tools;
 }
 
-/** Fails with `USAGE` for settings that an environment cannot be used with. */
+/** Fails with `USAGE` for settings that exclude an environment. */
 function checkGoesWith({ toolCalls, flywheel, sft }: Settings): void {
   if (toolCalls === 'topics')
     throw new MillraceError(
       'USAGE',
       'environment.url cannot be combined with toolCalls=topics: a session belongs to the process that runs the rollout. Leave out one of them',
     );
-  // The flywheel rewrites trajectories, which an environment would have to take back.
+  // The flywheel rewrites trajectories, and an environment cannot take actions back.
   if (flywheel !== undefined && flywheel.questions > 0 && sft?.data === '')
     throw new MillraceError(
       'USAGE',
@@ -75,7 +73,7 @@ function checkGoesWith({ toolCalls, flywheel, sft }: Settings): void {
     );
 }
 
-/** Fails with `USAGE` for roles that help a rollout: they undo actions, which an environment cannot. */
+/** Fails with `USAGE` for roles that help a rollout by undoing actions, which an environment cannot do. */
 export function checkWithoutHelp(helping: unknown): void {
   if (helping === undefined) return;
   throw new MillraceError(
@@ -84,7 +82,7 @@ export function checkWithoutHelp(helping: unknown): void {
   );
 }
 
-/** Fails with `QUESTIONS_FILE` for a question that needs an environment where there is none. */
+/** Fails with `QUESTIONS_FILE` for a question that needs an environment if there is none. */
 export function checkWorld(id: string, task: Task | null | undefined): void {
   if ((task?.world ?? '') === '') return;
   throw new MillraceError(

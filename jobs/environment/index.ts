@@ -1,3 +1,3 @@
-/** The environment that settings name. */
+/** The environment that settings choose. */
 export { checkWithoutHelp, checkWorld, ENVIRONMENT_FILE, environmentOf } from './environmentOf.ts';
 export { type EnvironmentSettings, environmentSetting } from './settings.ts';

@@ -1,11 +1,11 @@
-/** The settings `environment`: where an environment is, how the policy acts in it, what it sees of it. */
+/** The settings `environment`: where it is, how the policy acts in it, and what the policy sees of it. */
 import { z } from 'zod';
 import { type AddressWords, addressSetting } from '../../base/http/index.ts';
 import { actionForms } from '../../operators/tools/environment/index.ts';
 import { positiveInt } from '../policySettings.ts';
 import { listed } from '../tools/listed.ts';
 
-/** How messages call the server. */
+/** What messages call the server. */
 export const ENVIRONMENT_SERVER: AddressWords = { what: 'an OpenEnv server', suffix: '/ws' };
 
 /** `environment`; only its URL is required. */

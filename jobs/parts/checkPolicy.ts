@@ -1,6 +1,6 @@
 /**
- * Whether a policy that works in this process fits into its own context and into this machine, before
- * anything is loaded.
+ * Whether a policy that works in this process fits its own context and this machine, checked before anything
+ * is loaded.
  */
 import { MillraceError } from '../../base/index.ts';
 import { openPolicy } from '../../model/hf/index.ts';
@@ -8,17 +8,17 @@ import type { Provider } from '../../model/runtime/index.ts';
 import { checkMemory, type LocalUse } from './memory.ts';
 import type { PolicyPlace } from './policyPlace.ts';
 
-/** What is done with it here, and with how long a context. */
+/** What this process does with it, and the longest context. */
 export interface PolicyUse extends LocalUse {
-  /** The settings that it follows from, with a verb: `promptMax + responseMax come to`. */
+  /** The settings that the context follows from, with a verb: `promptMax + responseMax come to`. */
   readonly limits: string;
   readonly provider: Provider;
   readonly print: (line: string) => void;
 }
 
 /**
- * The size of its vocabulary; undefined if it is not used here. Fails with code `USAGE` or
- * `MEMORY`; prints a line where memory will be close.
+ * The size of its vocabulary; undefined if this process does not use it. Fails with code `USAGE` or `MEMORY`;
+ * prints a line if memory will be tight.
  */
 export async function checkPolicy(
   policy: Pick<PolicyPlace, 'path' | 'name'>,

@@ -44,11 +44,11 @@ export const promptSetting = z
     'system prompt of the papers’ releases by its name, in our words, for dialect tags; empty = as `system` says',
   );
 
-/** What settings say about the prompt. */
+/** The settings of the prompt. */
 export interface PromptSettings {
   readonly dialect: 'auto' | DialectName;
   readonly system: string;
-  /** A name of `namedPrompts`; anything else is not for here. */
+  /** A name from `namedPrompts`; any other value is ignored here. */
   readonly prompt?: string | undefined;
 }
 
@@ -57,10 +57,10 @@ export function systemFile({ system = '' }: Partial<PromptSettings>): string {
   return ['', 'default', 'none'].includes(system) ? '' : resolve(system);
 }
 
-/** How the policy was asked until now, and where. */
+/** How the policy was prompted until now, and where. */
 export interface AskedBefore {
   readonly prompt: KnownPrompt;
-  /** A run or a folder as it was named; null = this run, which goes on. */
+  /** A run or a folder as it was named; null = this run, which is resumed. */
   readonly from: string | null;
 }
 
@@ -78,16 +78,13 @@ export async function askedBefore(
   return prompt === null ? null : { prompt, from: policy.name };
 }
 
-/** What a prompt is made of. */
+/** What a prompt is built from. */
 export interface ChosenPrompt {
   readonly name: DialectName;
   readonly system: string;
 }
 
-/**
- * `unset` = the system prompt of a policy about which nothing is known, if none is set. Fails with code
- * `POLICY`.
- */
+/** `unset` = the system prompt of an unknown policy, if none is set. Fails with code `POLICY`. */
 export async function chosenPrompt(
   { dialect, system, prompt }: PromptSettings,
   before: AskedBefore | null,
@@ -130,8 +127,8 @@ function gone(run: string, file: string): MillraceError {
 }
 
 /**
- * Prints how the prompt differs from the earlier one, if that is known. Before that, `prompted` gets the
- * prompt: it ends a start that only wants to know it.
+ * Prints how the prompt differs from the earlier one, if that is known. Calls `prompted` with the prompt
+ * first: it ends a start that only wants to know the prompt.
  */
 export function sayPrompt(
   { print, prompted, replay }: Pick<JobContext<unknown>, 'print' | 'prompted' | 'replay'>,
@@ -143,7 +140,7 @@ export function sayPrompt(
   for (const line of promptLines(before, now)) print(line);
 }
 
-/** Compares a prompt with the one before, for people; empty for a run that continues unchanged. */
+/** Compares a prompt with the previous one, for people; empty for a resumed run without changes. */
 export function promptLines({ prompt, from }: AskedBefore, now: PromptRecord): readonly string[] {
   const differences = [
     ...(prompt.dialect === now.dialect
@@ -181,14 +178,14 @@ function systemLines(
   { system: was, usual }: KnownPrompt,
   { system: now }: PromptRecord,
 ): readonly string[] {
-  // An older run's text followed its tools.
+  // An older run's text follows from its tools.
   if (was === now || (was === null && usual)) return [];
   if (was === null) return [`  system prompt there: unknown or not unique; here: ${cut(now!)}`];
-  // A prompt of a job's own is compared whole.
+  // The prompt of a job's own dialect is compared as a whole.
   return now === null ? [] : bothLines('system prompt', was, now);
 }
 
-/** The whole prompts, if everything that has a name is the same. */
+/** The whole prompts, if everything with a name is the same. */
 function wholeLines(
   { prompt: was }: PromptRecord,
   { prompt: now }: PromptRecord,
@@ -197,7 +194,7 @@ function wholeLines(
   return bothLines('prompt', was, now);
 }
 
-/** The first line of each that the other has not. */
+/** The first line of each that the other lacks. */
 export function bothLines(
   what: string,
   was: string,
@@ -214,7 +211,7 @@ export function bothLines(
   ];
 }
 
-/** Most characters of a line that is shown. */
+/** Limit of characters shown of a line. */
 const CHARACTERS_MAX = 100;
 
 /** The first line, shortened. */

@@ -46,7 +46,7 @@ import { type PythonSettings, pythonOf, pythonSettings } from '../tools/pythonOf
 import { indexFile, retrieverAt } from '../tools/retrieverAt.ts';
 import { checkFunctions, type QuestionFile, questionTasks } from './questionTasks.ts';
 
-/** Where functions come from, and how they are found. */
+/** Where functions come from, and how to find them. */
 export const librarySettings = {
   library: z
     .string()
@@ -65,7 +65,7 @@ export const librarySettings = {
     .describe('where to run functions that questions define in Python (ToolHop)'),
 };
 
-/** The settings that these parts are made of. */
+/** The settings for these parts. */
 export interface LibrarySettings {
   readonly library: string;
   readonly retriever: string;
@@ -75,10 +75,10 @@ export interface LibrarySettings {
   readonly environment: EnvironmentSettings;
 }
 
-/** A model of a role, once the policy is there. */
+/** A role's model, once the policy exists. */
 type RoleOf = (settings: TextModelSettings) => (live: Pick<PolicyParts, 'engine'>) => Complete;
 
-/** The parts, before there is a policy. */
+/** The parts, before the policy exists. */
 export interface DeepParts {
   readonly library: readonly Tool[];
   /** The functions that a question lists. */
@@ -88,14 +88,14 @@ export interface DeepParts {
   /** For `readyParts`. */
   readonly tools: readonly Tool[];
   readonly dialectIn: (folder: string) => Promise<DeepDialect>;
-  /** Binds the roles' models; they are not asked before. */
+  /** Binds the roles' models, which are not called before. */
   bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 
 /**
- * Opens the parts; the job's context owns them. `real` = tools that are called for real, as functions of the
- * library; those for files are listed for questions that have some. Fails with `TOOL_LIBRARY`, `USAGE` or
- * what cannot be opened.
+ * Opens the parts; the job's context owns them. `real` = tools that really run, as functions of the library;
+ * those for files are listed for questions with files. Fails with `TOOL_LIBRARY`, `USAGE` or the code of what
+ * cannot be opened.
  */
 export async function deepParts(
   context: JobContext<Pick<DeepAgentSettings, 'episode'> & LibrarySettings>,
@@ -204,10 +204,10 @@ export async function deepParts(
   };
 }
 
-/** What is called for a question's files. */
+/** The functions for a question's files. */
 const FOR_FILES: readonly string[] = [FILE, VISION];
 
-/** Fails with `USAGE`: an index has no tools of ours in it. */
+/** Fails with `USAGE`: an index does not contain our tools. */
 function checkIndexed(
   { retriever }: Pick<LibrarySettings, 'retriever'>,
   called: ReadonlyMap<string, unknown>,
@@ -219,7 +219,7 @@ function checkIndexed(
   );
 }
 
-/** The library, and behind it the functions that questions bring, so that they can be found. */
+/** The library, followed by the functions that questions bring, so that a search can find them. */
 function withOwn(given: readonly ToolDoc[], tasks: ReadonlyMap<string, Task>): readonly ToolDoc[] {
   const docs = new Map(given.map((doc) => [doc.name, doc]));
   for (const task of tasks.values()) {
@@ -232,7 +232,7 @@ function bringsNothing({ functions }: Task): boolean {
   return functions.length === 0;
 }
 
-/** How a question is asked that has an environment. */
+/** How to ask a question that has an environment. */
 function actingForm({
   episode: { form },
   environment,
@@ -249,7 +249,7 @@ function noFunctions(): MillraceError {
   );
 }
 
-/** By an index's meaning or, without one, by the words of the functions. */
+/** By meaning with an index or, without one, by the words of the functions. */
 async function retrieverOf(
   { retriever: index, library }: Pick<LibrarySettings, 'retriever' | 'library'>,
   docs: readonly ToolDoc[],

@@ -12,7 +12,7 @@ const settings = {
     .describe('embedded: responses generated concurrently; fewer need less memory'),
 };
 
-/** The embedded engine. What it generates does not depend on its settings. */
+/** The embedded engine. Its settings do not change what it generates. */
 export const embeddedEngine: EngineKind<typeof settings> = {
   settings,
   open({ rows }, { policy, tokenizer, threads, provider, swap, contextMax, clock }) {

@@ -33,7 +33,7 @@ export const engineSettings = z.object({
 /** `engineSettings` with all defaults filled in. */
 export type EngineSettings = z.infer<typeof engineSettings>;
 
-/** The engine that the settings choose. Fails with code `USAGE` when one is set that it does not read. */
+/** The engine that the settings choose. Fails with code `USAGE` if a setting is set that it does not use. */
 export function openEngine(settings: EngineSettings, place: EnginePlace): Promise<PolicyEngine> {
   return openPart(engineKinds, { part: 'engine', by: 'server', settings }, place);
 }

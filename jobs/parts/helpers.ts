@@ -1,6 +1,6 @@
 /**
  * Tool-Star's helpers by settings: `roles.debugger`, `roles.backTracer` and `roles.refiner`. A role is a
- * model on a server (`url`) or the policy itself (`own`); no one helps unless it is set.
+ * model on a server (`url`) or the policy itself (`own`); without either it does nothing.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -44,23 +44,20 @@ export const helperSettings = z.object({
 /** `helperSettings` with all defaults filled in. */
 export type HelperSettings = z.infer<typeof helperSettings>;
 
-/** A model of a role, once the policy is there. */
+/** A role's model, once the policy exists. */
 type RoleOf = (settings: TextModelSettings) => (live: Pick<PolicyParts, 'engine'>) => Complete;
 
-/** Who helps, before there is a policy. */
+/** The helpers, before the policy exists. */
 export interface Helpers {
   /** For `callTools`. */
   readonly tools: readonly Tool[];
-  /** For `rollout`; undefined = no one helps. */
+  /** For `rollout`; undefined = no help. */
   readonly helping: Helping | undefined;
-  /** Binds the roles' models; they are not asked before. */
+  /** Binds the roles' models, which are not called before. */
   bind(role: RoleOf, live: Pick<PolicyParts, 'engine'>): void;
 }
 
-/**
- * Fails with `USAGE` for a role with two models, or with help that this dialect or these rollouts cannot
- * have.
- */
+/** Fails with `USAGE` if a role has two models, or if this dialect or these rollouts exclude the help. */
 export function helpersOf(
   settings: HelperSettings,
   {

@@ -1,33 +1,34 @@
 /**
- * Parts of a job that settings choose among: each kind is a value with settings of its own, and a registry is
- * a table of kinds by name (`engines.ts`, `trainers.ts`).
+ * Parts of a job that settings choose: each kind is a value with settings of its own, and a registry is a
+ * table of kinds by name (`engines.ts`, `trainers.ts`).
  *
- * The settings of all kinds are side by side under the part's name (`engine.urls`); what two kinds share,
- * such as `urls`, is one field. Setting what the chosen kind does not read is an error, and never ignored.
+ * The settings of all kinds are side by side under the part's name (`engine.urls`); a setting that two kinds
+ * share, such as `urls`, is one field. Setting something that the chosen kind does not use is an error;
+ * nothing is ignored.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
 
-/** One kind of a part: the settings that it reads, and how it is made of them in its place. */
+/** One kind of a part: the settings that it uses, and how to make it from them. */
 export interface PartKind<Shape extends z.ZodRawShape, Place, Part> {
   readonly settings: Shape;
   /** Makes the part; the caller closes it. */
   open(settings: z.infer<z.ZodObject<Shape>>, place: Place): Promise<Part>;
 }
 
-/** Which kind is chosen: the part's name in settings, the setting that chooses, and what it is set to. */
+/** How a kind is chosen: the part's name in settings, the setting that chooses, and its value. */
 export interface Choice {
-  /** `engine`, say. */
+  /** For example `engine`. */
   readonly part: string;
-  /** `server`, say: `engine.server` chooses the engine. */
+  /** For example `server`: `engine.server` chooses the engine. */
   readonly by: string;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Makes the chosen kind of a part. Fails with code `USAGE` when something is set that this kind does not
- * read: its message names the kinds that do.
+ * Makes the chosen kind of a part. Fails with code `USAGE` if a setting is set that this kind does not use:
+ * the message names the kinds that do.
  */
 export async function openPart<Place, Part>(
   kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
@@ -50,7 +51,7 @@ export async function openPart<Place, Part>(
   return kind.open(z.object(kind.settings).parse(settings) as never, place);
 }
 
-/** A setting of another kind that has a value other than its default. */
+/** A setting of another kind with a value other than its default. */
 function idleSetting<Place, Part>(
   kinds: Readonly<Record<string, PartKind<z.ZodRawShape, Place, Part>>>,
   chosen: PartKind<z.ZodRawShape, Place, Part>,

@@ -11,7 +11,7 @@ import { MillraceError } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../../model/index.ts';
 import { largestPart, type Training, trainingMemory } from './trainingMemory.ts';
 
-/** What is done with the policy in this process. */
+/** What this process does with the policy. */
 export interface LocalUse {
   readonly generates: boolean;
   /** null = it is not trained here. */
@@ -22,10 +22,10 @@ export interface LocalUse {
 
 /** Bytes of each parameter: one copy that generates; weight, gradient and two moments of AdamW that train. */
 const AT_LEAST = { generating: 4, full: 16, merged: 4, adapter: 4 } as const;
-/** Peak resident size of a process that generates, by parameter (docs/jobs.md has the runs). */
+/** Peak resident size of a process that generates, per parameter (docs/jobs.md has the runs). */
 const GENERATING_PEAK = 22;
 
-/** Bytes that a policy takes here: at least, and at the peak as it was measured. */
+/** Bytes that a policy takes here: the minimum, and the measured peak. */
 export function memoryNeeded(
   config: DecoderConfig,
   { generates, trains, contextMax }: LocalUse,
@@ -42,7 +42,7 @@ export function memoryNeeded(
   };
 }
 
-/** Numbers of a policy. */
+/** Parameters of a policy. */
 export function parameterCount(config: DecoderConfig): number {
   let count = 0;
   for (const shape of parameterShapes(config).values()) {
@@ -51,15 +51,15 @@ export function parameterCount(config: DecoderConfig): number {
   return count;
 }
 
-/** Memory of this machine, or what this process may have of it; in bytes. */
+/** Memory of this machine, or this process's limit, in bytes. */
 export function memoryHere(): number {
   const allowed = process.constrainedMemory?.() ?? 0;
   return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
 }
 
 /**
- * Fails with code `MEMORY` when the policy cannot fit, with what to do instead; a line for the user who
- * watches when it may not, else null.
+ * Fails with code `MEMORY` and advice if the policy cannot fit. Returns a line for the user if it may not
+ * fit, otherwise null.
  */
 export function checkMemory(
   { name, config }: { readonly name: string; readonly config: DecoderConfig },

@@ -1,4 +1,4 @@
-/** What a job's engines and trainers are made for: the policy, and their run. */
+/** What a job's engines and trainers are made for: the policy and the run. */
 
 import type { z } from 'zod';
 import type { Report, SleepClock } from '../../base/index.ts';
@@ -11,12 +11,12 @@ import type { PartKind } from './kinds.ts';
 export interface PartPlace {
   /** The first policy: a Hugging Face folder, or a policy file; absolute. */
   readonly policy: string;
-  /** The policy as the user named it: `Qwen/Qwen2.5-3B-Instruct`, or the path. */
+  /** The policy as the user named it: `Qwen/Qwen2.5-3B-Instruct`, or a path. */
   readonly policyName: string;
   readonly tokenizer: Tokenizer;
   /** Longest context that the job generates and trains on, prompt and response, in tokens. */
   readonly contextMax: number;
-  /** As the job's own settings of these names say; for what computes in this process. */
+  /** From the job's settings with these names; for what computes in this process. */
   readonly threads: number;
   readonly provider: Provider;
   /** The run's name, its folder (absolute) and its seed. */
@@ -24,16 +24,16 @@ export interface PartPlace {
   readonly folder: string;
   readonly seed: number;
   readonly clock: SleepClock;
-  /** Wait no longer than this for a server that does not answer, whatever the settings allow a run. */
+  /** Limit of the wait for a server that does not answer, whatever the settings allow a run. */
   readonly patienceMs: number;
-  /** A line for the user. */
+  /** Prints a line for the user. */
   readonly print: Report;
 }
 
 /** What a trainer is made for. */
 export type TrainerPlace = PartPlace;
 
-/** Of a look at the start: whoever waits for it wants to know. */
+/** Set for a trial start, whose user wants to know soon. */
 const LOOK_PATIENCE_MS = 15_000;
 
 export function patienceOf({ opened }: Pick<JobContext<unknown>, 'opened'>): number {

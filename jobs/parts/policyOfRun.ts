@@ -12,7 +12,7 @@ import { type AnyLogOptions, openAnyLog, recordsOf } from '../../streams/index.t
 import { allTopics, topics, type Weights } from '../../topics/index.ts';
 import { notedTokenizer } from '../inputs.ts';
 
-/** What a run says about itself, as far as it matters here. */
+/** The relevant part of a run's record. */
 const runFile = z.looseObject({
   settings: z.looseObject({ policy: z.string().min(1).optional() }),
   log: z.string().optional(),
@@ -20,20 +20,20 @@ const runFile = z.looseObject({
 });
 
 /**
- * Weights of a run, and the policy that it began from, as its settings name that; or the folder of its
+ * Weights of a run, and the policy that it began from, as named in its settings; or the folder of its
  * tokenizer.
  */
 export interface PolicyOfRun {
   /** Absolute. */
   readonly weights: string;
   readonly began: string;
-  /** Its tokenizer's folder is recorded, but not the policy that it belongs to. */
+  /** The folder of its tokenizer is recorded, but not the policy that it belongs to. */
   readonly noted: boolean;
 }
 
 /**
- * `folder` is that of the run. Fails with code `POLICY` when there are no such weights, `DIGEST` when they
- * were changed.
+ * `folder` is the run's. Fails with code `POLICY` if there are no such weights, `DIGEST` if they were
+ * changed.
  */
 export async function policyOfRun(folder: string, version: string | null): Promise<PolicyOfRun> {
   const found = runFile.safeParse(JSON.parse(await readFile(join(folder, 'run.json'), 'utf8')));

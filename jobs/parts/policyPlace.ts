@@ -1,6 +1,6 @@
 /**
- * Where the policy is that a setting names: a Hugging Face folder, a policy file, the folder of a run (what
- * it trained), or the name of a model that is in this machine's Hugging Face cache. Nothing is downloaded.
+ * Finds the policy that a setting names: a Hugging Face folder, a policy file, the folder of a run (for the
+ * policy it trained), or the name of a model in this machine's Hugging Face cache. Downloads nothing.
  */
 import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -15,9 +15,9 @@ export interface PolicyPlace {
   readonly path: string;
   /** The folder of its tokenizer and chat template; absolute. */
   readonly folder: string;
-  /** As it was named. */
+  /** The name given. */
   readonly name: string;
-  /** The folder that may say how it is asked: of the run that it is from, or its own. */
+  /** The folder that may say how to prompt it: its run's, or its own. */
   readonly promptIn: string;
 }
 
@@ -68,7 +68,7 @@ async function ofFolder(path: string, name: string, env: Env): Promise<PolicyPla
   );
 }
 
-/** A checkpoint of a sharded trainer is no policy yet, though it may have a config.json. */
+/** A checkpoint of a sharded trainer is not a policy yet, even if it has a config.json. */
 function mustBeWhole(path: string, files: ReadonlySet<string>): void {
   const names = [...files];
   if (names.some((name) => name.endsWith('.safetensors'))) return;
@@ -94,13 +94,13 @@ async function ofRun(
   return { path: weights, folder, name, promptIn: path };
 }
 
-/** For weights of a run that are named by their file: the run. */
+/** For weights that are named by their file: their run. */
 export function besideWeights(folder: string): string {
   const run = dirname(folder);
   return existsSync(join(run, 'run.json')) ? run : folder;
 }
 
-/** `models/Qwen` could be a model's name as well; if there is a folder `models`, it is a path. */
+/** `models/Qwen` could also be a model's name; if there is a folder `models`, it is a path. */
 function meansFolder(name: string, path: string): boolean {
   return /^([./~]|(models|runs|checkpoints)\/)/.test(name) || existsSync(dirname(path));
 }

@@ -1,6 +1,6 @@
 /**
- * Prompts that cannot be asked: questions whose prompts are too long for the context become dead letters
- * before anything is rolled out; if none could be asked, the job is refused.
+ * Prompts that do not fit: questions whose prompts are too long for the context become dead letters before
+ * anything is rolled out; if no question fits, the job is refused.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { PolicyEngine } from '../../model/index.ts';
@@ -11,7 +11,7 @@ import type { QuestionItem } from '../../sources/index.ts';
 import { checkWorld } from '../environment/index.ts';
 import type { QuestionItems } from '../plan.ts';
 
-/** What prompts are measured with, and how long one may be (in tokens). */
+/** What prompts are measured with, and the longest allowed (in tokens). */
 export interface PromptLimit {
   readonly prompt: (question: string) => Int32Array;
   readonly promptMax: number;
@@ -35,12 +35,12 @@ export function checkVocabulary(
   );
 }
 
-/** By which servers are given a longer context. */
+/** How to give each server a longer context. */
 const flags = Object.values(serverWires).flatMap(({ name, contextMax }) =>
   contextMax?.flag === undefined ? [] : [`${name} ${contextMax.flag}`],
 );
 
-/** Fails with code `USAGE` when an engine allows no context in which the longest of these prompts fits. */
+/** Fails with code `USAGE` if an engine allows no context in which the longest of these prompts fits. */
 export function checkEngineFits(promptLength: number, { contextMax }: PolicyEngine): void {
   if (promptLength < contextMax) return;
   throw new MillraceError(
@@ -49,7 +49,7 @@ export function checkEngineFits(promptLength: number, { contextMax }: PolicyEngi
   );
 }
 
-/** Fails with code `USAGE` when no question can fit, because the prompt around it is too long already. */
+/** Fails with code `USAGE` if no question can fit, because the prompt around it is already too long. */
 export function checkPromptFits({ prompt, promptMax }: PromptLimit): void {
   const around = prompt('').length;
   if (around < promptMax) return;
@@ -59,7 +59,7 @@ export function checkPromptFits({ prompt, promptMax }: PromptLimit): void {
   );
 }
 
-/** Of a question that is scored by its calls, in a job that scores answers. */
+/** For a question that is scored by its calls, in a job that scores answers. */
 const UNANSWERED = {
   field: 'answers',
   reason: 'is empty, and only deep-agent and eval --episodes score calls (docs/deepagent.md)',
@@ -79,9 +79,9 @@ export function promptFault(
 }
 
 /**
- * The items of a file, in order; `origin` = the file as a dead letter names it. `episodes` = the job scores
- * calls, so a question may be without an answer; `worlds` = it has an environment. Fails with
- * `QUESTIONS_FILE` at a question that needs one where there is none.
+ * The items of a file, in order; `origin` = the file's name in dead letters. `episodes` = the job scores
+ * calls, so a question may lack an answer; `worlds` = the job has an environment. Fails with `QUESTIONS_FILE`
+ * at a question that needs one if there is none.
  */
 export async function* withinPrompt(
   items: QuestionItems,

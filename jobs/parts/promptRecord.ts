@@ -13,7 +13,7 @@ import { jsonIn } from '../../base/text/index.ts';
 import { type AskedBy, callFaults, type Dialect } from '../../operators/dialect/index.ts';
 import { isDialectName, systemPrompt, usualDialect } from '../dialects/dialectOf.ts';
 
-/** In the folder of a run, or of a policy that was made of one. */
+/** In the folder of a run, or of a policy made from one. */
 export const PROMPT_FILE = 'millrace-prompt.json';
 
 /** The placeholder for the question in a recorded prompt. */
@@ -34,23 +34,23 @@ const schema = z.object({
   sources: z.record(z.string(), z.string()).optional(),
 });
 
-/** How a policy is asked. */
+/** How a policy is prompted. */
 export interface PromptRecord extends AskedBy {
-  /** `tags`, `native`, or that of a job of your own. */
+  /** `tags`, `native`, or the name of your own dialect. */
   readonly dialect: string;
   /** The prompt of a question, with `{question}` in its place; null = unknown. */
   readonly prompt: string | null;
 }
 
-/** A record that was read. */
+/** A record as read. */
 export interface KnownPrompt extends PromptRecord {
-  /** Its system prompt is the one that jobs have if none is given: it follows the tools. */
+  /** Its system prompt is the jobs' default, which follows from the tools. */
   readonly usual: boolean;
-  /** The file with the system prompt of an older run, if it does not exist any more. */
+  /** The system prompt's file of an older run, if it no longer exists. */
   readonly gone?: string;
 }
 
-/** The record of a dialect. */
+/** The record for a dialect. */
 export function promptRecord(dialect: Dialect): PromptRecord {
   const { name, asked = { system: null, tools: null } } = dialect;
   return { dialect: name, ...asked, prompt: renderedPrompt(dialect) };
@@ -65,7 +65,7 @@ export function renderedPrompt({ tokenizer, prompt }: Dialect): string | null {
   }
 }
 
-/** Written if it does not exist already, or says something else. */
+/** Writes it unless it exists and says the same. */
 export async function writePrompt(folder: string, record: PromptRecord): Promise<void> {
   const path = join(folder, PROMPT_FILE);
   const text = `${JSON.stringify(schema.parse(record), null, 1)}\n`;
@@ -90,7 +90,7 @@ export async function recordedPrompt(folder: string): Promise<KnownPrompt | null
   }
 }
 
-/** The same, or what the settings of an older run say. */
+/** The same, or what an older run's settings say. */
 export async function promptIn(folder: string): Promise<KnownPrompt | null> {
   return (await recordedPrompt(folder)) ?? (await ofOldRun(folder));
 }
@@ -106,7 +106,7 @@ function known(record: PromptRecord): KnownPrompt {
 }
 
 const oldSettings = z.looseObject({
-  /** Ready jobs have it, except for those that bring a dialect. */
+  /** Ready jobs have it, except those with a dialect of their own. */
   dialect: z.string().optional(),
   callFaults: z.enum(callFaults).optional(),
   system: z.string().default(''),
@@ -117,7 +117,7 @@ const oldSettings = z.looseObject({
 });
 const oldRun = z.looseObject({ settings: oldSettings });
 
-/** Whether these are the settings of a ready job that has a dialect of its own. */
+/** Whether these are the settings of a ready job with a dialect of its own. */
 export function bringsDialect({ promptMax, dialect }: Readonly<Record<string, unknown>>): boolean {
   return typeof promptMax === 'number' && dialect === undefined;
 }
@@ -140,7 +140,7 @@ async function ofOldRun(folder: string): Promise<KnownPrompt | null> {
     return { ...asked, dialect, system, usual: false, ...(system === null ? { gone: file } : {}) };
   }
   if (promptMax !== undefined) return { ...asked, dialect, system: null, usual: true };
-  // Conversations bring their own, which such a run has not noted.
+  // Conversations bring their own, which such a run has not recorded.
   const system = prompt === undefined || prompt === 'policy' ? '' : null;
   return { ...asked, dialect, system, usual: false };
 }

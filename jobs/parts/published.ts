@@ -1,4 +1,4 @@
-/** Checks that the trainer writes what the servers load: at the start, not at the first publish. */
+/** Checks at the start, not at the first publish, that the trainer writes what the servers load. */
 import { MillraceError } from '../../base/index.ts';
 import type { EngineSettings } from './engines.ts';
 import type { TrainerSettings } from './trainers.ts';

@@ -1,6 +1,6 @@
 /**
- * What the questions of a job say besides their answers, by question id, known before the first rollout:
- * every process of a run (one that only calls tools, too) finds a question's own functions here.
+ * What a job's questions have besides their answers, by question id, known before the first rollout: every
+ * process of a run (including one that only calls tools) finds a question's own functions here.
  */
 import { MillraceError } from '../../base/index.ts';
 import { functionFault } from '../../operators/deepAgent/tools/index.ts';
@@ -15,8 +15,8 @@ export interface QuestionFile {
 }
 
 /**
- * Reads the files through; those that are endless, and '', have no tasks. Rows that cannot be used are the
- * job's to report, and images in rows its to write. Fails with `QUESTIONS_FILE`.
+ * Reads the files through; endless ones, and '', have no tasks. The job reports unusable rows and writes
+ * images. Fails with `QUESTIONS_FILE`.
  */
 export async function questionTasks(
   files: readonly QuestionFile[],
@@ -38,7 +38,8 @@ export async function questionTasks(
 }
 
 /**
- * Fails with `QUESTIONS_FILE` if a question lists something that is not a function, or not in the library.
+ * Fails with `QUESTIONS_FILE` if a question lists something that is not a function, or is missing from the
+ * library.
  */
 export function checkFunctions(
   tasks: ReadonlyMap<string, Task>,

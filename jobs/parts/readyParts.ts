@@ -62,7 +62,7 @@ import { promptRecord } from './promptRecord.ts';
 import { checkPublished } from './published.ts';
 import { openTrainer, type TrainerSettings, trainerSettings, trainingHere } from './trainers.ts';
 
-/** A text that a job requires; the message says what it is for. */
+/** A text that a job requires; the message says what for. */
 const needed = (message: string) => z.string().min(1, message).prefault('');
 
 /** Settings that all ready jobs have, to be spread into those of a method. */
@@ -138,7 +138,7 @@ export interface ReadySettings extends PolicySettings, ToolsSettings, PromptSett
   readonly provider: Provider;
 }
 
-/** What nothing reads in a job that has a dialect and tools of its own. */
+/** Settings that nothing uses in a job with a dialect and tools of its own. */
 const chosen = [
   ...(['dialect', 'callFaults', 'system', 'prompt'] as const),
   ...(['tools', 'roles', 'corpus', 'searchTop', 'searchCharacters'] as const),
@@ -148,41 +148,40 @@ type Chosen = (typeof chosen)[number];
 /** `readySettings` for such a job. */
 export type OwnSettings = Omit<ReadySettings, Chosen> & Partial<Pick<ReadySettings, Chosen>>;
 
-/** The settings of `readySettings` that such a job leaves out: `schema.omit(notRead)`. */
+/** The settings of `readySettings` that such a job omits: `schema.omit(notRead)`. */
 export const notRead = Object.fromEntries(chosen.map((name) => [name, true])) as Readonly<
   Record<Chosen, true>
 >;
 
-/** What a ready job is wired of. */
+/** What a ready job is wired from. */
 export interface ReadyParts<D extends Dialect = Dialect> {
   readonly parts: PolicyParts;
-  /** That of `parts`, as it was given. */
+  /** The policy of `parts`, as given. */
   readonly dialect: D;
   readonly questions: JobQuestions;
   /**
-   * The model of a role: the one on the server that its settings name, or else the policy itself, asked
-   * without tools.
+   * A role's model: the one on the server in its settings, or else the policy itself, asked without tools.
    */
   readonly role: (
     settings: z.infer<typeof roleSettings>,
   ) => (live: Pick<PolicyParts, 'engine'>) => Complete;
 }
 
-/** What a job of your own gives in place of what settings choose. */
+/** What your own job provides instead of settings. */
 export interface OwnParts<D extends Dialect = Dialect> {
-  /** The tools, in place of the setting `tools`. */
+  /** The tools, instead of the setting `tools`. */
   readonly tools?: readonly Tool[];
   /** Whether something else reads `task.world` of questions, so that they need no environment. */
   readonly worlds?: boolean;
-  /** The dialect over the tokenizer in a policy's folder, in place of the setting `dialect`. */
+  /** Builds the dialect from the tokenizer in a policy's folder, instead of the setting `dialect`. */
   readonly dialectIn?: (folder: string) => Promise<D>;
-  /** Whether questions may be without answers: something else gives rollouts their rewards. */
+  /** Whether questions may lack answers, because something else gives rollouts their rewards. */
   readonly unanswered?: boolean;
 }
 
 /**
- * The parts that the settings of a ready job choose, except for those that are given; the job's context owns
- * them. Fails with `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
+ * The parts that the settings of a ready job choose, except for those given; the job's context owns them.
+ * Fails with `POLICY`, `MEMORY`, `USAGE` or the code of what cannot be read.
  */
 export function readyParts<D extends Dialect = Dialect>(
   context: JobContext<OwnSettings>,
@@ -198,7 +197,7 @@ export async function readyParts<D extends Dialect>(
   asked: JobContext<OwnSettings>,
   given: OwnParts<D> = {},
 ): Promise<ReadyParts<D>> {
-  // Whoever leaves some of them out gives what they would choose.
+  // Callers that leave some of them out pass the settings that choose them.
   const context = asked as JobContext<ReadySettings>;
   const { settings, own, clock } = context;
   const { promptMax, heldOutFile } = settings;
@@ -232,7 +231,7 @@ export async function readyParts<D extends Dialect>(
       ...(await chosenPrompt(settings, before, { tools })),
       ...{ folder: policy.folder, tools, faults: settings.callFaults },
     });
-  // Without a dialect of the caller's, any will do.
+  // Without a dialect from the caller, any will do.
   const dialect = (await (given.dialectIn?.(policy.folder) ?? chosen())) as D;
   sayPrompt(context, before, promptRecord(dialect));
   const { seed } = context;
@@ -294,10 +293,10 @@ function arriving(
   });
 }
 
-/** Tokens of a batch from which on training in this process is a matter of hours a step. */
+/** Tokens of a batch above which a step of training in this process takes hours. */
 const BATCH_TOKENS = 2_000_000;
 
-/** The papers' batches are for many GPUs: said once, if this process is to train on them. */
+/** The papers' batches are for many GPUs; says so once if this process is to train on them. */
 function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
   const { batchGroups = 0, rollouts = 0, trainer } = settings as ReadySettings & BatchSizes;
   const tokens = batchGroups * rollouts * contextOf(settings);
@@ -308,13 +307,13 @@ function warnOfSize({ settings, print }: JobContext<ReadySettings>): void {
   );
 }
 
-/** Of the methods that train on batches of rollouts. */
+/** For methods that train on batches of rollouts. */
 interface BatchSizes {
   readonly batchGroups?: number;
   readonly rollouts?: number;
 }
 
-/** The trainer, then the engine, which may sample from it. */
+/** The trainer first, then the engine, which may sample from it. */
 async function enginesOf(
   { path, name: policyName }: PolicyPlace,
   tokenizer: Tokenizer,
@@ -333,7 +332,7 @@ async function enginesOf(
   return { engine, trainer };
 }
 
-/** Roles are asked without the system prompt of rollouts: the request says what to do. */
+/** Roles are asked without the rollouts' system prompt: the request says what to do. */
 export async function rolesOf(
   { folder }: Pick<PolicyPlace, 'folder'>,
   context: Parameters<typeof textRoles>[0],

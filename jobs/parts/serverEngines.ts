@@ -4,7 +4,7 @@ import { serverEngine, serverSettings } from '../../model/remote/index.ts';
 import { type ServerName, serverNames } from '../../model/remote/wires/index.ts';
 import type { EngineKind } from './places.ts';
 
-/** The settings of all of them. */
+/** The settings of all wires. */
 export const engineOnServers = {
   ...serverSettings,
   urls: placeSetting(serverSettings.urls),
@@ -31,7 +31,7 @@ function onServers(server: ServerName): EngineKind<typeof engineOnServers> {
   };
 }
 
-/** By the name of the server. */
+/** By the server's name. */
 export const serverEngines = Object.fromEntries(
   serverNames.map((server) => [server, onServers(server)]),
 ) as Readonly<Record<ServerName, EngineKind<typeof engineOnServers>>>;

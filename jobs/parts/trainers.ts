@@ -30,14 +30,14 @@ export const trainerSettings = z.object({
 /** `trainerSettings` with all defaults filled in. */
 export type TrainerSettings = z.infer<typeof trainerSettings>;
 
-/** What is trained in this process; null = nothing. */
+/** What this process trains; null = nothing. */
 export function trainingHere(settings: TrainerSettings): Training | null {
   const { kind, adapterRank, adapterAs, recompute } = settings;
   if (kind !== 'embedded') return null;
   return { kind: adapterRank === 0 ? 'full' : adapterAs, recompute };
 }
 
-/** The trainer that the settings choose. Fails with code `USAGE` when one is set that it does not read. */
+/** The trainer that the settings choose. Fails with code `USAGE` if a setting is set that it does not use. */
 export function openTrainer(
   settings: TrainerSettings,
   place: TrainerPlace,

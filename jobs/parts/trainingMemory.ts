@@ -8,11 +8,11 @@
 import { type DecoderConfig, headDim } from '../../model/index.ts';
 import { microBatchTokens, VOCABULARY_CHUNK } from '../../model/train/index.ts';
 
-/** What is trained, as far as memory depends on it. */
+/** What is trained, as far as it affects memory. */
 export interface Training {
   /** All weights; an adapter whose versions are whole policies (`merged`) or small files (`adapter`). */
   readonly kind: 'full' | 'merged' | 'adapter';
-  /** Activations are computed again instead of kept. */
+  /** Activations are recomputed instead of kept. */
   readonly recompute: boolean;
 }
 
@@ -23,17 +23,17 @@ export interface LargestPart {
 }
 
 const FLOAT = 4;
-/** Of Node.js, the runtime, its graphs and the job. */
+/** Used by Node.js, the runtime, its graphs and the job. */
 const PROCESS_BYTES = 275 * 2 ** 20;
 /**
  * Copies of the weights. Full: weights, gradients, two moments, and three of gradients on their way from the
  * runtime's memory into the sums. An adapter's own numbers are few; a merged version is one copy more.
  */
 const COPIES = { full: 7, merged: 2.1, adapter: 1.25 } as const;
-/** Matrices as large as a chunk of logits that exist at once. */
+/** How many matrices as large as a chunk of logits exist at once. */
 const LOGITS = 8;
 
-/** Bytes of a process that trains `parameters` numbers of this shape. */
+/** Bytes of a process that trains `parameters` parameters of this shape. */
 export function trainingMemory(
   config: DecoderConfig,
   parameters: number,

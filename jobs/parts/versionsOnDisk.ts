@@ -1,6 +1,6 @@
 /**
- * What the trainer keeps of its versions, and what a run needs of the disk for it, said before the first step
- * if it is much.
+ * Which versions the trainer keeps and how much disk a run needs for them, reported before the first step if
+ * it is much.
  */
 import { statfs } from 'node:fs/promises';
 import { counted } from '../../base/text/index.ts';
@@ -11,18 +11,20 @@ import { gib } from './memory.ts';
 
 /** What else grows with a run. */
 export interface Growing {
-  /** Rounds; null = without an end. */
+  /** Rounds; null = endless. */
   readonly rounds: number | null;
-  /** Most response tokens that it may record; null = unknown. */
+  /** Limit of response tokens that it may record; null = unknown. */
   readonly tokens: number | null;
 }
 
-/** Bytes of a response token in the log, with the text of tools, about (docs/plan.md). */
+/** About how many bytes a response token takes in the log, with the text of tools (docs/plan.md). */
 const TOKEN_BYTES = 16;
-/** From here on the run says so. */
+/** Report it from here on. */
 const MUCH_BYTES = 2 ** 30;
 
-/** Says what the versions take, and gives what the settings keep. A replay says nothing and keeps all. */
+/**
+ * Reports what the versions take, and returns what the settings keep. A replay reports nothing and keeps all.
+ */
 export async function versionsOnDisk(
   { sizes }: Pick<TrainerEngine, 'sizes'>,
   settings: Keeping,
@@ -38,7 +40,7 @@ export async function versionsOnDisk(
   return kept;
 }
 
-/** Null if it is little, also compared with what is free. */
+/** Null if it is little, also relative to the free space. */
 export function diskText(
   { weights, state }: VersionSizes,
   { keepVersions, keepRule: { rounds, every, best }, keepStates }: Kept,
@@ -47,7 +49,7 @@ export function diskText(
 ): string | null {
   const ends = rounds || (growing.rounds ?? 0);
   const endless = keepVersions === 0 || every > 0 || (rounds === 0 && growing.rounds === null);
-  // One more is written before the oldest goes; of the states too.
+  // One more is written before the oldest goes; the same for states.
   const versions = Math.max(2, keepVersions) + 1 + ends + best;
   const states = keepStates === 'newest' ? 3 : versions;
   const records = (growing.tokens ?? 0) * TOKEN_BYTES;

@@ -1,5 +1,5 @@
 /**
- * AEPO on a policy and questions of yours: ARPO with a budget that is split by how unsure the policy is, a
+ * AEPO on your policy and questions: ARPO with a budget that is split by how unsure the policy is, a
  * price on branching again and again, and clipping and advantages that spare unsure tokens. `millrace run
  * aepo --set policy=… --set questions=…`
  */

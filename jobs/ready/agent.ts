@@ -1,5 +1,5 @@
 /**
- * RL of the policy behind an agent of yours: a program or a service, in any framework, that asks a model
+ * RL of the policy behind your agent: a program or a service, in any framework, that asks a model
  * through the protocols of OpenAI or Anthropic. `millrace run agent --set agent.command='node my-agent.mjs'
  * --set policy=… --set questions=…`
  *

@@ -1,5 +1,5 @@
 /**
- * ARPO on a policy and questions of yours: every question is rolled out with branching where the policy
+ * ARPO on your policy and questions: every question is rolled out with branching where the policy
  * becomes unsure around a tool call, and its group is trained on. `millrace run arpo --set policy=… --set
  * questions=…`
  *

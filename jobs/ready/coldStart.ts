@@ -25,7 +25,7 @@ import {
   trainPolicy,
 } from '../../api/jobs.ts';
 
-/** Of the settings of data files, those that `finetune` does not have. */
+/** The settings of data files that `finetune` lacks. */
 const ofData = {
   data: true,
   form: true,

@@ -1,5 +1,5 @@
 /**
- * DeepAgent on a policy, questions and a library of functions of yours: in one continued thought the policy
+ * DeepAgent on your policy, questions and library of functions: in one continued thought the policy
  * searches the library, calls what it found, and folds its memory; ToolPO trains it. A text model answers the
  * calls. `millrace run deep-agent --set policy=… --set questions=… --set library=functions.jsonl --set
  * simulator.url=… --set simulator.model=…`

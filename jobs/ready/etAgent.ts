@@ -1,9 +1,9 @@
 /**
- * ET-Agent on a policy and questions of yours: the flywheel makes demonstrations out of the policy's own
+ * ET-Agent on your policy and questions: the flywheel makes demonstrations out of the policy's own
  * attempts, it is fine-tuned on them, and rounds of calibration follow. `millrace run et-agent --set policy=…
  * --set questions=…`
  *
- * `--set sft.data=FILE` fine-tunes on conversations of yours in the flywheel's place (docs/data.md); `--set
+ * `--set sft.data=FILE` fine-tunes on your conversations instead of the flywheel's (docs/data.md); `--set
  * flywheel.questions=0` begins with the calibration. Analyst and critic of the flywheel are the policy itself
  * unless `critic.url` and `analyst.url` name servers; a policy that is not a strong model is a poor critic.
  */

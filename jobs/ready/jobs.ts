@@ -2,7 +2,7 @@
 import type { Job } from '../defineJob.ts';
 import * as all from './all.ts';
 
-/** As they are listed; what is not named here comes last. */
+/** In listing order; jobs not named here come last. */
 const ORDER: readonly (keyof typeof all)[] = [
   'etAgent',
   'arpo',

@@ -1,5 +1,5 @@
 /**
- * Supervised fine-tuning of a policy of yours on conversations of yours (LLaMA-Factory's forms, OpenAI
+ * Supervised fine-tuning of your policy on your conversations (LLaMA-Factory's forms, OpenAI
  * messages). `millrace run sft --set policy=… --set data=…` (docs/data.md)
  */
 import { z } from 'zod';

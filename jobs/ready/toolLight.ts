@@ -1,5 +1,5 @@
 /**
- * Tool-Light on a policy and questions of yours: rounds of preference pairs for fewer and better tool calls.
+ * Tool-Light on your policy and questions: rounds of preference pairs for fewer and better tool calls.
  * `millrace run tool-light --set policy=… --set questions=…`
  */
 import { z } from 'zod';

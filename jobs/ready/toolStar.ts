@@ -1,5 +1,5 @@
 /**
- * Tool-Star on a policy and questions of yours: a cold start from the policy's own tries, RL on what it gets
+ * Tool-Star on your policy and questions: a cold start from the policy's own tries, RL on what it gets
  * wrong with and without tools, and preference pairs that it makes of its own responses. `millrace run
  * tool-star --set policy=… --set questions=…`
  */

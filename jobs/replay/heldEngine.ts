@@ -94,7 +94,7 @@ export class HeldEngine implements PolicyEngine {
     return this.#live.stats();
   }
 
-  /** Stops following the manifests; the engine itself is closed by its owner. */
+  /** Stops following the manifests; the engine's owner closes it. */
   release(): void {
     this.#subscription.unsubscribe();
   }
@@ -104,7 +104,7 @@ export class HeldEngine implements PolicyEngine {
     await this.#live.close();
   }
 
-  /** Resolves, once the version is in place, with what gives the place back. */
+  /** Resolves once the version is loaded, with a function that gives the place back. */
   async #turn(version: number, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#failure !== null) throw this.#failure;
@@ -160,7 +160,7 @@ export class HeldEngine implements PolicyEngine {
   }
 }
 
-/** What remains of a request once its first tokens exist; a stop text may begin in those. */
+/** The rest of a request once its first tokens exist; a stop text may begin in those. */
 function goingOn(request: GenerateRequest, { tokens }: Generation): GenerateRequest {
   const { stopTexts, stopTextsFrom = request.tokens.length } = request;
   return {
@@ -172,7 +172,7 @@ function goingOn(request: GenerateRequest, { tokens }: Generation): GenerateRequ
   };
 }
 
-/** Two generations of which the second goes on where the first stops, as one. */
+/** Joins two generations, the second of which continues the first. */
 function joined(first: Generation, second: Generation): Generation {
   const { length } = first.tokens;
   const entropies =

@@ -15,15 +15,15 @@ import {
   type Weights,
 } from '../../topics/index.ts';
 
-/** A group as it is recorded. */
+/** A recorded group. */
 export interface RecordedGroup {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];
 }
 
 /**
- * The same topics with only the fields that find a record: decoding all of it for the index would cost as
- * much as using it.
+ * The same topics with only the fields that find a record: decoding the rest for the index would cost as much
+ * as using it.
  */
 const rolloutIds = defineTopic<Pick<Rollout, 'id'>>({
   name: topics.rollouts.name,
@@ -40,7 +40,7 @@ const callOwners = defineTopic<Pick<ToolCall, 'rolloutId'>>({
 
 export class RecordedGroups {
   readonly #log: Log;
-  /** Places of rollouts and of their calls; records are read on demand. */
+  /** Positions of rollouts and of their calls; records are read on demand. */
   readonly #rollouts = new Map<string, Position[]>();
   readonly #calls = new Map<string, Position[]>();
   /** Every recorded manifest, oldest first. */
@@ -91,7 +91,7 @@ function add(places: Map<string, Position[]>, key: string, offset: number): void
   else known.push({ partition: 0, offset });
 }
 
-/** The question of a rollout, as it was asked: what the rollout is called after. */
+/** The question of a rollout, as it was asked: the rollout is named after it. */
 function ownerOf(rolloutId: string): string {
   return rolloutId.replace(/(\/monitor)?\/[^/]*$/, '');
 }

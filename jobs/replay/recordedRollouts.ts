@@ -41,13 +41,10 @@ export interface RecordedRolloutsOptions {
   readonly live: boolean;
 }
 
-/** Groups that are fetched, or wait for their round, at once. */
+/** Groups fetched, or waiting for their round, at once. */
 const CONCURRENCY = 64;
 
-/**
- * The stage with its rollouts taken from the record; null when it does not roll out what we know to be
- * questions.
- */
+/** The stage with its rollouts taken from the record; null if its input is not known to be questions. */
 export function recordedRollouts(stage: Stage, options: RecordedRolloutsOptions): Stage | null {
   const askedBy = asking[stage.from.name];
   if (stage.to?.name !== topics.rollouts.name || askedBy === undefined) return null;
@@ -78,7 +75,7 @@ export function recordedRollouts(stage: Stage, options: RecordedRolloutsOptions)
   };
 }
 
-/** The question that a record asks; null when it asks none. */
+/** The question that a record asks; null if it asks none. */
 const asking: Readonly<Record<string, (value: never) => Question | null>> = {
   [topics.questions.name]: (question: Question) => question,
   [topics.selected.name]: (selected: Selected) => (selected.kept ? practised(selected) : null),

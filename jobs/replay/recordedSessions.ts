@@ -1,4 +1,4 @@
-/** The sessions of agents as they are recorded: places are held in memory, records are read on demand. */
+/** The recorded sessions of agents: positions are held in memory, records are read on demand. */
 import type { RecordedSession } from '../../gateway/index.ts';
 import type { Log } from '../../streams/index.ts';
 import { type ModelCallRecord, type Rollout, topics } from '../../topics/index.ts';
@@ -6,7 +6,7 @@ import { type ModelCallRecord, type Rollout, topics } from '../../topics/index.t
 export class RecordedSessions {
   readonly #log: Log;
   readonly #rollouts = new Map<string, number>();
-  /** Places of a session's calls, by their numbers. */
+  /** Positions of a session's calls, by number. */
   readonly #calls = new Map<string, Map<number, number>>();
 
   constructor(log: Log) {

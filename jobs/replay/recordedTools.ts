@@ -40,7 +40,7 @@ function inputKey(tool: string, input: string): string {
   return `${tool}\0${input}`;
 }
 
-/** A call as it is made now, next to what is recorded for it. */
+/** A call made now, next to its record. */
 export interface Strayed {
   readonly origin: CallOrigin | null;
   readonly tool: string;
@@ -55,12 +55,13 @@ export interface RecordedToolsOptions {
   readonly calls: RecordedCalls;
   readonly mode: ToolMode;
   /**
-   * Given, a call must be the very one that is recorded for its rollout and turn: another call is reported
-   * here and fails. Left out, the same tool and input will do.
+   * If given, a call must be the very one recorded for its rollout and turn: any other is reported here and
+   * fails. If left out, the same tool and input will do.
    */
   readonly onStray?: (strayed: Strayed) => void;
   /**
-   * Why a rollout failed then: a call of it that is not recorded is the one that the tool could not answer.
+   * Why a rollout failed in the record: the call of it that is not recorded is the one that the tool could
+   * not answer.
    */
   readonly failureOf?: (rolloutId: string) => string | null;
 }

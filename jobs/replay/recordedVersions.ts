@@ -22,7 +22,7 @@ interface Spans {
    * Where its contexts begin (later ones after a fold): response tokens before it, and tokens of its prompt.
    */
   readonly contexts: readonly { readonly at: number; readonly prompt: number }[];
-  /** Why it failed; null when it did not. */
+  /** Why it failed; null if it did not. */
   readonly failure: string | null;
 }
 
@@ -55,12 +55,12 @@ export class RecordedVersions {
     this.#calls.set(callKey(sessionId, digest), { spans, promptTokens });
   }
 
-  /** Why the rollout of this id failed; null if it did not, or is not known. */
+  /** Why the rollout with this id failed; null if it did not, or is unknown. */
   failureOf(rolloutId: string): string | null {
     return this.#rollouts.get(rolloutId)?.failure ?? null;
   }
 
-  /** How the generation that this request asks for went; null if the record does not say. */
+  /** How the generation for this request went; null if the record does not say. */
   of(request: GenerateRequest): RecordedGeneration | null {
     return request.draws[5] === 'call' ? this.#ofCall(request) : this.#ofRollout(request);
   }
@@ -93,7 +93,7 @@ function callKey(sessionId: string, digest: string): string {
   return `${sessionId}#${digest}`;
 }
 
-/** Policy spans that touch are of one generation: between two of them a tool writes. */
+/** Policy spans that touch belong to one generation: between two generations a tool writes. */
 function madeBy({ starts, ends, versions }: Spans, place: number): RecordedGeneration {
   const version = versions[place]!;
   const end = ends[place]!;

@@ -36,7 +36,7 @@ import { recordedItems } from './recordedItems.ts';
 import { recordedRollouts } from './recordedRollouts.ts';
 import { RecordedCalls, recordedTools, type ToolMode } from './recordedTools.ts';
 
-/** The first topic that is remade. */
+/** The first topic to remake. */
 export const beginnings = ['rollouts', 'scored', 'selected', 'batches', 'weights'] as const;
 export type Beginning = (typeof beginnings)[number];
 
@@ -50,7 +50,7 @@ export interface RemakeOptions {
   readonly seed: number;
   readonly settings: unknown;
   readonly log: Log;
-  /** The log of the run that is made over, open to read. */
+  /** The log of the original run, open to read. */
   readonly recorded: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -59,11 +59,11 @@ export interface RemakeOptions {
 }
 
 /**
- * How far the trained policy is from the one that sampled, in optimiser steps since the last weights both
- * runs have.
+ * How far the trained policy is from the sampling one, in optimiser steps since the last weights that both
+ * runs share.
  */
 export interface Lag {
-  /** Steps whose weights are those of the other run. */
+  /** Steps whose weights are those of the original run. */
   readonly sameSteps: number;
   readonly steps: number;
   /** Over the groups that were trained on. */
@@ -109,7 +109,7 @@ export async function remake(options: RemakeOptions): Promise<Remade> {
       replay: {
         keepAll: false,
         controls: (version) => (groups.weights[version] ?? groups.weights.at(-1))?.controls ?? 0,
-        // Recorded rollouts were made by the policies of the other run.
+        // Recorded rollouts were made by the policies of the original run.
         ...(options.from === 'rollouts' ? {} : { refused: () => false }),
         engine: (live) => live,
         tools: (live) => recordedTools(live, { log: recorded, calls, mode }),
@@ -159,7 +159,7 @@ async function rewired(built: Flow, options: RemakeOptions, past: Past): Promise
 
 type Schedules = ReadonlyMap<string, Question['schedule']>;
 
-/** Where the settings of the new run place each question. Looks at no more items than could be needed. */
+/** Where the settings of the new run place each question. Reads no more items than could be needed. */
 async function schedules(sources: readonly Source[], recorded: number): Promise<Schedules> {
   const planned = new Map<string, Question['schedule']>();
   for (const source of sources) {
@@ -176,7 +176,7 @@ async function schedules(sources: readonly Source[], recorded: number): Promise<
   return planned;
 }
 
-/** The recorded question at the place that it has now. */
+/** The recorded question at its new place. */
 function scheduled(question: Question, planned: Schedules): Question {
   const schedule = planned.get(asked(question));
   if (schedule !== undefined) return { ...question, schedule };
@@ -186,7 +186,7 @@ function scheduled(question: Question, planned: Schedules): Question {
   );
 }
 
-/** A stage whose output is above `from`, held to the record. */
+/** A stage whose output comes before `from`, held to the record. */
 function above(stage: Stage, options: RemakeOptions, past: Past, verdicts: Verdicts): Stage {
   const { from, tools, log } = options;
   if (from === 'rollouts') return stage;
@@ -205,7 +205,7 @@ function above(stage: Stage, options: RemakeOptions, past: Past, verdicts: Verdi
   };
 }
 
-/** By topic: what was decided in the record, instead of what would be decided now. */
+/** By topic: the recorded decisions, instead of new ones. */
 type Verdicts = ReadonlyMap<string, (value: unknown) => unknown>;
 
 async function decided(log: Log, { ends }: Standing, from: Beginning): Promise<Verdicts> {

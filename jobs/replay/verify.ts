@@ -66,7 +66,7 @@ export interface VerifyOptions {
   /** Aborts = stop; what was compared until then counts. */
   readonly signal: AbortSignal;
   readonly print: Report;
-  /** Where what is made again is kept; left out = in the folder. */
+  /** Where to keep what is recomputed; left out = in the folder. */
   readonly place?: RunPlace;
 }
 
@@ -80,7 +80,7 @@ export interface Verified {
   readonly stopped: boolean;
 }
 
-/** What is read of the run before it is recomputed. */
+/** What is read from the run before it is recomputed. */
 interface Recorded {
   readonly standing: Standing;
   readonly places: Places;
@@ -253,7 +253,7 @@ class Verification {
     );
   }
 
-  /** A record can only be made in its turn if its cause is read by then. */
+  /** A record can only be made in its turn if its cause has been read by then. */
   #farEnough(flow: Flow): Flow {
     const { ahead = () => 0 } = this.#options;
     const stages = flow.stages.map((stage): Stage => {
@@ -263,7 +263,7 @@ class Verification {
     return { ...flow, stages };
   }
 
-  /** Sources give what is recorded; what only shows metrics to people is left out. */
+  /** Sources give what is recorded; stages that only show metrics to people are left out. */
   #rewired(built: Flow): Flow {
     const { recorded } = this.#options;
     const { standing } = this.#record;
@@ -281,7 +281,7 @@ class Verification {
     return { ...built, stages, sources };
   }
 
-  /** All but those of the first weights, which are recomputed, and of topics that a stage writes too. */
+  /** All except those of the first weights, which are recomputed, and of topics that a stage also writes. */
   #replacedSources({ sources, stages }: Flow): readonly Source[] {
     const written = new Set(stages.map(({ to }) => to?.name));
     return sources.filter(({ to }) => !written.has(to.name));
@@ -298,7 +298,7 @@ class Verification {
     );
   }
 
-  /** What the job's own sources have written is compared at the end, place by place. */
+  /** What the job's own sources have written is compared at the end, position by position. */
   async #compareGiven(built: Flow): Promise<void> {
     const rewired = this.#rewired(built);
     for (const [name, count] of this.#given(rewired)) {
@@ -326,7 +326,7 @@ class Verification {
 
   #lookForMissing(): void {
     for (const { topic, id, offset } of this.#record.places.left()) {
-      // A letter about a row of a file came from a source.
+      // A dead letter about a row of a file came from a source.
       if (topic === topics.deadLetters.name && !isTopic(id.slice(0, id.indexOf('@')))) continue;
       const none = { field: '', recorded: undefined, made: undefined };
       this.#end({ kind: 'notMadeAgain', topic, id, offset, ...none });

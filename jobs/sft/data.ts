@@ -1,10 +1,9 @@
 /**
- * The data of a fine-tuning: looked through once at the beginning of a run, so that the number of its rows
- * and of its steps is known, and every row that cannot be used is known by its place, before the first step.
+ * The data of a fine-tuning, read through once at the beginning of a run. So the number of its rows and of
+ * its steps is known, and the place of every unusable row, before the first step.
  *
- * What was found is kept in the run's folder (`data.json`) with the digests of the files: a resumed run
- * continues with it, and refuses files that have changed since, as it could not say which of their rows it
- * has learnt.
+ * The findings are kept in the run's folder (`data.json`) with the digests of the files: a resumed run relies
+ * on them, and refuses files that have changed since, as it could not say which of their rows it has learnt.
  */
 
 import { mkdir, readFile, stat } from 'node:fs/promises';
@@ -34,26 +33,24 @@ export interface DataPlace {
   readonly tokenizer: DataTokenizer;
   /** The run's folder, absolute. */
   readonly folder: string;
-  /** The round of the job in which the data is learnt, from 1. */
+  /** The job's round in which the data is learnt, from 1. */
   readonly round: number;
   readonly print: (line: string) => void;
 }
 
-/** What a fine-tuning needs of its data. */
+/** What fine-tuning needs from its data. */
 export interface SftData {
-  /** Rows that are learnt. */
+  /** Rows to learn. */
   readonly rows: number;
   readonly round: number;
   /** Each row once, in the order of the files: a demonstration, or a dead letter. */
   items(): AsyncIterable<ConversationItem>;
   readonly encodeGiven: EncodeGiven;
-  /** How its conversations ask. */
+  /** How its conversations prompt. */
   readonly asked: Found['asked'];
-  /** Whether they are learnt as they are; else in the policy's own prompt. */
+  /** Whether they are learnt as they are; otherwise in the policy's own prompt. */
   readonly asTheyAre: boolean;
-  /**
-   * The first `heldOutMax` usable rows of the held-out file, read on demand; none without one.
-   */
+  /** The first `heldOutMax` usable rows of the held-out file, read on demand; empty without such a file. */
   heldOut(encode: EncodeExample): Promise<readonly TrainSequence[]>;
 }
 
@@ -62,14 +59,13 @@ const found = z.object({
   /** What else the outcome depends on. */
   settings: z.record(z.string(), z.unknown()),
   rows: z.number(),
-  /** Rows that no form or template takes, by id if they are conversations: why. */
+  /** Why rows fit no form or template, by id if they are conversations. */
   refused: z.record(z.string(), z.string()),
   /** Unusable rows, and the first of them. */
   unusable: z.number(),
   first: z.string(),
   /**
-   * The system prompt and the functions of the rows; null = they differ from row to row. Older runs have not
-   * noted it.
+   * The system prompt and the functions of the rows; null = they differ from row to row. Older runs lack it.
    */
   asked: z
     .object({ system: z.string().nullable(), functions: z.string().nullable() })
@@ -78,7 +74,7 @@ const found = z.object({
 });
 type Found = z.infer<typeof found>;
 
-/** Looks through the data that the settings name. Throws code `DATA_FILE`. */
+/** Reads the data in the settings through. Throws code `DATA_FILE`. */
 export async function openData(settings: SftSettings, place: DataPlace): Promise<SftData> {
   const { tokenizer, round, print } = place;
   const chat = chatOf(tokenizer, settings);
@@ -109,7 +105,7 @@ export async function openData(settings: SftSettings, place: DataPlace): Promise
 
 type Check = (given: Demonstration, question: Question) => void;
 
-/** The tokenizer where conversations go through its template; null if the policy's own prompt asks. */
+/** The tokenizer if conversations go through its template; null if the policy's own prompt is used. */
 function chatOf(tokenizer: DataTokenizer, { prompt }: SftSettings): ChatTokenizer | null {
   const chat = tokenizer.chat === true ? (tokenizer as ChatTokenizer) : null;
   if (prompt === 'data' && chat === null) {
@@ -133,7 +129,7 @@ function encoder(chat: ChatTokenizer | null, settings: SftSettings): EncodeGiven
   };
 }
 
-/** Throws when a row cannot be written as a sequence; nothing is tokenised. */
+/** Throws if a row cannot be written as a sequence; nothing is tokenised. */
 function checker(chat: ChatTokenizer | null): Check {
   if (chat === null) return oneAnswer;
   const nothing = new Int32Array(0);
@@ -153,9 +149,7 @@ function turnsOf(given: Demonstration, { question }: Question): readonly ChatTur
   ];
 }
 
-/**
- * For the policy's own prompt: the one question and the one answer; the data's own system text is not used.
- */
+/** For the policy's own prompt: the one question and the one answer; the data's system text is not used. */
 function oneAnswer(given: Demonstration, question: Question): { asked: string; answered: string } {
   const turns = turnsOf(given, question).filter(({ role }) => role !== 'system');
   const [asked, answered, ...more] = turns;
@@ -169,7 +163,7 @@ function oneAnswer(given: Demonstration, question: Question): { asked: string; a
   return { asked: asked.text, answered: answered.text };
 }
 
-/** What is known about these files: from the run's folder, or by looking through them. */
+/** What is known about these files: from the run's folder, or by reading them through. */
 async function surveyed(
   files: readonly ConversationFile[],
   check: Check,
@@ -180,7 +174,7 @@ async function surveyed(
   const before = await readFound(path);
   const settings = { form, prompt };
   const there = await Promise.all(files.map(({ path: file }) => stat(file).catch(() => null)));
-  // of a run that has taken all rows the files may be gone
+  // if a run has taken all rows, the files may be gone
   const same = files.every(({ path: file }, i) => before?.files[i]?.path === file);
   if (before !== null && same && there.every((entry) => entry === null)) return before;
   const digests = files.map(({ path: file }, i) => ({
@@ -292,7 +286,7 @@ async function heldOutOf(
       sequences.push(...made.filter(({ tokens }) => tokens.length <= tokensMax));
       rows++;
     } catch {
-      // what cannot be written is not measured; of the data it would be a dead letter
+      // what cannot be written is not measured; in the data it would be a dead letter
     }
   }
   if (sequences.length > 0) return sequences;

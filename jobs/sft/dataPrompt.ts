@@ -6,7 +6,7 @@ import { bothLines } from '../parts/chosenPrompt.ts';
 import type { PromptRecord } from '../parts/promptRecord.ts';
 import type { SftData } from './data.ts';
 
-/** Lines for people if they differ; none of a run whose data was looked through by an older version. */
+/** Lines for people if they differ; empty for a run whose data was read by an older version. */
 export function dataPromptLines(
   { asked, asTheyAre }: Pick<SftData, 'asked' | 'asTheyAre'>,
   prompt: PromptRecord,

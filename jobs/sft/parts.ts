@@ -94,7 +94,7 @@ interface Conversations {
 }
 
 /**
- * How conversations ask that are learnt as they are; with functions, the policy learns to call them in its
+ * How conversations prompt that are learnt as they are; with functions, the policy learns to call them in its
  * own way.
  */
 async function ofConversations(

@@ -32,7 +32,7 @@ import { inflightFor } from '../policyLoop.ts';
 import type { SftData } from './data.ts';
 import type { SftSettings } from './settings.ts';
 
-/** What a fine-tuning runs on. */
+/** What fine-tuning runs on. */
 export interface SftParts {
   readonly trainer: TrainerEngine;
   /**
@@ -41,13 +41,13 @@ export interface SftParts {
    */
   readonly base: string;
   readonly data: SftData;
-  /** How the policy is asked in what it learns; left out = it is not noted. */
+  /** How the policy is prompted in what it learns; left out = not recorded. */
   readonly prompt?: PromptRecord;
   /** A question and an answer as a sequence, for `prompt: 'policy'`. */
   readonly encode: EncodeExample;
 }
 
-/** What the job itself decides of the training. */
+/** What the job itself decides about the training. */
 export type SftRun = Keeping;
 
 /** The flow of a job that does nothing but fine-tune. */
@@ -95,7 +95,7 @@ export async function sft(
 
 const ROUND_NAME = 'fine-tuning on data';
 
-/** The same as the first method of a training job; what follows goes on from the policy that it ends with. */
+/** The same as the first method of a training job; the next method starts from the resulting policy. */
 export function learnData(settings: SftSettings, data: SftData): Method {
   return ({ before, seed }) => {
     if (before.length > 0) {

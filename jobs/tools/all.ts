@@ -1,4 +1,4 @@
-/** The tools by the names that `tools.use` gives them. */
+/** The tools by their names in `tools.use`. */
 export { browse } from './browse.ts';
 export { processFile as process_file } from './processFile.ts';
 export { python } from './python.ts';

@@ -1,4 +1,4 @@
-/** The folder of the questions' files, as its setting says. */
+/** The folder of the questions' files, from its setting. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { MillraceError } from '../../base/index.ts';
@@ -27,8 +27,8 @@ export async function attachmentsOf({ settings, replay }: ToolContext): Promise<
 }
 
 /**
- * Where the images go that rows of questions hold themselves: to the same folder. On a replay they are only
- * named; without a folder such rows are dead letters, as they were in the run.
+ * Where to write images that rows of questions contain: into the same folder. A replay only names them;
+ * without a folder such rows are dead letters, as in the run.
  */
 export function imagesFolder(
   folder: string,

@@ -1,4 +1,4 @@
-/** Settings under `tools` that tools share: the model they ask, and what is cached. */
+/** Settings under `tools` that several tools share: the model they ask, and the cache. */
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/index.ts';
 import { filesSettings, visionSettings } from './filesSettings.ts';

@@ -25,7 +25,7 @@ export async function* corpusRows(path: string): AsyncGenerator<CorpusRow> {
   }
 }
 
-/** Its passages. Rejects with `CorpusError` at the first row that is not one. */
+/** Its passages. Rejects with `CorpusError` at the first invalid row. */
 export async function* corpusPassages(path: string): AsyncGenerator<Passage> {
   for await (const row of corpusRows(path)) {
     if ('reason' in row) throw new CorpusError(path, row.place, '', row.reason);

@@ -1,6 +1,6 @@
 /**
- * The settings `tools.files` and `tools.vision`: where questions' files are, how much is shown, who sees
- * images.
+ * The settings `tools.files` and `tools.vision`: where questions' files are, how much is shown, and which
+ * model sees images.
  */
 import { z } from 'zod';
 import { textModelSettings } from '../../model/text/index.ts';

@@ -2,7 +2,7 @@
 import { apiKey } from '../../base/http/index.ts';
 import type { Replay } from '../defineJob.ts';
 
-/** A replay makes no requests, so it needs no key. Else as `apiKey`. */
+/** A replay makes no requests, so it needs no key. Otherwise as `apiKey`. */
 export function keyOf(
   { replay }: { readonly replay?: Replay },
   name: string,

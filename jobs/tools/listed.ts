@@ -1,4 +1,4 @@
-/** A list that the command line gives comma-separated; `none` is empty. */
+/** A comma-separated list from the command line; `none` is empty. */
 export function listed(given: unknown): unknown {
   if (typeof given !== 'string') return given;
   const names = given.split(',').map((name) => name.trim());

@@ -56,7 +56,7 @@ const whole = z.strictObject({
   concurrency: positiveInt.default(8).describe('concurrent calls'),
 });
 
-/** A command line, or an address, is short for an object with more about a server. */
+/** A command line or an address is short for an object with more about a server. */
 const short = (given: unknown): unknown =>
   typeof given !== 'string'
     ? given
@@ -65,7 +65,7 @@ const short = (given: unknown): unknown =>
       : { command: given };
 const server = z.preprocess(short, whole);
 
-/** MCP servers by the names that they are known by here. */
+/** MCP servers by their names in the settings. */
 export const mcpSettings = z
   .record(z.string(), server)
   .default({})
@@ -79,7 +79,7 @@ const place = whole.pick({
   ...{ command: true, args: true, url: true, token: true, env: true, timeoutMs: true },
 });
 
-/** MCP servers whose tools are an agent's, which offers them to the policy itself. */
+/** MCP servers whose tools belong to an agent, which offers them to the policy itself. */
 export const agentMcpSettings = z
   .record(z.string(), z.preprocess(short, place))
   .default({})
@@ -87,7 +87,7 @@ export const agentMcpSettings = z
     'MCP servers that the agent reaches through the gateway, which records their results for resume and forks: agent.mcp.NAME=COMMAND, agent.mcp.NAME=URL, or an object (docs/agents.md)',
   );
 
-/** These servers, which start when they are first asked. Throws code `USAGE` for what cannot be meant. */
+/** These servers, which start when they are first called. Throws code `USAGE` for invalid settings. */
 export function mcpServers(
   servers: z.infer<typeof agentMcpSettings>,
   { own }: Pick<JobContext<unknown>, 'own'>,
@@ -100,7 +100,7 @@ export function mcpServers(
   return new Map(open);
 }
 
-/** Throws code `USAGE` for what cannot be meant, and `MCP` if a server that has to be asked cannot be. */
+/** Throws code `USAGE` for invalid settings, and `MCP` if a server that must be asked does not answer. */
 export async function mcpTools(
   servers: McpServers,
   { folder, own, print, replay }: Pick<JobContext<unknown>, 'folder' | 'own' | 'print' | 'replay'>,

@@ -1,4 +1,4 @@
-/** `python`: runs programs, in a sandbox of this machine or on a server. */
+/** `python`: runs programs, in a sandbox on this machine or on a server. */
 import { MillraceError } from '../../base/index.ts';
 import { cachedTool } from '../../operators/tools/cache/index.ts';
 import { pythonOf } from './pythonOf.ts';

@@ -58,7 +58,7 @@ interface Situation {
   readonly replay?: Replay;
 }
 
-/** The tool, with packages that were added. Fails with `USAGE` and as `pythonPackages` does. */
+/** The tool, with packages that were added. Fails with `USAGE` and like `pythonPackages`. */
 export async function pythonOf(
   settings: PythonSettings,
   packages: 'all' | readonly string[],

@@ -14,8 +14,8 @@ import {
 } from '../../operators/tools/python/packages/index.ts';
 
 /**
- * With each what it needs, in the order in which they load. Throws `USAGE` for one that was not added (the
- * message names the setting), and `DAMAGED`.
+ * Each with its dependencies, in loading order. Throws `USAGE` for one that was not added (the message names
+ * the setting), and `DAMAGED`.
  */
 export async function pythonPackages(
   wanted: 'all' | readonly string[],

@@ -1,8 +1,6 @@
 /**
- * The retriever that settings or a command line name: an index's folder or a collection of Qdrant, a corpus
- * file searched by words, or an index combined with words.
- *
- * What is wrong with it fails here.
+ * The retriever that settings or a command line name: an index's folder or a Qdrant collection, a corpus file
+ * searched by words, or an index combined with words. Anything wrong with it fails here.
  */
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -24,25 +22,25 @@ import {
 } from '../../operators/tools/retrieval/index.ts';
 import { corpusPassages } from './corpusRows.ts';
 
-/** Where passages are found, and how. */
+/** Where to find passages, and how. */
 export interface RetrieverPlace {
   /** A folder that `millrace retriever build` made, `qdrant://host:6333/collection`, or a corpus file. */
   readonly index: string;
-  /** How words count besides the index; `none` = they are not searched (default). */
+  /** How words count besides the index; `none` = no search by words (default). */
   readonly fusion?: FusionMethod | 'none';
-  /** The corpus file of these words; '' = the index's own passages (default). */
+  /** The corpus file for these words; '' = the index's own passages (default). */
   readonly corpus?: string;
-  /** Of the index in the fusion `weighted`, 0 to 1; the words have the rest (default 0.5). */
+  /** Weight of the index in the fusion `weighted`, 0 to 1; the words have the rest (default 0.5). */
   readonly denseWeight?: number;
   /** The encoder's folder; '' = the one that the index was built with (default). */
   readonly encoder?: string;
-  /** Of a Qdrant; '' = none (default). */
+  /** A Qdrant's; '' = none (default). */
   readonly key?: string;
-  /** Of requests to a Qdrant (default: the system's). */
+  /** For requests to a Qdrant (default: the system's). */
   readonly clock?: SleepClock;
 }
 
-/** The file that identifies an index: it has the digests of all others; '' if it is not a file. */
+/** The file that identifies an index, as it has the digests of all others; '' if it is not a file. */
 export function indexFile(index: string): string {
   if (index === '' || qdrantPlace(index) !== null) return '';
   return statSync(index, { throwIfNoEntry: false })?.isDirectory() === true
@@ -51,7 +49,7 @@ export function indexFile(index: string): string {
 }
 
 /**
- * Opens it. Fails with `USAGE` if nothing is there, as what is there cannot be opened, or with the
+ * Opens it. Fails with `USAGE` if nothing is there, with the reason if it cannot be opened, or with the
  * signal's reason.
  */
 export async function retrieverAt(place: RetrieverPlace, signal: AbortSignal): Promise<Retriever> {

@@ -8,7 +8,7 @@ import { positiveInt } from '../policySettings.ts';
 const webNames = Object.keys(providerKinds);
 const web = Object.entries(providerKinds).map(([name, { about }]) => `${name} (${about})`);
 const kinds = Object.values(providerKinds);
-/** What a kind alone reads is checked here and read there. */
+/** A provider's own settings are checked here and used there. */
 const ownSettings: Record<never, z.ZodType> = Object.assign(
   {},
   ...kinds.map(({ settings }) => settings),

@@ -14,7 +14,7 @@ import { type Summariser, summariser } from '../../operators/tools/web/index.ts'
 import { keyOf } from './keyOf.ts';
 import type { Shared, ToolContext } from './toolKind.ts';
 
-/** Opened when the first tool asks; the job's context owns it. */
+/** Opened when the first tool needs it; the job's context owns it. */
 export function sharedBy(context: ToolContext): Shared {
   const { settings, clock: time, own, replay } = context;
   const { tools } = settings;
@@ -61,7 +61,7 @@ function summariserOf(
   });
 }
 
-/** Only a model on a server comes here. */
+/** Only a model on a server gets here. */
 function neverAsked(): never {
   throw new Error('the summariser needs a url');
 }

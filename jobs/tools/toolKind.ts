@@ -1,4 +1,4 @@
-/** A tool that settings name: a file, and a line in `all.ts`. */
+/** A tool that settings can choose: a file, and a line in `all.ts`. */
 import type { z } from 'zod';
 import type { SleepClock } from '../../base/index.ts';
 import type { AskOnce, ToolCache } from '../../operators/tools/cache/index.ts';
@@ -8,7 +8,7 @@ import type { Summariser } from '../../operators/tools/web/index.ts';
 import type { JobContext } from '../defineJob.ts';
 import type { CommonSettings } from './commonSettings.ts';
 
-/** What settings say to every tool. */
+/** Settings for every tool. */
 export interface SettingsOfTools {
   readonly tools: CommonSettings;
   readonly corpus: string;
@@ -22,10 +22,10 @@ export type ToolContext = Pick<
   'settings' | 'folder' | 'seed' | 'clock' | 'print' | 'replay' | 'own'
 >;
 
-/** What several tools use, opened when the first of them asks. */
+/** What several tools share, opened when the first of them needs it. */
 export interface Shared {
   readonly clock: SleepClock;
-  /** Null if nothing is kept. */
+  /** Null if there is no cache. */
   readonly cache: () => ToolCache | null;
   readonly once: () => AskOnce;
   readonly read: () => ReadPage;
@@ -33,14 +33,14 @@ export interface Shared {
   readonly summariser: () => Summariser | null;
 }
 
-/** How a tool is opened; whatever is wrong with its settings fails there. */
+/** How to open a tool; anything wrong with its settings fails there. */
 export interface ToolKind<Own extends z.ZodType = z.ZodType> {
   /** Its own settings, `tools.NAME`; left out = it has none. */
   readonly settings?: Own;
   open(context: ToolContext, shared: Shared, own: z.infer<Own>): Promise<Tool> | Tool;
 }
 
-/** Gives a kind its types; it is returned as it is. */
+/** Gives a kind its types and returns it unchanged. */
 export function defineTool<Own extends z.ZodType = z.ZodUndefined>(
   kind: ToolKind<Own>,
 ): ToolKind<Own> {

@@ -1,6 +1,6 @@
 /**
- * The tools that settings name, opened: what can be wrong with them (a missing key, an address, a corpus)
- * fails here, before the first rollout.
+ * Opens the tools that settings name: anything wrong with them (a missing key, an address, a corpus) fails
+ * here, before the first rollout.
  */
 import type { Tool } from '../../operators/tools/index.ts';
 import { mcpTools } from './mcpTools.ts';
@@ -8,7 +8,7 @@ import { sharedBy } from './shared.ts';
 import type { SettingsOfTools, ToolContext } from './toolKind.ts';
 import { type ToolSettings, toolKinds } from './toolSettings.ts';
 
-/** The settings that tools are made of. */
+/** The settings for the tools. */
 export interface ToolsSettings extends SettingsOfTools {
   readonly tools: ToolSettings;
 }
@@ -16,8 +16,8 @@ export interface ToolsSettings extends SettingsOfTools {
 type Context = ToolContext & { readonly settings: ToolsSettings };
 
 /**
- * The tools, in the order in which they are named; the job's context owns what they share. Fails with `USAGE`
- * or what cannot be opened.
+ * The tools, in the order named; the job's context owns what they share. Fails with `USAGE` or the code of
+ * what cannot be opened.
  */
 export async function toolsOf(context: Context): Promise<readonly Tool[]> {
   const { tools } = context.settings;

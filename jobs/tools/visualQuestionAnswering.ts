@@ -44,7 +44,7 @@ function checkVision({ settings, replay }: ToolContext): void {
   }
 }
 
-/** A replay answers from its record, and everything else has a url. */
+/** A replay answers from its record; otherwise there is a url. */
 function neverAsked(): never {
   throw new Error('there is no vision model');
 }

@@ -13,7 +13,7 @@ export function webSearcher(context: ToolContext, shared: Shared): Tool {
   return searchTool(context, shared, webOf(context, shared));
 }
 
-/** The search tool over what was cached or imported, without a provider. */
+/** The search tool over cached or imported results, without a provider. */
 export function cacheSearcher(context: ToolContext, shared: Shared): Tool {
   if (shared.cache() === null && context.replay === undefined) {
     throw new MillraceError(

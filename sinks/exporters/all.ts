@@ -1,4 +1,4 @@
-/** The exporters by the names that command lines give them. */
+/** The exporters by their names on the command line. */
 export { mlflowExporter as mlflow } from './mlflow.ts';
 export { otlp } from './otlp.ts';
 export { tensorBoardExporter as tensorboard } from './tensorBoard.ts';

@@ -1,6 +1,6 @@
 /**
- * An exporter: sends what a run writes to a program outside. `millrace metrics RUN --to NAME:WHERE` chooses
- * one of `all.ts`.
+ * An exporter: sends what a run writes to another program. `millrace metrics RUN --to NAME:WHERE` chooses one
+ * of `all.ts`.
  */
 import type { Clock } from '../../base/index.ts';
 import {
@@ -10,13 +10,13 @@ import {
   type RunAbout,
 } from '../outside/exportMetrics.ts';
 
-/** The run that is exported, and how. */
+/** The run to export, and how. */
 export interface Exported {
   readonly about: RunAbout;
   /** Of the run, absolute. */
   readonly folder: string;
   readonly clock: Clock;
-  /** A line for the user. */
+  /** Prints a line for the user. */
   readonly notice: (line: string) => void;
   /** How long to wait for a server that does not answer. */
   readonly patienceMs: number;
@@ -24,29 +24,29 @@ export interface Exported {
   readonly content: boolean;
 }
 
-/** What exports a run to a program. */
+/** Exports a run to a program. */
 export interface Carrier {
-  /** Gives how many things were exported. */
+  /** Returns how many things were exported. */
   readonly carry: (options: ExportOptions) => Promise<number>;
   /** What these are: `metric`. */
   readonly of: string;
-  /** As messages call the program. */
+  /** The program's name in messages. */
   readonly name: string;
-  /** How to see them once they have arrived; ends a sentence. */
+  /** How to view them once they have arrived; ends a sentence. */
   readonly how: () => string;
   readonly close: () => unknown;
 }
 
-/** An exporter that a command line names. */
+/** An exporter that a command line can name. */
 export interface Exporter {
-  /** How it is written: `tensorboard:FOLDER`. */
+  /** How to write it: `tensorboard:FOLDER`. */
   readonly form: string;
-  /** What follows the colon, checked; folders are relative to `cwd`. Fails with code `USAGE`. */
+  /** Checks what follows the colon; folders are relative to `cwd`. Fails with code `USAGE`. */
   where(given: string, cwd: string): string;
   open(where: string, run: Exported): Promise<Carrier> | Carrier;
 }
 
-/** Carries the metrics of a run. */
+/** Exports the metrics of a run. */
 export function carryMetrics(
   target: MetricTarget,
   {

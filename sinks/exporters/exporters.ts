@@ -1,4 +1,4 @@
-/** The exporters that a command line chooses among. */
+/** The exporters that a command line can choose. */
 import * as all from './all.ts';
 import type { Exporter } from './exporter.ts';
 

@@ -22,7 +22,7 @@ export const mlflowExporter: Exporter = {
   },
 };
 
-/** By the variables that MLflow's own clients read. */
+/** Uses the variables that MLflow's own clients read. */
 function mlflowLogin(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const { MLFLOW_TRACKING_TOKEN: token = '' } = env;
   const { MLFLOW_TRACKING_USERNAME: user = '', MLFLOW_TRACKING_PASSWORD: password = '' } = env;

@@ -1,4 +1,4 @@
-/** Names and values as MLflow takes them. */
+/** Names and values in the form that MLflow accepts. */
 
 const NAME_MAX = 250;
 const VALUE_MAX = 6_000;

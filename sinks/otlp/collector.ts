@@ -1,6 +1,6 @@
 /**
- * Spans on their way to an OpenTelemetry collector: by OpenTelemetry's own SDK, as protocol buffers over HTTP
- * (OTLP). Requests are retried until it answers; what it refuses is not retried.
+ * Sends spans to an OpenTelemetry collector with OpenTelemetry's own SDK, as protocol buffers over HTTP
+ * (OTLP). Retries requests until it answers, except those that it refuses.
  */
 import { MillraceError, messageOf, type SleepClock } from '../../base/index.ts';
 import type { RunAbout } from '../outside/exportMetrics.ts';
@@ -30,7 +30,7 @@ type Readable = Parameters<
 const FIRST_WAIT_MS = 1_000;
 const WAIT_MAX_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** What a server that works may say about a request that it would take later. */
+/** Refusals from a working server that would accept the request later. */
 const LATER = [408, 425, 429];
 
 export function collector(telemetry: OpenTelemetry, options: CollectorOptions): Collector {
@@ -80,7 +80,7 @@ function isRefusal(error: Error): boolean {
   return typeof code === 'number' && code >= 400 && code < 500 && !LATER.includes(code);
 }
 
-/** Writes spans by the SDK, under ids and times that are given. */
+/** Writes spans through the SDK, with given ids and times. */
 function spanPen(
   { api, resources, sdk }: OpenTelemetry,
   { run, job, seed, millrace }: RunAbout,

@@ -1,9 +1,9 @@
 /**
  * Exports the rollouts of a run with their calls to an OpenTelemetry collector, as traces.
  *
- * A collector cannot say how far it has received them, so that is kept in a file in the run's folder, written
- * after each batch that it took. After a kill in between a batch is sent again with the same ids, so a store
- * that keeps spans by their ids has each once.
+ * A collector cannot say how much it has received, so a file in the run's folder records that after each
+ * batch it accepted. After a kill in between, a batch is sent again with the same ids, so a store that
+ * identifies spans by their ids has each once.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -18,23 +18,23 @@ import { type SpanOptions, spansOf } from './spans.ts';
 
 export interface TraceOptions extends SpanOptions {
   readonly collector: Collector;
-  /** Path of the file that says how far was sent. */
+  /** Path of the file that records how much was sent. */
   readonly kept: string;
 }
 
-/** Rollouts of a request. */
+/** Rollouts per request. */
 const ROLLOUTS_MAX = 64;
 const WAIT_MS = 500;
 /** A rollout and its calls are committed together; on Kafka their times may differ a little. */
 const TOGETHER_MS = 5_000;
 
-/** Gives the number of rollouts that were exported. */
+/** Returns the number of rollouts exported. */
 export async function exportTraces(
   { collector, kept, ...options }: TraceOptions,
   { log, clock, over, stop }: Omit<ExportOptions, 'end'>,
 ): Promise<number> {
   await makeFolder(dirname(kept));
-  // If it is missing or damaged, everything is sent again, under the same ids.
+  // If it is missing or damaged, everything is sent again with the same ids.
   let cursor = parseCursor(await readFile(kept, 'utf8').catch(() => ''));
   let count = 0;
   const carry = async (until?: AbortSignal): Promise<void> => {
@@ -80,7 +80,7 @@ async function callsOf(
   return found;
 }
 
-/** What the agents did that these rollouts are made of, by rollout, in order. */
+/** The agents' actions behind these rollouts, by rollout, in order. */
 async function bySession<T extends { readonly sessionId: string }>(
   log: Log,
   topic: Topic<T>,

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's own packages. They are 30 MB that few need, so they are not installed with ours: a message
- * tells those who want traces how to add them.
+ * OpenTelemetry's own packages: 30 MB that few users need, so they are not installed with ours. A message
+ * tells users who want traces how to add them.
  */
 import { MillraceError } from '../../base/index.ts';
 

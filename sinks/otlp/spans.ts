@@ -32,7 +32,7 @@ export interface Span {
   readonly endMs: number;
   readonly attributes: Attributes;
   readonly failed: boolean;
-  /** Of the rollout that this one was branched off. */
+  /** The rollout that this one branched from. */
   readonly from: SpanId | null;
 }
 
@@ -43,16 +43,16 @@ export interface RolloutSpans {
 
 export interface SpanOptions {
   readonly about: RunAbout;
-  /** With the texts of questions, responses and tools. */
+  /** Includes the texts of questions, responses and tools. */
   readonly content: boolean;
 }
 
-/** Characters of a text and of a name. */
+/** Limits of a text and of a name, in characters. */
 export const TEXT_MAX = 8_000;
 const NAME_MAX = 200;
 const TOOL_MAX = 64;
 
-/** What an agent did, in order. */
+/** An agent's actions, in order. */
 export interface AgentCalls {
   readonly models: readonly ModelCallRecord[];
   readonly mcp: readonly McpCallRecord[];
@@ -100,7 +100,7 @@ export function spansOf(
   };
 }
 
-/** A model call of an agent; its times are measured. */
+/** An agent's model call; its times are measured. */
 function chatSpan(
   call: ModelCallRecord,
   { traceId }: SpanId,
@@ -120,8 +120,8 @@ function chatSpan(
 }
 
 /**
- * A call of an MCP tool by an agent. One that was answered from the record of another session ran before this
- * one: it has no time here.
+ * An agent's call of an MCP tool. One answered from the record of another session ran before this one and has
+ * no time here.
  */
 function mcpSpan(
   call: McpCallRecord,
@@ -263,8 +263,8 @@ function saidBy({ input, output }: Pick<ToolCall, 'input' | 'output'>): Attribut
 }
 
 /**
- * When each call began. A call says how long it took and not when, so the rest of the rollout's time is laid
- * out over the tokens that the policy wrote before it.
+ * When each call began. A call records how long it took, not when, so the rest of the rollout's time is
+ * spread over the tokens that the policy wrote before it.
  */
 function startsOf(rollout: Rollout, calls: readonly ToolCall[]): number[] {
   const { startedMs, endedMs, segments, parent } = rollout;
@@ -289,7 +289,7 @@ function startsOf(rollout: Rollout, calls: readonly ToolCall[]): number[] {
   });
 }
 
-/** A branch and its parent are of one group: their ids differ in the last part. */
+/** A branch and its parent are in one group: their ids differ in the last part. */
 function parentOf({ id, parent }: Rollout, about: RunAbout): SpanId | null {
   return parent === null ? null : idOf(about, id.replace(/[^/]*$/, String(parent.index)));
 }
@@ -303,7 +303,7 @@ function digest({ run, startedMs }: RunAbout, what: string): string {
   return createHash('sha256').update(`${run}@${startedMs}/${what}`).digest('hex');
 }
 
-/** A policy may call tools that there are not, by any name. */
+/** A policy may call tools that do not exist, by any name. */
 function toolName({ tool }: Pick<ToolCall, 'tool'>): string {
   return outsideText(tool, TOOL_MAX);
 }

@@ -1,16 +1,16 @@
 /**
- * How far an outside reader is in a topic, and what comes after that.
+ * How far an outside reader has come in a topic, and what follows.
  *
- * One offset a partition says it exactly. Reading starts at the time of the newest record, which every log
- * finds fast; what was read already is skipped. Clocks of processes that share a run may differ, by less than
+ * One offset per partition says it exactly. Reading starts at the time of the newest record, which every log
+ * finds fast; records already read are skipped. Clocks of processes that share a run may differ by less than
  * `CLOCKS_APART_MS`.
  */
 import { type Log, recordsOf, type Stored, type Topic } from '../../streams/index.ts';
 
 export interface Cursor {
-  /** First offset that was not read, by partition. */
+  /** First unread offset, by partition. */
   readonly next: Readonly<Record<string, number>>;
-  /** When the newest record that was read was appended; 0 = none was. */
+  /** When the newest record read so far was appended; 0 = none. */
   readonly atMs: number;
 }
 
@@ -18,7 +18,7 @@ export const BEGINNING: Cursor = { next: {}, atMs: 0 };
 
 const CLOCKS_APART_MS = 600_000;
 
-/** The cursor once these were read too. */
+/** The cursor after these records. */
 export function advanced(
   cursor: Cursor,
   records: readonly Pick<Stored<unknown>, 'position' | 'atMs'>[],
@@ -32,7 +32,7 @@ export function advanced(
   return { next, atMs };
 }
 
-/** The cursor in a stored text; the beginning if it is not one. */
+/** The cursor in a stored text; the beginning if the text is not one. */
 export function parseCursor(text: string): Cursor {
   try {
     const { next, atMs } = JSON.parse(text) as Cursor;
@@ -45,8 +45,7 @@ export function parseCursor(text: string): Cursor {
 }
 
 /**
- * Records after the cursor, those that cannot be read left out. With `followUntil` it waits for more until
- * that aborts.
+ * Records after the cursor, except unreadable ones. With `followUntil` it waits for more until that aborts.
  */
 export async function* unread<T>(
   log: Log,

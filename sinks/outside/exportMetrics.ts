@@ -1,7 +1,7 @@
 /**
- * Exports the metrics of a run to a program outside that shows them, from where that program says it is.
+ * Exports the metrics of a run to another program, starting where that program says it stopped.
  *
- * Guarantees: a metric reaches a target that keeps its contract (`MetricTarget`) once, in the order of the
+ * Guarantees: a target that keeps its contract (`MetricTarget`) gets each metric once, in the order of the
  * log, even if this process is killed and another one continues; nothing is written to the log, and only its
  * own batch waits for a target.
  */
@@ -11,14 +11,14 @@ import { type Metric, topics } from '../../topics/index.ts';
 import { advanced, type Cursor, unread } from './cursor.ts';
 import { gathered } from './gathered.ts';
 
-/** What the run is that the metrics are of. */
+/** The run that the metrics belong to. */
 export interface RunAbout {
   readonly run: string;
   readonly job: string;
   readonly seed: number;
   /** Version of millrace that started it. */
   readonly millrace: string;
-  /** When it was started first: distinguishes a run from an older one of the same name. */
+  /** When it was first started: distinguishes a run from an older one of the same name. */
   readonly startedMs: number;
   readonly settings: Readonly<Record<string, unknown>>;
 }
@@ -30,15 +30,15 @@ export interface RunEnd {
   readonly endedMs: number | null;
 }
 
-/** A program outside that keeps metrics. */
+/** An outside program that keeps metrics. */
 export interface MetricTarget {
   /**
-   * How far it has what was written, asked again at every start: it must not forget, nor count what it does
-   * not have.
+   * How far it has the metrics, asked again at every start: it must neither forget any nor claim any that it
+   * lacks.
    */
   open(signal: AbortSignal): Promise<Cursor>;
   /**
-   * Resolves once they are kept; `after` is the cursor after them. May wait as long as it takes, until
+   * Resolves once they are stored; `after` is the cursor after them. May take as long as it needs, until
    * `signal` aborts.
    */
   write(batch: readonly Stored<Metric>[], after: Cursor, signal: AbortSignal): Promise<void>;
@@ -48,7 +48,7 @@ export interface MetricTarget {
 export interface ExportOptions {
   readonly log: Log;
   readonly clock: SleepClock;
-  /** Aborts when nothing more will be written to the log; null = what is there now is enough. */
+  /** Aborts when nothing more will be written to the log; null = export what is there now. */
   readonly over: AbortSignal | null;
   /** Stops the export where it is. */
   readonly stop: AbortSignal;
@@ -56,11 +56,11 @@ export interface ExportOptions {
   readonly end: () => Promise<RunEnd>;
 }
 
-/** Most metrics of a batch. MLflow takes 1,000 things in a request. */
+/** Limit of metrics per batch. MLflow takes 1,000 things in a request. */
 export const METRICS_MAX = 500;
 const WAIT_MS = 500;
 
-/** Gives the number of metrics that were exported. */
+/** Returns the number of metrics exported. */
 export async function exportMetrics(target: MetricTarget, options: ExportOptions): Promise<number> {
   const { log, clock, over, stop, end } = options;
   let cursor = await target.open(stop);
@@ -76,7 +76,7 @@ export async function exportMetrics(target: MetricTarget, options: ExportOptions
     }
   };
   if (over !== null) await carry(AbortSignal.any([over, stop]));
-  // What came last, between the last look at the log and its end.
+  // What arrived between the last look at the log and its end.
   if (!stop.aborted) await carry();
   if (!stop.aborted) await target.close(await end(), stop);
   return count;

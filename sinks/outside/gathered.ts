@@ -1,21 +1,21 @@
-/** Items that come shortly after each other, in one batch. */
+/** Gathers items that arrive shortly after one another into batches. */
 import type { SleepClock } from '../../base/index.ts';
 
 export interface Gathering {
-  /** Most items of a batch. */
+  /** Limit of items per batch. */
   readonly max: number;
   /** How long the first item of a batch waits for others. */
   readonly waitMs: number;
 }
 
-/** Batches of items, none empty. Reads at most one item more than a batch has. */
+/** Batches of items, none empty. Reads at most one item more than a batch holds. */
 export async function* gathered<T>(
   items: AsyncIterable<T>,
   { max, waitMs }: Gathering,
   clock: SleepClock,
 ): AsyncGenerator<readonly T[], void, undefined> {
   const iterator = items[Symbol.asyncIterator]();
-  /** Its failure is met when it is awaited. */
+  /** Its failure appears when it is awaited. */
   const ask = (): Promise<IteratorResult<T>> => {
     const step = iterator.next();
     step.catch(() => undefined);
@@ -34,7 +34,7 @@ export async function* gathered<T>(
       );
       let ended = false;
       for (step = ask(); batch.length < max; step = ask()) {
-        // What came before a failure goes on its way first.
+        // Items that came before a failure are delivered first.
         const item = await Promise.race([step, late]).catch(() => null);
         if (item === null) break;
         ended = item.done === true;

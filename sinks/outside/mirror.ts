@@ -1,10 +1,10 @@
 /**
- * Writes the records of a run to a Kafka that is not the run's own, by kafkajs's documented producer.
+ * Writes the records of a run to another Kafka cluster, through kafkajs's documented producer.
  *
  * Guarantees: each record is there once, in the order of its partition, whatever is killed. A transaction
- * holds records of all topics and, as committed offsets of a group of the mirror's own, how far it has read;
- * opening the same mirror again ends what another left open (one transactional id), reads those offsets and
- * goes on there. What waits in memory is bounded (`WAITING`).
+ * holds records of all topics and, as committed offsets of the mirror's own group, how far it has read.
+ * Reopening the mirror ends what another process left open (one transactional id), reads those offsets and
+ * continues there. What waits in memory is bounded (`WAITING`).
  */
 import type { Admin, Kafka, Producer, ProducerBatch, TopicMessages, Transaction } from 'kafkajs';
 import { Subscription } from 'rxjs';
@@ -16,31 +16,31 @@ export interface MirrorOptions {
   readonly log: Log;
   readonly topics: readonly Topic<unknown>[];
   readonly kafka: Kafka;
-  /** Says which mirror it is: one of this id writes at a time, and knows how far it came. */
+  /** Identifies the mirror: one process with this id writes at a time, and knows how far it came. */
   readonly id: string;
-  /** The name of a topic over there. */
+  /** The topic's name in the other cluster. */
   readonly nameOf: (topic: string) => string;
   /** The value of a message. */
   readonly encode: (topic: Topic<unknown>, value: unknown) => Promise<Buffer> | Buffer;
-  /** Of topics that are made: at least as many as the run's own have. */
+  /** For topics that are created: at least as many as the run's own have. */
   readonly partitions: number;
-  /** -1: as the broker has it. */
+  /** -1: the broker's default. */
   readonly replication: number;
   readonly compression: number;
   /** Wait for more at the end, until `signal` aborts. */
   readonly follow: boolean;
   readonly signal: AbortSignal;
   readonly clock: SleepClock;
-  /** Notified of what was written, after each transaction; and what goes wrong and is tried again. */
+  /** Called after each transaction with what was written; and with failures that are retried. */
   readonly written: (records: number) => void;
   readonly notice: (line: string) => void;
 }
 
 const WAITING = { records: 1000, bytes: 4 * 2 ** 20 };
-/** Of topics that are made: a trajectory may be larger than the megabyte that brokers take by default. */
+/** For topics that are created: a trajectory may be larger than the megabyte that brokers take by default. */
 const MESSAGE_BYTES_MAX = 16 * 2 ** 20;
 const PAUSE_MS = 2000;
-/** How soon a transaction is tried again when the brokers are not done with the one before, and how often. */
+/** How soon, and how often, a transaction is retried while the brokers finish the one before. */
 const DECIDING_MS = 20;
 const DECIDING_MAX = 250;
 /** A mirror that does not follow gives up when this many attempts in a row wrote nothing. */
@@ -75,13 +75,13 @@ interface Failure {
   readonly cause?: { readonly type?: string };
 }
 
-/** The protocol's name of it, or ''. */
+/** The protocol's name of the error, or ''. */
 function typeOf(error: unknown): string {
   const { type, cause } = error as Failure;
   return type ?? cause?.type ?? '';
 }
 
-/** An error that another try cannot cure. */
+/** An error that another attempt cannot cure. */
 function asFailure(error: unknown, id: string): MillraceError | null {
   if (error instanceof MillraceError && !hasCode(error, 'KAFKA')) return error;
   const type = typeOf(error);
@@ -110,7 +110,7 @@ class Turn {
   readonly #taps = new Subscription();
   #waiting: { readonly topic: Topic<unknown>; readonly stored: Stored<unknown> }[] = [];
   #bytes = 0;
-  /** Topics that are read to their end. */
+  /** Topics that have been read to their end. */
   #over = 0;
   #failure: { readonly error: unknown } | null = null;
   #wake = (): void => undefined;
@@ -126,8 +126,8 @@ class Turn {
   async run(): Promise<void> {
     await this.#producer.connect();
     await this.#admin.connect();
-    // First of all: a new transaction begins once the one before is decided everywhere, so that the offsets
-    // are the last.
+    // Comes first: a new transaction begins only once the one before is decided everywhere, so the offsets
+    // are final.
     await (await this.#producer.transaction()).abort();
     await this.#makeTopics();
     const { topics, signal } = this.#options;
@@ -171,8 +171,7 @@ class Turn {
   /** First offset to mirror, by topic and partition of the run. */
   async #begins(): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
     const { topics, nameOf, id } = this.#options;
-    // All that the group has: of topics that are named, kafkajs leaves out those whose metadata it does not
-    // have yet.
+    // Everything the group has: if topics are named, kafkajs leaves out those whose metadata it lacks so far.
     const offsets = await this.#admin.fetchOffsets({ groupId: id });
     return new Map(
       topics.map(({ name }) => {
@@ -234,7 +233,7 @@ class Turn {
     return !signal.aborted;
   }
 
-  /** All that waits, in one transaction. */
+  /** Everything that waits, in one transaction. */
   async #write(): Promise<void> {
     const { id, nameOf, encode, compression, written, clock, signal } = this.#options;
     const taken = this.#waiting;
@@ -271,7 +270,7 @@ class Turn {
     this.#release();
   }
 
-  /** Whether it was made: not while the brokers are still writing the end of the one before. */
+  /** Whether it was committed: not while the brokers are still writing the end of the one before. */
   async #commit(batch: ProducerBatch, offsets: SentOffsets, attempt: number): Promise<boolean> {
     const transaction = await this.#producer.transaction();
     try {

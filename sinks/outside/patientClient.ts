@@ -1,5 +1,5 @@
 /**
- * A server outside that may be away: requests are retried until it answers, and one notice says so.
+ * A client of an outside server that may be unavailable: retries requests until it answers, and says so once.
  *
  * Guarantees: a request that the server may have received is repeated, since each of ours may be received
  * twice. A request that the server refuses is not repeated.
@@ -9,13 +9,13 @@ import { Exchange, type HttpReply, NoReply, saidIn } from '../../base/http/index
 import { MillraceError, type SleepClock } from '../../base/index.ts';
 
 export interface ClientOptions {
-  /** As messages call it: `MLflow`. */
+  /** Its name in messages: `MLflow`. */
   readonly what: string;
   /** Without a last slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: SleepClock;
-  /** Tells the user. */
+  /** Prints a line for the user. */
   readonly notice: (line: string) => void;
   /** How long to wait for it; infinite = until it answers. */
   readonly patienceMs: number;
@@ -25,7 +25,7 @@ const TIMEOUT_MS = 60_000;
 const REPLY_BYTES_MAX = 16_000_000;
 const FIRST_WAIT_MS = 1_000;
 const WAIT_MAX_MS = 60_000;
-/** Conditions that may pass soon. */
+/** Statuses that may pass soon. */
 const BUSY = [408, 425, 429];
 
 export class PatientClient {

@@ -1,6 +1,6 @@
 /**
- * The few protocol buffers that other programs' files need: fields in sequence, each with its number, kind
- * and value.
+ * The few parts of protocol buffers that other programs' files need: fields in sequence, each with its
+ * number, kind and value.
  */
 
 /** A whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first. */
@@ -30,7 +30,7 @@ export function floatField(number: number, value: number): Buffer {
   return Buffer.concat([varint(number * 8 + 5), bytes]);
 }
 
-/** Text, bytes, or a message of fields. */
+/** Text, bytes, or a message with fields. */
 export function bytesField(number: number, value: string | Buffer): Buffer {
   const bytes = Buffer.from(value as Buffer);
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);

@@ -1,4 +1,4 @@
-/** What a run reports about itself while it goes on, as data: what has happened, and what is going on. */
+/** What a run reports about itself as data: what has happened, and what it is doing. */
 
 import type { Measured } from './measuring.ts';
 
@@ -9,18 +9,18 @@ import type { Measured } from './measuring.ts';
 export interface ProgressEvent {
   readonly kind: 'step' | 'evaluation';
   readonly round: number;
-  /** What people call it. */
+  /** Its name for people. */
   readonly roundName: string;
   readonly step: number;
-  /** Optimiser steps in all; null if that is not known. */
+  /** Optimiser steps in all; null if unknown. */
   readonly steps: number | null;
-  /** How answers were drawn, in words; empty if nothing is drawn. */
+  /** How answers were sampled, in words; empty if nothing is sampled. */
   readonly sampling: string;
   readonly numbers: Readonly<Record<string, number>>;
   readonly atMs: number;
 }
 
-/** Something that a user should look at, though the run goes on. */
+/** Something that deserves the user's attention, though the run goes on. */
 export interface ProgressWarning {
   readonly text: string;
   readonly round: number;
@@ -28,7 +28,7 @@ export interface ProgressWarning {
   readonly atMs: number;
 }
 
-/** An evaluation as people call it, and the held-out questions that are scored, of how many. */
+/** An evaluation by its name for people, and how many of the held-out questions are scored. */
 export interface Measuring {
   readonly name: string;
   readonly done: number;
@@ -43,7 +43,7 @@ export interface Pulse {
   readonly generatedTokens: number;
   /** Policy version in use. */
   readonly version: number;
-  /** The evaluation that is under way; null or left out = none. */
+  /** The evaluation under way; null or left out = none. */
   readonly measuring?: Measured | null;
 }
 
@@ -57,15 +57,15 @@ export interface ProgressStatus {
   readonly steps: number | null;
   /** Share of the run's work that is done, 0 to 1; an estimate. Null for an endless job. */
   readonly share: number | null;
-  /** How long the rest takes at the present rate; null while unknown. */
+  /** How long the rest takes at the current rate; null while unknown. */
   readonly leftMs: number | null;
-  /** Tokens a second, lately; null while unknown. */
+  /** Recent tokens per second; null while unknown. */
   readonly generatedPerSecond: number | null;
   readonly trainedPerSecond: number | null;
   readonly reward: number | null;
-  /** The evaluation that is under way; null = none. */
+  /** The evaluation under way; null = none. */
   readonly measuring: Measuring | null;
-  /** What goes on; a text where nothing is rolled out. */
+  /** What is going on; a text if nothing is rolled out. */
   readonly pulse: Pulse | string;
 }
 

@@ -5,12 +5,12 @@
 import type { ProgressEvent, ProgressScreen } from './events.ts';
 import { eventLine, statusLine } from './lines.ts';
 
-/** Between two lines of steps, by the times of the steps. */
+/** Time between two lines about steps, by the times of the steps. */
 const STEP_MS = 10_000;
 /** Calls of `status`, one a second, without a line. */
 const SILENT_MAX = 30;
 
-/** `silentMax` = seconds without a line while it runs. */
+/** `silentMax` = seconds without a line while the run is going. */
 export function lineScreen(
   print: (line: string) => void,
   { silentMax = SILENT_MAX }: { readonly silentMax?: number } = {},

@@ -33,7 +33,7 @@ const OF_EVALUATION: readonly Shown[] = [
   ['eval/format_valid', (value) => `valid format ${percent(value)}`],
 ];
 
-/** What is known about these, in order. */
+/** Those with known values, in order. */
 function shown(list: readonly Shown[], numbers: Numbers): string[] {
   return list
     .map(([name, show]) => (numbers[name] === undefined ? '' : show(numbers[name], numbers)))
@@ -51,7 +51,7 @@ export function eventLine(event: ProgressEvent): string {
   return [`${roundName} · step ${step}${of}`, ...shown(OF_STEP, numbers)].join(' · ');
 }
 
-/** What goes on, for a log: a line now and then. */
+/** A log line about what is going on. */
 export function statusLine(status: ProgressStatus): string {
   const left = leftText(status.leftMs);
   const done = doneText(status.share);
@@ -62,14 +62,14 @@ export function statusLine(status: ProgressStatus): string {
   ].join(' · ');
 }
 
-/** `measuring the base policy, 48 of 150`; none if nothing is measured. */
+/** `measuring the base policy, 48 of 150`; empty if nothing is being measured. */
 export function measuringText({ measuring }: Pick<ProgressStatus, 'measuring'>): string[] {
   if (measuring === null) return [];
   const { name, done, of } = measuring;
   return [`measuring ${name}, ${done} of ${of}`];
 }
 
-/** Empty while it is unknown, or nothing to speak of. */
+/** Empty while unknown or negligible. */
 export function doneText(share: number | null): string {
   return share === null || Math.round(share * 100) === 0 ? '' : percent(share);
 }
@@ -82,7 +82,7 @@ function pulseText(pulse: ProgressStatus['pulse']): string {
     : `policy ${version} · ${counted(inflight, 'group')} in flight · ${counted(generatedTokens, 'token')} generated`;
 }
 
-/** `about 3 min left`; empty if it is not known. */
+/** `about 3 min left`; empty if unknown. */
 export function leftText(leftMs: number | null): string {
   if (leftMs === null) return '';
   const minutes = leftMs / 60_000;

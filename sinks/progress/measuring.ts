@@ -1,19 +1,19 @@
 /**
- * How far evaluations are, for people watching: held-out questions that are scored, of how many. It counts
- * what it is shown and decides nothing.
+ * How far evaluations are, for people: how many held-out questions are scored. It counts what it sees and
+ * decides nothing.
  */
 
-/** An evaluation that is under way. */
+/** An evaluation under way. */
 export interface Measured {
   readonly round: number;
-  /** Questions that are scored. */
+  /** Questions scored. */
   readonly done: number;
   readonly of: number;
 }
 
 export class Measuring {
   readonly #of: number;
-  /** Scored questions of the rounds that are not measured yet. */
+  /** Scored questions of rounds whose evaluation is not finished. */
   readonly #open = new Map<number, number>();
 
   /** `of` = questions of an evaluation. */
@@ -21,7 +21,7 @@ export class Measuring {
     this.#of = of;
   }
 
-  /** Questions wait for their policy, but for those of the first. */
+  /** Questions wait for their policy, except those of the first evaluation. */
   asked(round: number): void {
     if (round === 0 && !this.#open.has(0)) this.#open.set(0, 0);
   }
@@ -32,7 +32,7 @@ export class Measuring {
     else this.#open.delete(round);
   }
 
-  /** The first of those under way; null if there is none. */
+  /** The first evaluation under way; null if there is none. */
   get now(): Measured | null {
     const [round] = [...this.#open.keys()].sort((a, b) => a - b);
     return round === undefined ? null : { round, done: this.#open.get(round)!, of: this.#of };

@@ -1,22 +1,21 @@
 /**
- * How far a run is: from the weights of its rounds, and where in its round the last step was. Pure: it knows
- * only what it is given.
+ * How far a run is: from the weights of its rounds and the position of the last step in its round. Pure.
  */
 import type { ProgressEvent, ProgressStatus, Pulse } from './events.ts';
 import type { Measured } from './measuring.ts';
 
 export interface TrackerOptions {
-  /** What each round is called; round 0 is before any training. */
+  /** Names of the rounds; round 0 is before any training. */
   readonly rounds: readonly string[];
-  /** The last of them repeats forever: the share done and the time left are unknown. */
+  /** The last round repeats forever: the share done and the time left are unknown. */
   readonly endless?: boolean;
-  /** Optimiser steps in all, if that is known. */
+  /** Optimiser steps in all, if known. */
   readonly steps?: number;
-  /** What each round weighs (its questions, say), round 0 included; left out = all equal. */
+  /** Weight of each round (its questions, for example), including round 0; left out = all equal. */
   readonly weights?: readonly number[];
 }
 
-/** What a round is called; those of an endless job have only numbers. */
+/** Name of a round; those of an endless job only have numbers. */
 export function roundName(rounds: readonly string[], round: number): string {
   const last = rounds.at(-1) ?? '';
   const number = /\d+$/.exec(last);
@@ -24,7 +23,7 @@ export function roundName(rounds: readonly string[], round: number): string {
   return `${last.slice(0, number.index)}${Number(number[0]) + round - rounds.length + 1}`;
 }
 
-/** Until this much is done, the time left is unknown. */
+/** Until this share is done, the time left is unknown. */
 const SHARE_MIN = 0.02;
 /** Tokens are counted over this many samples. */
 const LOOKS = 10;
@@ -78,7 +77,7 @@ export class ProgressTracker {
     return round === 0 ? name : `after ${name}`;
   }
 
-  /** The share that the measurement before any training has done. */
+  /** The share done by the measurement before any training. */
   #begun(measured: Measured | null): number {
     const { weights, rounds, steps } = this.#options;
     if (measured === null || measured.round !== 0 || steps !== undefined) return 0;
@@ -87,7 +86,7 @@ export class ProgressTracker {
     return ((measured.done / measured.of) * (all[0] ?? 0)) / Math.max(1e-9, sum);
   }
 
-  /** The round that is under way. */
+  /** The round under way. */
   #under(last: ProgressEvent | null): number {
     if (last === null) return 0;
     return last.kind === 'evaluation' ? last.round + 1 : last.round;

@@ -1,3 +1,3 @@
-/** The formats by their names, which are the endings of their files. */
+/** The formats by their names, which are also file extensions. */
 export { jsonl } from './jsonl.ts';
 export { parquet } from './parquet.ts';

@@ -1,4 +1,4 @@
-/** The formats that a command line chooses among. */
+/** The formats that a command line can choose. */
 import * as all from './all.ts';
 import type { TableFormat } from './tableFile.ts';
 

@@ -6,7 +6,7 @@ import { fileWriter, ParquetWriter } from 'hyparquet-writer';
 import type { Stored } from '../../streams/index.ts';
 import { type TableFormat, written } from './tableFile.ts';
 
-/** What a row group has at most: whichever comes first. */
+/** Limits of a row group: whichever comes first. */
 const ROW_GROUP = { rows: 20_000, bytes: 16 * 2 ** 20 };
 
 export const parquet: TableFormat = (path, rows) => {

@@ -22,13 +22,13 @@ export interface Partitioned {
   readonly open: (path: string) => TableFile;
 }
 
-/** What pandas and Hive call the records that have no value. */
+/** What pandas and Hive call the folder of records without a value. */
 const NONE = '__HIVE_DEFAULT_PARTITION__';
 
 export function partitionedFiles(options: Partitioned): TableFile {
   const { folder, field, value, extension, open } = options;
   const files = new Map<string, number>();
-  /** The one that was written to last is the last. */
+  /** The most recently written comes last. */
   const opened = new Map<string, TableFile>();
   const fileOf = (name: string): TableFile => {
     const known = opened.get(name);

@@ -1,4 +1,4 @@
-/** A file of records in the making. `millrace export --to NAME` chooses one of the formats in `all.ts`. */
+/** A file of records being written. `millrace export --to NAME` chooses one of the formats in `all.ts`. */
 import { about } from '../../base/index.ts';
 import type { Stored } from '../../streams/index.ts';
 import type { Column } from './columns.ts';
@@ -8,18 +8,18 @@ export interface TableFile {
   finish(): void;
 }
 
-/** Records as a format may write them. */
+/** Records in a form that any format can write. */
 export interface Rows {
-  /** Fails with code `USAGE` if the topic's columns are not known. */
+  /** Fails with code `USAGE` if the topic's columns are unknown. */
   readonly columns: () => readonly Column[];
   /** A record as one line of JSON. */
   readonly line: (stored: Stored<unknown>) => string;
 }
 
-/** Begins a file at a path. */
+/** Creates a file at a path. */
 export type TableFormat = (path: string, rows: Rows) => TableFile;
 
-/** What the system refuses is about the file. */
+/** The system's refusals concern the file. */
 export function written(path: string, write: () => unknown): void {
   try {
     write();

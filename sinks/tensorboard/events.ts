@@ -11,15 +11,15 @@ import type { Stored } from '../../streams/index.ts';
 import type { Metric, Position } from '../../topics/index.ts';
 import { bytesField, doubleField, fieldsOf, floatField, wholeField } from '../outside/proto.ts';
 
-/** Numbers of our own fields of an event. */
+/** Numbers of our own fields in an event. */
 const OURS = { partition: 20_001, offset: 20_002, atMs: 20_003, startedMs: 20_004 } as const;
 
 /** What our events say about themselves. */
 export interface Origin {
-  /** Of the record; null of events that are made of none. */
+  /** The record that it was made from; null if there is none. */
   readonly position: Position | null;
   readonly atMs: number;
-  /** Of the run; only in the first event of a file, else null. */
+  /** The run; only in the first event of a file, otherwise null. */
   readonly startedMs: number | null;
 }
 
@@ -59,10 +59,7 @@ export function textEvent(tag: string, text: string, atMs: number): Buffer {
   return framed(doubleField(1, atMs / 1000), wholeField(2, 0), bytesField(5, bytesField(1, value)));
 }
 
-/**
- * Of the events of a file, up to the first that is not whole: what a crash left half written, or what is not
- * an event.
- */
+/** The marks of a file's events, up to the first that is incomplete (after a crash) or is not an event. */
 export function* originsIn(file: Buffer): Generator<Origin> {
   for (let at = 0; at + HEAD + TAIL <= file.length; ) {
     const head = file.subarray(at, at + 8);
@@ -101,7 +98,7 @@ function framed(...fields: readonly Buffer[]): Buffer {
   return frame;
 }
 
-/** Masks a checksum, as checksums of data that contain checksums are weak. */
+/** Masks a checksum, since checksums of data that contain checksums are weak. */
 function masked(bytes: Buffer): number {
   const crc = crc32c(bytes, 0);
   return (((crc >>> 15) | (crc << 17)) + 0xa282_ead8) >>> 0;

@@ -57,17 +57,17 @@ export function tensorBoard(
   };
 }
 
-/** What a folder holds of the run. */
+/** The run's files in a folder. */
 interface Held {
   readonly folder: string;
   readonly cursor: Cursor;
   /** Number of its newest file; 0 = none. */
   readonly last: number;
-  /** Of the run whose events are here; null if there are none. */
+  /** The run whose events are here; null if there are none. */
   readonly startedMs: number | null;
 }
 
-/** The folder of this run, or one that is free. */
+/** The folder of this run, or a free one. */
 async function find(root: string, { run, startedMs }: RunAbout): Promise<Held> {
   for (let number = 1; ; number++) {
     const held = await look(join(root, number === 1 ? run : `${run}.${number}`));
@@ -91,13 +91,13 @@ async function look(folder: string): Promise<Held> {
   return { folder, cursor, last: Number(numbers.at(-1) ?? 0), startedMs };
 }
 
-/** Markdown; settings as a block, so that nothing in them is read as markup. */
+/** Markdown, with settings as a block, so that nothing in them is read as markup. */
 function described({ run, job, seed, millrace, settings }: RunAbout): string {
   const block = stringify(settings).replace(/^/gm, '    ');
   return `Run ${run} of ${job}, seed ${seed}, millrace ${millrace}.\n\n${block}\n`;
 }
 
-/** The owner's alone. */
+/** Only the owner may read it. */
 async function append(path: string, bytes: Buffer, flags = 0): Promise<void> {
   const file = await open(path, O_APPEND | O_CREAT | O_WRONLY | flags, 0o600);
   await writingTo(path, () => file.appendFile(bytes).finally(() => file.close()));

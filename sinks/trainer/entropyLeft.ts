@@ -19,7 +19,7 @@ const ENDED = 'finetune/ended';
 export const LEFT_OUT = 'step/left_out';
 
 export interface EntropyLeftOptions {
-  /** Nats a token; 0 = nothing is measured. */
+  /** Nats per token; 0 = not measured. */
   readonly min: number;
   readonly log: Log;
   readonly report: Report;
@@ -37,7 +37,7 @@ export class EntropyLeft {
     this.#options = options;
   }
 
-  /** Whether a batch is not to be trained. */
+  /** Whether a batch must not be trained. */
   async hasEnded({ kind, round }: Batch): Promise<boolean> {
     if (this.#options.min === 0 || kind !== 'sft') return false;
     this.#ended ??= await endedIn(this.#options.log);
@@ -55,7 +55,7 @@ export class EntropyLeft {
     const sequences = await this.#sequences(batch);
     if (sequences.length === 0) return {};
     const { loss, entropy } = await heldOutNumbers(engine, sequences);
-    // Without exact entropies the cross-entropy stands in; the two are near once the data are learnt.
+    // Without exact entropies the cross-entropy stands in; the two are close once the data are learnt.
     const left = entropy ?? loss;
     const numbers = { 'finetune/entropy': left };
     if (done === 0 || done === batch.of || left >= min) return numbers;

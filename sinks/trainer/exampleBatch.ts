@@ -14,7 +14,7 @@ import type { PreparedBatch } from './prepared.ts';
 /** A question and the text of a response as tokens, with the targets in the mask. */
 export type EncodeExample = (question: string, text: string) => TrainSequence;
 
-/** A demonstration from a data file as sequences: one, or as many as its chat template takes. */
+/** A demonstration from a data file as sequences: one, or as many as its chat template needs. */
 export type EncodeGiven = (
   question: Question,
   given: Demonstration,
@@ -76,7 +76,7 @@ export async function pairBatch(
   return preparedOf(examples, options.tokensMax);
 }
 
-/** The records that the batch refers to, each with the place within it. */
+/** The records that the batch refers to, each with its index there. */
 async function fetched<T>(
   topic: Topic<T>,
   { examples }: Batch,

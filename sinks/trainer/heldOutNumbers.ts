@@ -1,7 +1,7 @@
-/** What a policy makes of sequences that it does not train on. */
+/** A policy's measurements on sequences that it does not train on. */
 import type { Scorer, TrainSequence } from '../../model/index.ts';
 
-/** Means over the target tokens, in nats a token. */
+/** Means over the target tokens, in nats per token. */
 export interface HeldOutNumbers {
   /** Cross-entropy. */
   readonly loss: number;
@@ -10,7 +10,7 @@ export interface HeldOutNumbers {
   readonly tokens: number;
 }
 
-/** Sequences that are scored at once: bounds what a scorer holds. */
+/** Sequences scored at once: bounds what a scorer holds. */
 const SCORED_AT_ONCE = 16;
 
 export async function heldOutNumbers(

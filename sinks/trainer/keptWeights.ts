@@ -26,23 +26,23 @@ export interface WeightsRule {
 
 const FIGURE = 'eval/accuracy';
 
-/** Says after each version which others go now. */
+/** Says after each version which others to remove now. */
 export class KeptWeights {
   readonly #rule: WeightsRule;
   readonly #log: Log;
   readonly #isThere: (weights: Weights) => Promise<boolean>;
-  /** Ends of rounds that have not gone, oldest first. */
+  /** Ends of rounds still there, oldest first. */
   #ends: number[] | null = null;
   /** Evaluated versions with their accuracy, as far as the topic was read. */
   readonly #figures = new Map<number, number>();
   #readTo = 0;
   /**
-   * Whose files are there though neither newest nor an end, because they are among the best or needed; judged
+   * Versions that are neither newest nor an end but stay because they are among the best or needed; judged
    * again each time.
    */
   readonly #spared = new Set<number>();
 
-  /** `isThere` says whether the files of a version are. */
+  /** `isThere` says whether a version's files exist. */
   constructor(rule: WeightsRule, log: Log, isThere: (weights: Weights) => Promise<boolean>) {
     this.#rule = rule;
     this.#log = log;
@@ -62,7 +62,7 @@ export class KeptWeights {
     const past = this.#ends.filter((end) => end <= old);
     const surplus = rounds === 0 ? [] : past.slice(0, Math.max(0, this.#ends.length - rounds));
     const gone = new Set(surplus);
-    // Where all ends stay, older ones are not asked for again.
+    // If all ends stay, older ones are not looked up again.
     const from = rounds === 0 ? Math.min(needed, old) : 0;
     this.#ends = this.#ends.filter((end) => end >= from && !gone.has(end));
     const leaving = [old, ...(needed < old ? [needed] : [])];
@@ -130,14 +130,14 @@ export class KeptWeights {
       if (value.name === FIGURE) this.#figures.set(value.step, value.value);
       this.#readTo = position.offset + 1;
     }
-    // Of two alike the later one. Whatever is not among the best now never will be again.
+    // Of two equals the later one. Whatever is not among the best now never will be again.
     const sorted = [...this.#figures].sort((a, b) => b[1] - a[1] || b[0] - a[0]);
     for (const [version] of sorted.splice(best)) this.#figures.delete(version);
     return new Set(this.#figures.keys());
   }
 }
 
-/** Manifests that are looked at first. */
+/** Manifests to look at first. */
 const LATELY = 512;
-/** Behind this many removed versions, none was left. */
+/** After this many removed versions in a row, none is left. */
 const MISSING = 8;

@@ -1,7 +1,7 @@
 /**
- * Corrects what an older policy wrote (model/credit/lagCorrection.ts) before the steps of a batch: its tokens
- * are scored once under the weights that the batch starts from, all mini-batches take that as their proximal
- * policy.
+ * Corrects for tokens of an older policy (model/credit/lagCorrection.ts) before the steps of a batch: its
+ * tokens are scored once under the weights that the batch starts from, and all mini-batches use that as their
+ * proximal policy.
  */
 
 import { type LagCorrection, lagCorrected } from '../../model/credit/index.ts';
@@ -10,7 +10,7 @@ import { type BatchSteps, mean } from './prepared.ts';
 
 export interface Corrected {
   readonly steps: readonly (readonly TrainSequence[])[];
-  /** How strong the correction is; empty where nothing lags. */
+  /** How strong the correction is; empty if nothing lags. */
   readonly numbers: Readonly<Record<string, number>>;
 }
 

@@ -1,4 +1,4 @@
-/** What is minimised, by the kind of batch. */
+/** Which loss each kind of batch minimises. */
 import { MillraceError } from '../../base/index.ts';
 import type { Loss } from '../../model/index.ts';
 import { type LossData, type PreparedLoss, prepareLoss } from '../../model/losses/index.ts';
@@ -7,7 +7,7 @@ import type { Batch, BatchKind } from '../../topics/index.ts';
 /** A kind without a loss cannot be trained on. */
 export type Losses = { readonly [Kind in BatchKind]?: Loss };
 
-/** What the batches of a kind hold. */
+/** What batches of a kind contain. */
 const HELD: Readonly<Record<BatchKind, LossData>> = {
   policy: 'rollouts',
   sft: 'texts',
@@ -30,9 +30,7 @@ export async function compares(losses: Losses): Promise<boolean> {
   return prepared.some(({ reference }) => reference);
 }
 
-/**
- * What the loss needs and reports. Fails with code `NO_LOSS` if it reads what such batches do not hold.
- */
+/** What the loss needs and reports. Fails with code `NO_LOSS` if it needs what such batches lack. */
 export async function preparedFor({ kind, step }: Batch, loss: Loss): Promise<PreparedLoss> {
   const prepared = await prepareLoss(loss);
   if (prepared.data === HELD[kind]) return prepared;

@@ -6,7 +6,7 @@
 import type { TrainSequence } from '../../model/index.ts';
 
 export interface PreparedBatch {
-  /** The sequences of each optimiser step. A step without any is not made. */
+  /** The sequences of each optimiser step. An empty step is skipped. */
   readonly steps: BatchSteps;
   /** Numbers that describe it, by their names in docs/metrics.md. */
   readonly numbers: Readonly<Record<string, number>>;
@@ -16,11 +16,11 @@ export type BatchSteps = readonly (readonly BatchSequence[])[];
 
 export interface BatchSequence {
   readonly sequence: TrainSequence;
-  /** Whether an older version than the one that the step starts from wrote some of it. */
+  /** Whether a version older than the step's start wrote some of it. */
   readonly lags: boolean;
 }
 
-/** 0 for no values. */
+/** 0 if there are no values. */
 export function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -19,9 +19,7 @@ export interface Repetition<Plan> {
   readonly store: WeightsStore;
   readonly log: Log;
   readonly report: Report;
-  /**
-   * What a batch comes to, before the engine holds the version that it begins with; it may change weights.
-   */
+  /** Prepares a batch before the engine holds the version that it begins with; may change weights. */
   plan(batch: Batch, until: AbortSignal): Promise<Plan>;
   /** Its optimiser steps. */
   step(plan: Plan): Promise<unknown>;
@@ -79,13 +77,13 @@ async function batchesBetween(
 }
 
 const REFUSED = 'step/refused';
-/** Metrics of some dozens of steps. */
+/** Metrics of a few dozen steps. */
 const LATELY = 4096;
 
-/** Steps after `step` that left weights and state as they were. */
+/** Steps after `step` that left weights and state unchanged. */
 async function refusedSteps(log: Log, step: number): Promise<ReadonlySet<number>> {
   const refused = new Set<number>();
-  // Far enough back is the step itself, or the topic's beginning.
+  // The step itself, or the topic's beginning, is far enough back.
   for (let count = LATELY; ; count *= 8) {
     let read = 0;
     let oldest = Number.POSITIVE_INFINITY;

@@ -30,7 +30,7 @@ export interface RolloutBatchOptions {
   readonly attribution: Attribution;
   /** Whiten the advantages over the policy tokens of the batch, before it is split. */
   readonly whiten: boolean;
-  /** Whether searches for tools count as actions; only calls and folds do when left out. */
+  /** Whether searches for tools count as actions; only calls and folds do if left out. */
   readonly searchActions?: boolean;
   /** Optimiser steps: the groups are split, in order, into this many parts. */
   readonly miniBatches: number;
@@ -135,7 +135,7 @@ export function sequencesIn(rollout: Rollout, perToken: ArrayLike<number>): Trai
     if (end === at) return [];
     const start = prompt.length;
     const length = start + end - at;
-    // Shared: a trainer's thread reads it as it is, where a copy of a large batch takes as long as sending it.
+    // Shared: a trainer's thread reads it in place, as copying a large batch takes as long as sending it.
     const memory = new SharedArrayBuffer(13 * length);
     const sequence = {
       tokens: new Int32Array(memory, 0, length),
@@ -197,7 +197,7 @@ function numbers(batch: Batch, groups: readonly TrainGroup[]): Record<string, nu
   };
 }
 
-/** Of rollouts that agents made. */
+/** For rollouts made by agents. */
 function sessionNumbers(rollouts: readonly Rollout[]): Record<string, number> {
   const sessions = rollouts.flatMap(({ session }) => session ?? []);
   if (sessions.length === 0) return {};
@@ -209,7 +209,7 @@ function sessionNumbers(rollouts: readonly Rollout[]): Record<string, number> {
   };
 }
 
-/** No rollout of it is better than another. */
+/** No rollout of the group is better than another. */
 function teachesNothing({ advantages, actionAdvantages }: Scored): boolean {
   return [...advantages, ...actionAdvantages].every((advantage) => advantage === 0);
 }

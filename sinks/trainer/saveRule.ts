@@ -1,6 +1,6 @@
 /**
- * After which steps the optimiser's state is saved beside the weights: every n versions, or once some time
- * has passed. The manifest records what was done, and a replay does the same.
+ * After which steps to save the optimiser's state with the weights: every n versions, or once some time has
+ * passed. The manifest records what was done, and a replay does the same.
  */
 import type { Clock } from '../../base/index.ts';
 
@@ -23,7 +23,7 @@ export class SaveRule {
     this.#savedMs = options.clock.now();
   }
 
-  /** Asked once a version. */
+  /** Asked once per version. */
   saves(version: number): boolean {
     const { every, recorded, clock } = this.#options;
     if (recorded !== undefined) return recorded(version);

@@ -1,15 +1,17 @@
 /**
- * An engine and the version that it holds, so that weights are read only when another version is wanted.
+ * An engine and the version that it holds, so that weights are read only if another version is needed.
  */
 import { LruCache } from '../../base/index.ts';
 import type { Checkpoint, Scorer, TrainerEngine } from '../../model/index.ts';
 import type { Weights } from '../../topics/index.ts';
 import type { WeightsStore } from '../weights/weights.ts';
 
-/** What can hold a frozen version: another `EmbeddedTrainer`, say. */
+/** Anything that can hold a frozen version, such as another `EmbeddedTrainer`. */
 export type FrozenEngine = Pick<TrainerEngine, 'score' | 'restore'>;
 
-/** More than the files that one step goes back to: a run without an end would remember all its versions. */
+/**
+ * More than the files that one step goes back to: an endless run would otherwise remember all its versions.
+ */
 const CHECKED_MAX = 64;
 
 export interface VersionedEngine {
@@ -28,7 +30,7 @@ export interface VersionedEngine {
 export function versionedEngine(engine: FrozenEngine, store: WeightsStore): VersionedEngine {
   let held: { readonly version: number; readonly trainable: boolean } | null = null;
   /**
-   * Uris of what this process has lately written or read through: switching back and forth does not compute
+   * Uris of what this process has recently written or read through: switching back and forth does not compute
    * their digests twice.
    */
   const checked = new LruCache<true>(CHECKED_MAX);

@@ -1,6 +1,6 @@
 /**
- * The file that `wandb sync` reads (`run-ID.wandb`, version 0): a log of blocks of 32 kB, as LevelDB has it,
- * with CRC-32, of records in protocol buffers.
+ * The file that `wandb sync` reads (`run-ID.wandb`, version 0): a log of 32 kB blocks as in LevelDB, with
+ * CRC-32, of protocol-buffer records.
  */
 import { crc32 } from '../../base/index.ts';
 import { bytesField, varint } from '../outside/proto.ts';
@@ -11,10 +11,10 @@ export const FILE_HEAD = Buffer.from([0x3a, 0x57, 0x26, 0x42, 0xe1, 0xbe, 0]);
 const BLOCK = 32_768;
 const HEAD = 7;
 const NOTHING: Buffer = Buffer.alloc(0);
-/** A part of a record: all of it, its first, one between, its last. */
+/** A part of a record: the whole, the first, a middle or the last one. */
 const PART = { all: 1, first: 2, between: 3, last: 4 } as const;
 
-/** A record as it is at this place of the file. */
+/** A record encoded for this place in the file. */
 export function framed(record: Buffer, at: number): Buffer {
   const pieces: Buffer[] = [];
   let [rest, place, first] = [record, at, true];
@@ -50,7 +50,7 @@ function checksum(kind: number, data: Buffer): number {
   return data.length === 0 ? ofKind : crc32(data, ofKind);
 }
 
-/** The records of a file up to the first that is not whole, each with the place after it. */
+/** The records of a file up to the first incomplete one, each with the place after it. */
 export function* recordsIn(
   file: Buffer,
 ): Generator<{ readonly record: Buffer; readonly end: number }> {
@@ -94,7 +94,7 @@ export function item(name: string, value: unknown, key: number): Buffer {
   return Buffer.concat([bytesField(key, name), bytesField(16, jsonOf(value))]);
 }
 
-/** JSON, and numbers that it lacks as W&B writes them. */
+/** JSON, with W&B's spelling of numbers that JSON lacks. */
 function jsonOf(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     return Number.isNaN(value) ? 'NaN' : value > 0 ? 'Infinity' : '-Infinity';

@@ -18,7 +18,7 @@ import type { MetricTarget, RunAbout, RunEnd } from '../outside/exportMetrics.ts
 import { bytesField, fieldsOf, wholeField } from '../outside/proto.ts';
 import { FILE_HEAD, framed, item, KIND, recordOf, recordsIn } from './runFile.ts';
 
-/** Numbers of our own fields of a record: the cursor, and the rows before it. */
+/** Numbers of our own fields in a record: the cursor, and the rows before it. */
 const OURS = { cursor: 20_001, rows: 20_002 } as const;
 const PROJECT = 'millrace';
 const STEP = 'step';
@@ -79,7 +79,7 @@ interface Body {
   readonly more?: Buffer;
 }
 
-/** What a file holds up to its last whole batch. */
+/** The contents of a file up to its last whole batch. */
 interface Held {
   readonly bytes: number;
   readonly records: number;
@@ -179,7 +179,7 @@ function historyOf({ step, atMs, values }: Row, number: number, { startedMs }: R
   return { kind: KIND.history, body: Buffer.concat([...items, counted]) };
 }
 
-/** The newest values, and where the next start goes on. */
+/** The newest values, and where the next start continues. */
 function summaryOf(batch: readonly Stored<Metric>[], after: Cursor, rows: number): Body {
   const newest = new Map(batch.map(({ value: { name, value } }) => [name, value]));
   newest.set(STEP, batch.at(-1)!.value.step);

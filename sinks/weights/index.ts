@@ -1,2 +1,2 @@
-/** The manifests of a run's weights, and the checkpoints that they name. */
+/** The manifests of a run's weights, and the checkpoints they name. */
 export { checkpointsOf, weightsStore } from './weights.ts';

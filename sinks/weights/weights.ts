@@ -39,14 +39,14 @@ import {
 export interface WeightsStore {
   /** What an engine loads for this manifest. */
   resolve(manifest: Weights): Checkpoint;
-  /** The same with the state, for a trainer to go back to. */
+  /** The same with the state, for a trainer to return to. */
   saved(manifest: Weights): TrainerCheckpoint;
   /**
    * Version 0: the first policy, a policy file or a Hugging Face folder. A resumed run keeps the one that it
    * has. `there` = the file is not copied, for a run that trains nothing.
    */
   adopt(base: string, where?: 'copied' | 'there'): Promise<Weights>;
-  /** Saves what the trainer holds after `batch`, whose step began with `parent`, and gives its manifest. */
+  /** Saves what the trainer holds after `batch`, whose step began with `parent`, and returns its manifest. */
   publish(trainer: TrainerEngine, made: StepMade): Promise<Weights>;
   /** Whether its weights are where its manifest says. */
   isThere(manifest: Weights): Promise<boolean>;
@@ -54,17 +54,14 @@ export interface WeightsStore {
   manifest(version: number): Promise<Weights>;
   /** The same, waiting until it is committed; rejects when `signal` aborts first. */
   awaited(version: number, signal: AbortSignal): Promise<Weights>;
-  /** The newest version up to this one from which training can go on: its state is there. */
+  /** The newest version up to this one that training can continue from: its state exists. */
   trainable(manifest: Weights): Promise<Weights>;
   /**
    * Saves what the trainer holds as this version again. Fails with code `DIGEST`, and replaces nothing, if it
-   * is another.
+   * differs.
    */
   saveAgain(trainer: TrainerEngine, manifest: Weights): Promise<void>;
-  /**
-   * Removes what an old version left: its state, and its weights unless they are to stay. The first one
-   * stays.
-   */
+  /** Removes an old version's state, and its weights unless they are to stay. The first version stays. */
   forget(version: number, keepWeights?: boolean): Promise<void>;
   /**
    * Removes the states of the versions before the newest committed one, `before`; `after` = those before
@@ -80,9 +77,9 @@ export interface StepMade {
   readonly parent: Weights;
   /** Position of the batch. */
   readonly consumed: Position;
-  /** Changes of settings that hold for what is due the new version; 0 unless given. */
+  /** Changes of settings that apply to what is due the new version; 0 unless given. */
   readonly controls?: number;
-  /** Whether the state is saved too (default), from which training can go on. */
+  /** Whether to save the state too (default), from which training can continue. */
   readonly state?: boolean;
 }
 
@@ -95,7 +92,7 @@ export function checkpointsOf(manifest: Weights): TrainerCheckpoint {
   };
 }
 
-/** Where a manifest is looked for first: most are needed soon after they are written. */
+/** Where to look for a manifest first: most are needed soon after they are written. */
 const LATELY: From = { kind: 'last', count: 64 };
 const EARLIEST: From = { kind: 'earliest' };
 const NEWEST: From = { kind: 'last', count: 1 };
@@ -107,7 +104,7 @@ function fieldsOf({ weights, state, bytes }: SavedCheckpoint, checkpoints: Check
   return { uri, digest, bytes, state: kept?.uri ?? '', stateDigest: kept?.digest ?? null };
 }
 
-/** The store of a run folder; manifests are looked up in its log. */
+/** The store in a run folder; manifests are looked up in its log. */
 export function weightsStore(
   folder: string,
   log: Log,
