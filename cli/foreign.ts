@@ -50,7 +50,7 @@ export async function jobOf(
   if (given !== undefined || !isForeign(folder)) return loadJob(given ?? record.job.file, io.cwd);
   throw new MillraceError(
     'FOREIGN',
-    `run ${name} was unpacked from ${await archiveOf(folder)}, so nothing that it names is executed: name the job with --job ${record.job.name} or --job FILE; or, if the run is your own, unpack it again with --trust`,
+    `run ${name} was unpacked from ${await archiveOf(folder)}, so Millrace executes nothing that it names: choose the job with --job ${record.job.name} or --job FILE; or, if the run is your own, unpack it again with --trust`,
   );
 }
 
@@ -59,7 +59,7 @@ export async function mustBeOwn({ name, folder }: Pick<Run, 'name' | 'folder'>):
   if (!isForeign(folder)) return;
   throw new MillraceError(
     'FOREIGN',
-    `run ${name} was unpacked from ${await archiveOf(folder)} and can only be inspected: its settings may name someone else's programs and servers. If it is your own, unpack it again with --trust; or start a run of yours from its weights (--set policy=runs/${name})`,
+    `run ${name} was unpacked from ${await archiveOf(folder)} and can only be inspected: its settings may name someone else's programs and servers. If it is your own, unpack it again with --trust; or start your own run from its weights (--set policy=runs/${name})`,
   );
 }
 

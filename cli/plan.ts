@@ -131,6 +131,8 @@ function numbers(text: string | undefined, name: string, least: number): number[
   if (text === undefined) return null;
   return text.split(',').map((part) => {
     if (/^ *\d+ *$/.test(part) && Number(part) >= least) return Number(part);
-    throw usageError(`${name} takes whole numbers from ${least} on, such as 1,4; given: ${text}`);
+    throw usageError(
+      `${name} takes whole numbers of at least ${least}, such as 1,4; given: ${text}`,
+    );
   });
 }

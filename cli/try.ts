@@ -33,7 +33,7 @@ export async function tryCommand(options: TryOptions, io: Io): Promise<number> {
   if (question !== undefined && id !== undefined)
     throw usageError('--question and --id exclude each other: give one of them');
   if (question === undefined && answer.length > 0)
-    throw usageError('--answer is what is right for --question: give that too');
+    throw usageError('--answer is the right answer to --question: give both');
   const job = await loadJob(options.job, io.cwd);
   const settings = checkSettings(job.settings, await givenSettings(job, options, io));
   let tried = false;

@@ -71,7 +71,7 @@ export function growSessions(gateway: SessionsOf): Grow {
     if (isGuided(strategy))
       throw new MillraceError(
         'USAGE',
-        'agents cannot branch in this way: set branching=none, arpo or aepo',
+        'agents do not support this branching: set branching=none, arpo or aepo',
       );
     const n = options.samples(question);
     const group: Group = {

@@ -126,7 +126,7 @@ async function declareEval(it: Command, { io, done }: Place): Promise<void> {
     )
     .option(
       '--agent <COMMAND>',
-      'evaluate an agent of yours, a program that asks the policy (docs/agents.md); it brings its own tools and prompts',
+      'evaluate your own agent, a program that asks the policy (docs/agents.md); it brings its own tools and prompts',
     )
     .option(
       '--library <FILE>',

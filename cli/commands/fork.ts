@@ -11,9 +11,9 @@ export const command: Subcommand = {
 function declareFork(it: Command, { io, done }: Place): void {
   ofRuns(it, ['millrace fork my-run --rollout train-7/explore-1/0 --call 3 -n 8'])
     .requiredOption('--rollout <ID>', 'the rollout whose session is forked')
-    .requiredOption('--call <N>', 'first model call that is sampled anew, from 1', positive)
+    .requiredOption('--call <N>', 'first model call to sample again, from 1', positive)
     .option('-n, --rollouts <N>', 'runs of the agent, rewarded as a group', positive, 1)
-    .option('--seed <N>', 'seed of what is sampled anew (default: the run’s, and one more)', whole)
+    .option('--seed <N>', 'seed of the new samples (default: the run’s plus one)', whole)
     .option('--json', 'print one JSON object')
     .action(async (run: string, options) => {
       const { forkCommand } = await import('../fork.ts');

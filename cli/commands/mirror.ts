@@ -8,7 +8,7 @@ export const command: Subcommand = {
   takes: {
     '<run>': 'the run',
     '<address>':
-      'kafka://host:port/prefix: topics are <prefix>.<topic> (default prefix: the run’s name); Avro with ?registry=URL, else JSON',
+      'kafka://host:port/prefix: topics are <prefix>.<topic> (default prefix: the run’s name); Avro with ?registry=URL, otherwise JSON',
   },
   declare: declareMirror,
 };

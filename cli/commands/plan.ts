@@ -20,7 +20,7 @@ function declarePlan(it: Command, { io, done }: Place): void {
     .option('--workers <N,…>', 'processes that roll out; a plan for each')
     .option('--set <key=value>', 'override a value of the file', collect, [])
     .option('--steps <N>', 'steps to measure; 8 or more unless given', positive)
-    .option('--seed <N>', 'seed of what is drawn', whole, 1)
+    .option('--seed <N>', 'seed of every random draw', whole, 1)
     .option('--json', 'print one JSON object')
     .action(async (files: readonly string[], options) => {
       const { planCommand } = await import('../plan.ts');

@@ -87,7 +87,7 @@ function addImport(retriever: Command, { io, done }: Place): void {
   retriever
     .command('import')
     .description(
-      'Make an index folder of a flat index of FAISS and its corpus, without encoding it again. The corpus must have a passage for each vector, in the same order.',
+      'Make an index folder from a flat FAISS index and its corpus, without encoding it again. The corpus must have a passage for each vector, in the same order.',
     )
     .requiredOption('--faiss <FILE>', 'flat index: IndexFlatIP, or IndexFlatL2 of unit vectors')
     .requiredOption('--corpus <FILE>', 'its corpus, in any form that build reads')
@@ -150,7 +150,11 @@ function addServe(retriever: Command, { io, done }: Place, fusionMethods: readon
         .argParser(port)
         .default(PORT),
     )
-    .option('--host <ADDRESS>', 'address to listen on; any but loopback needs a token', '127.0.0.1')
+    .option(
+      '--host <ADDRESS>',
+      'address to listen on; any other than loopback needs a token',
+      '127.0.0.1',
+    )
     .option(
       '--no-token',
       'answer anyone; otherwise clients need MILLRACE_RETRIEVER_TOKEN, if it is set',

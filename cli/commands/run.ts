@@ -45,7 +45,7 @@ async function declareRun(it: Command, { io, done, args }: Place): Promise<void>
     .option('--show-prompt [FILE]', 'print the policy’s prompt, or write it to a file, and exit')
     .option(
       '--check',
-      'check everything that a start needs, try policy, engine and trainer on one question, and exit',
+      'check everything that the run needs to start, try policy, engine and trainer on one question, and exit',
     )
     .option('--run <NAME>', 'name of the run (default: <job>-1, <job>-2, …)')
     .option('--seed <N>', 'seed of every random draw (default: 1)', whole)

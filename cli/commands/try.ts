@@ -15,7 +15,7 @@ function declareTry(it: Command, { io, done }: Place): void {
     'millrace try et-agent --settings my.yaml --set temperature=0.6',
   ])
     .option('--question <TEXT>', 'question to ask (default: the first of the job’s questions)')
-    .option('--answer <TEXT>', 'what is right for --question (repeatable)', collect, [])
+    .option('--answer <TEXT>', 'a right answer to --question (repeatable)', collect, [])
     .option('--id <ID>', 'ask the job’s question with this id')
     .option('-n, --rollouts <N>', 'rollouts of the question, rewarded as a group', positive, 1)
     .option('--preset <NAME>', 'use settings that come with the job')

@@ -23,7 +23,11 @@ function declareWeights(weights: Command, { io, done }: Place): void {
         .argParser(port)
         .default(PORT),
     )
-    .option('--host <ADDRESS>', 'address to listen on; any but loopback needs a token', '127.0.0.1')
+    .option(
+      '--host <ADDRESS>',
+      'address to listen on; any other than loopback needs a token',
+      '127.0.0.1',
+    )
     .option(
       '--token-env <NAME>',
       'environment variable with the token that senders need',

@@ -179,7 +179,7 @@ async function tell(run: Run, what: readonly ControlRecord[], io: Io): Promise<v
   }
   throw new MillraceError(
     'NO_ANSWER',
-    `run ${run.name} has not acknowledged the command within ${RECORDED_MS / 1000} s: it is still starting, or hangs; the command takes effect once the run responds`,
+    `run ${run.name} has not acknowledged the command within ${RECORDED_MS / 1000} s: it is still starting or is stuck; the command takes effect once the run responds`,
   );
 }
 

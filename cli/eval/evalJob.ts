@@ -134,7 +134,7 @@ function checkAnswered(items: readonly SourceItem<Question>[], hasEnvironment: b
     if (answers.length > 0 && (task?.gold ?? null) === null) continue;
     throw new MillraceError(
       'USAGE',
-      `question ${id} is scored by its calls, which are known of DeepAgent’s episodes alone: give --episodes FORM (docs/evaluation.md)`,
+      `question ${id} is scored by its calls, which only DeepAgent’s episodes record: give --episodes FORM (docs/evaluation.md)`,
     );
   }
 }

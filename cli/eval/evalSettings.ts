@@ -91,7 +91,7 @@ export const evalSettings = evaluateSettings.extend({
     .enum(graderNames)
     .default('papers')
     .describe(
-      'how the judge is asked and read: as the papers’ evaluations do (papers), as DeepAgent’s does (deep-agent), or as each benchmark’s authors do (authors: GAIA, HLE, SimpleQA, WebWalkerQA, xbench; else as the papers)',
+      'how the judge is asked and read: as the papers’ evaluations do (papers), as DeepAgent’s does (deep-agent), or as each benchmark’s authors do (authors: GAIA, HLE, SimpleQA, WebWalkerQA, xbench; otherwise as the papers)',
     ),
   roles: helperSettings.prefault({}),
   episodes: z

@@ -270,7 +270,7 @@ function episodesOf(flags: EvalFlags, policy: PolicyFiles | null, io: Io): Setti
   const [idle] = Object.entries(own).find(([, value]) => value !== undefined) ?? [];
   const isAsked = episodes !== undefined || policy?.asked.episodes !== undefined;
   if (!isAsked && policy !== null && idle !== undefined) {
-    throw usageError(`${idle} is for DeepAgent’s episodes: give --episodes FORM, too`);
+    throw usageError(`${idle} is for DeepAgent’s episodes: also give --episodes FORM`);
   }
   if (auxiliary !== undefined && model === undefined) {
     throw usageError('--auxiliary needs --auxiliary-model NAME, the model’s name on that server');
@@ -296,7 +296,7 @@ function judgeOf(flags: EvalFlags): Settings {
   if (judge === 'none') {
     const isAsked = flags.conciseness === true || judgeMaxTokens !== undefined;
     if (isAsked || judgeModel !== undefined) {
-      throw usageError('there is no judge: give its server with --judge URL');
+      throw usageError('no judge is set: give its server with --judge URL');
     }
     return flags.judge === undefined ? {} : { 'judge.url': '' };
   }

@@ -24,7 +24,7 @@ export async function necessity(
   for (const name of others) {
     const run = await findRun(io, runs, name);
     if (run.record.job.name !== EVALUATION)
-      throw usageError(`--against: ${name} is no evaluation; give runs of millrace eval`);
+      throw usageError(`--against: ${name} is not an evaluation; give runs of millrace eval`);
     all.push(run);
   }
   const groups: Scored[][] = [];

@@ -102,7 +102,7 @@ async function zipFile(path: string) {
       entry.push(Buffer.from(jsonText(content)), true);
       if (failure !== null) throw failure;
       if (bytes > BYTES_MAX || files > FILES_MAX)
-        throw usageError('more than 4 GiB or 65,535 samples do not fit a log of Inspect');
+        throw usageError('an Inspect log holds at most 4 GiB and 65,535 samples');
     },
     finish: (): void => zip.end(),
     close: (): void => closeSync(handle),

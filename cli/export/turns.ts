@@ -35,7 +35,7 @@ function sessionTurns(rollout: Rollout, calls: readonly ModelCallRecord[]): read
     if (call === undefined)
       throw new MillraceError(
         'NOT_FOUND',
-        `the topic calls lacks call ${number} of ${rollout.id}; without it the rollout is no conversation`,
+        `the topic calls has no call ${number} of ${rollout.id}, so the conversation is incomplete`,
       );
     const { content, reasoning } = call;
     const functions = JSON.parse(call.functionCalls) as FunctionCall[];

@@ -81,7 +81,7 @@ export function checkedOptions(options: ViewOptions): Checked {
   }
   if (control && origin?.protocol === 'http:') {
     throw usageError(
-      '--control needs an https --trusted-origin, so that no one can read its token on the way',
+      '--control needs an https --trusted-origin, so that its token cannot be read in transit',
     );
   }
   return {

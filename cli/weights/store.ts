@@ -127,7 +127,8 @@ export class WeightsStore {
   }
 
   async #offered(label: string, files: OfferedFiles): Promise<OfferReply> {
-    if (!isLabel(label)) throw new Refusal(400, `${label.slice(0, 100)} is no name of a version`);
+    if (!isLabel(label))
+      throw new Refusal(400, `${label.slice(0, 100)} is not the name of a version`);
     const path = `${this.#options.seenAs.replace(/\/+$/, '')}/${label}`;
     if (await this.#isWhole(label, files)) {
       await this.#newest(label);
@@ -213,7 +214,7 @@ export class WeightsStore {
       await rm(part, { force: true });
       throw new Refusal(
         422,
-        `a file arrived with digest ${found} in place of ${sha256} and was removed: it changed while it was sent`,
+        `a file arrived with digest ${found} instead of ${sha256} and was removed: it changed while it was sent`,
       );
     }
     await rename(part, path);

@@ -169,7 +169,7 @@ class GatewayServer {
       const known = mcp?.servers.join(', ') ?? '';
       const there =
         known === '' ? 'this run has no MCP servers (agent.mcp)' : `available: ${known}`;
-      throw new Refusal(404, `there is no MCP server of this name; ${there}`);
+      throw new Refusal(404, `there is no MCP server with this name; ${there}`);
     }
     const url = `http://${from.headers.host ?? this.#host}${from.url ?? '/'}`;
     const answer = await mcpAnswer(mcp, name, { url, headers: headersOf(from), text });

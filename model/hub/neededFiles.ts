@@ -53,5 +53,5 @@ function noWeights(model: string, names: readonly string[]): MillraceError {
       : pickled !== undefined
         ? `its ${pickled.slice(0, 100)} is not supported; save the model as safetensors with transformers`
         : 'is it a model?';
-  return new MillraceError('HUB', `${model} has no weights as safetensors: ${instead}`);
+  return new MillraceError('HUB', `${model} has no safetensors weights: ${instead}`);
 }

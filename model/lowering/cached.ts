@@ -90,7 +90,7 @@ function cachedLowering(
     project(x, names) {
       const biases = names.map((name) => `${name}.bias`).filter((name) => plan.has(name));
       if (biases.length > 0 && biases.length < names.length)
-        throw new Error(`of ${names} only ${biases} have a bias: they cannot be one product`);
+        throw new Error(`of ${names} only ${biases} have a bias, so they cannot be one product`);
       const weights = names.map((name) => `${name}.weight`);
       const outs = weights.map((name) => plan.joined([name]).shape[0] as number);
       const flat = product(x, weights, biases);

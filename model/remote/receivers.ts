@@ -211,7 +211,7 @@ function receiverOf(servers: readonly string[], receivers: readonly string[]): r
     if (found >= 0) return found;
     throw new MillraceError(
       'USAGE',
-      `engine.receivers names none on ${hostname}, the host of ${url}: give one receiver per server, in the order of engine.urls, or one per machine`,
+      `engine.receivers has no receiver on ${hostname}, the host of ${url}: give one receiver per server, in the order of engine.urls, or one per machine`,
     );
   });
 }

@@ -188,7 +188,7 @@ export class TinkerService {
       if (!(error instanceof Refused)) throw error;
       throw new MillraceError(
         'TRAINER_ACCESS',
-        `${this.url} does not answer as a Tinker API service does (HTTP ${error.status}: ${error.message}): check trainer.url`,
+        `${this.url} does not answer like a Tinker API service (HTTP ${error.status}: ${error.message}): check trainer.url`,
         { context: { url: this.url } },
       );
     }

@@ -108,8 +108,7 @@ export async function* growth(options: GrowthOptions): AsyncGenerator<Age> {
       () => failed !== null || store.head('weights').end > until || clock.now() > endMs,
     );
     if (failed !== null) throw failed;
-    if (store.head('weights').end <= until)
-      throw new Error(`the run stands still in stretch ${stretch}`);
+    if (store.head('weights').end <= until) throw new Error(`the run stalls in stretch ${stretch}`);
     const read = [...store.old].toSorted(([, a], [, b]) => b - a);
     const held = heapMb();
     life.kill();

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const mutants: readonly Mutant[] = [
   {
     name: 'cursor-ahead',
-    about: "a source's cursor is committed before the items that it is behind",
+    about: "a source's cursor is committed before the items that it covers",
     file: 'streams/run/sourceRunner',
     find: 'const items = this.#items + records.length;',
     replace:
@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'siblings',
     about:
-      'outputs are committed before the records that they came of are settled: a retry makes them again',
+      'outputs are committed before the records that they came from are settled: a retry repeats them',
     file: 'streams/embedded/openLog',
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'early-settlement',
-    about: 'records are settled before what they led to is committed',
+    about: 'records are settled before their outputs are committed',
     file: 'streams/embedded/openLog',
     find: 'await committer.commit({ appends, settles, marks, committed });',
     replace:
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'forgetful-reader',
-    about: 'a reader starts after a crash at its low mark and forgets what was settled above it',
+    about: 'after a crash a reader starts at its low mark and forgets what was settled above it',
     file: 'streams/embedded/groupReader',
     find: 'progress.has(this.#next))',
     replace: 'false)',
@@ -63,8 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-resume',
-    about:
-      'on-policy questions are rolled out by the newest version, not by the one that they are due',
+    about: 'on-policy questions are rolled out by the newest version, not by the one that is due',
     file: 'operators/gate',
     find: 'return lagMax === 0 ? due : newest();',
     replace: 'return newest();',
@@ -91,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'lost-wake-up',
-    about: 'a place of the gate becomes free, and no one who waits for it is told',
+    about: 'a place of the gate becomes free, and none of those waiting for it learns of it',
     file: 'operators/gate',
     find: 'slots.taken--;',
     replace: 'slots.taken--; return;',
@@ -128,7 +127,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'trained-anew',
     about:
-      'after a restart the trainer goes on from what it holds, not from the version of the batch',
+      'after a restart the trainer continues from what it holds, not from the version of the batch',
     file: 'sinks/trainer/versionedEngine',
     find: '!trains(weights)',
     replace: 'held !== null && !trains(weights)',
@@ -137,7 +136,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'double-step',
-    about: 'a step that was made again after a crash is made twice',
+    about: 'a step repeated after a crash is made twice',
     file: 'sinks/trainer',
     find: 'let refused = false;',
     replace:
@@ -147,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'unbounded-reader',
-    about: 'a reader hands out everything that there is',
+    about: 'a reader hands out everything at once',
     file: 'streams/embedded/groupReader',
     find: 'this.#inflight < options.inflightMax)',
     replace: 'this.#inflight < Number.POSITIVE_INFINITY)',
@@ -174,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'missed-version',
-    about: 'a loop that starts to listen misses the first record that comes',
+    about: 'a loop that starts to listen misses the first record',
     file: 'streams/feedback',
     find: 'offset = position.offset + 1;',
     replace: 'offset = position.offset + 2;',
@@ -183,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'label-unread',
-    about: 'what a server says about its weights is not compared with what it was asked for',
+    about: 'the weights that a server reports are not compared with those requested',
     file: 'model/remote/checkReply',
     find: 'checkLabel(made, serving);',
     replace: '',
@@ -192,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'sent-again',
-    about: 'a commit that failed is sent again, though it may have been written',
+    about: 'a failed commit is sent again, though it may have been written',
     file: 'streams/run/commitQueue',
     find: 'await log.commit((tx) => {',
     replace:
@@ -211,7 +210,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'needed-removed',
-    about: 'the weights that a resumed trainer would go on from are removed as others are',
+    about: 'the weights that a resumed trainer needs are removed like any others',
     file: 'sinks/trainer/keptWeights',
     find: 'const stays = (version) => best.has(version) || version === needed;',
     replace: 'const stays = (version) => best.has(version);',
@@ -229,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'changed-at-once',
-    about: 'a changed setting holds at once, not from the version on that counts it',
+    about: 'a changed setting applies at once, not from the version that counts it',
     file: 'jobs/live',
     find: 'this.#counts.findLast((from) => from.version <= deciding)',
     replace: 'this.#counts.at(-1)',
@@ -238,7 +237,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'kept-settled',
-    about: 'a stage keeps each call that has ended, and with it the record that it has settled',
+    about: 'a stage keeps each finished call, and with it the settled record',
     file: 'streams/deliveries/calls',
     find: 'this.#promised.delete(call);',
     replace: '',
@@ -247,7 +246,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'left-listening',
-    about: 'a question that the gate has let in goes on listening for the end of the run',
+    about: 'a question that the gate has admitted keeps listening for the end of the run',
     file: 'operators/gate',
     find: "end.removeEventListener('abort', abort);",
     replace: 'end;',

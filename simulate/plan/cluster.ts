@@ -29,15 +29,15 @@ export const clusterSettings = z.object({
   trainer: z.object({
     gpus: count.describe('GPUs that train'),
     tokensPerSecond: above0.describe('tokens that one GPU trains on, old log-probs included'),
-    stepSeconds: orNone.default(0).describe('time of a step besides its tokens'),
+    stepSeconds: orNone.default(0).describe('time of a step in addition to its tokens'),
     publishSeconds: orNone.default(0).describe('time to save and publish a version'),
   }),
   weights: z
     .object({
-      gigabytes: orNone.default(0).describe('what servers load of each version; 0 = no time'),
+      gigabytes: orNone.default(0).describe('how much of each version servers load; 0 = no time'),
       sharedGigabytesPerSecond: above0.default(10).describe('disk or link that all servers share'),
-      serverGigabytesPerSecond: above0.default(2).describe('what one server takes at most'),
-      loadSeconds: orNone.default(0).describe('time besides reading'),
+      serverGigabytesPerSecond: above0.default(2).describe('limit of one server'),
+      loadSeconds: orNone.default(0).describe('time in addition to reading'),
     })
     .prefault({}),
   rollout: z
@@ -54,7 +54,7 @@ export const clusterSettings = z.object({
       seconds: orNone.default(1).describe('median latency of a call'),
       spread: orNone.default(0.5).describe('sigma of its logarithm'),
       slowShare: share.default(0).describe('share of calls that take longer'),
-      slowTimes: above0.default(10).describe('how many times longer'),
+      slowTimes: above0.default(10).describe('how many times as long they take'),
       coreSeconds: orNone.default(0.2).describe('processor time of a call, where tools run'),
     })
     .prefault({}),
@@ -69,7 +69,7 @@ export const clusterSettings = z.object({
         .default(0)
         .describe('versions a rollout may lag behind'),
       workers: count.default(1).describe('processes that roll out'),
-      concurrency: count.default(128).describe('questions rolled out at once by each of them'),
+      concurrency: count.default(128).describe('questions that each of them rolls out at once'),
     })
     .prefault({}),
   log: z

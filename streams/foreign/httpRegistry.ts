@@ -141,7 +141,7 @@ export class HttpRegistry implements SchemaRegistry {
     const read = form.safeParse(jsonIn(text));
     if (read.success) return read.data;
     throw this.#problem(
-      `does not answer as a schema registry does (HTTP ${status}: ${saidIn(text)}); check its address`,
+      `does not answer like a schema registry (HTTP ${status}: ${saidIn(text)}); check its address`,
     );
   }
 

@@ -220,7 +220,7 @@ describe('millrace eval', () => {
       /a policy on vLLM needs --model NAME, one of those that http:\/\/host:1\/v1\/models lists/,
     ],
     [[...sums, '--model', 'm'], /--model needs a policy on a server/],
-    [[...sums, '--judge-max-tokens', '5'], /there is no judge/],
+    [[...sums, '--judge-max-tokens', '5'], /no judge is set/],
     [['--questions', 'sums.csv'], /give --policy and --questions/],
     [[...sums, '--greedy', '--temperature', '1'], /give --greedy or --temperature, not both/],
     [
@@ -228,7 +228,7 @@ describe('millrace eval', () => {
       /2 greedy rollouts of a question would all be the same/,
     ],
     [[...sums, '--judge', 'http://x'], /--judge needs --judge-model/],
-    [[...sums, '--conciseness'], /there is no judge/],
+    [[...sums, '--conciseness'], /no judge is set/],
     [[...sums, '--tools', 'search'], /the search tool needs documents: give --corpus/],
     [[...sums, '--tools', 'calculator'], /unknown tool calculator/],
     [[...sums, '--rollouts', '0'], /1 or more/],

@@ -232,7 +232,7 @@ describe('MCP tools that an agent reaches through the gateway', () => {
     );
     expect(answers[0]).toMatchObject({
       status: 404,
-      text: expect.stringContaining('there is no MCP server of this name; available: sums'),
+      text: expect.stringContaining('there is no MCP server with this name; available: sums'),
     });
     expect(answers[1]).toMatchObject({
       status: 404,

@@ -55,8 +55,7 @@ export function fileTool(options: FileToolOptions): Tool {
         { bytes, contentType, extract: 'readable' },
         signal,
       );
-      if (format === 'text' && text.includes('\0'))
-        throw new Error('it is in a format that is not known here');
+      if (format === 'text' && text.includes('\0')) throw new Error('its format is unknown');
       return { value: webText(text, TEXT_MAX), keep: true };
     };
     const { value } = await once({ kind: 'page', scope: 'file', key }, parse, signal);
@@ -80,7 +79,7 @@ export function fileTool(options: FileToolOptions): Tool {
       if (media?.kind === 'image') {
         return failed(`${name} is an image, which ${VISION} answers questions about`);
       }
-      if (media !== null) return failed(`${name} is sound or film, which cannot be read here`);
+      if (media !== null) return failed(`${name} is audio or video, which cannot be read here`);
       try {
         const text = await textOf(name, file.bytes, signal);
         return shown(name, text, from, charactersMax);

@@ -1,9 +1,9 @@
 /** What a file is that is not read as text: by its first bytes and, for sound and film, by its name. */
 
-/** A picture with its media type, or sound or film; null = anything else. */
+/** A picture with its media type, or audio or video; null = anything else. */
 export type Media =
   | { readonly kind: 'image'; readonly type: string }
-  | { readonly kind: 'sound or film' };
+  | { readonly kind: 'audio or video' };
 
 type Is = (start: string) => boolean;
 
@@ -36,5 +36,5 @@ export function mediaOf(name: string, bytes: Uint8Array): Media | null {
   const picture = PICTURES.find(([, is]) => is(start));
   if (picture !== undefined) return { kind: 'image', type: picture[0] };
   const isSound = SOUND_NAME.test(name) || SOUNDS.some((is) => is(start));
-  return isSound ? { kind: 'sound or film' } : null;
+  return isSound ? { kind: 'audio or video' } : null;
 }

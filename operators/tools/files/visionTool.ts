@@ -85,7 +85,7 @@ export function visionTool(options: VisionToolOptions): Tool {
         return failed(`${name} is not an image (PNG, JPEG, GIF, WebP or BMP)`);
       const said = await answer(question, { type: media.type, bytes: file.bytes }, signal);
       const output = strip(webText(said, ANSWER_MAX));
-      return isBlank(output) ? failed('the model that sees gave no answer') : { output, ok: true };
+      return isBlank(output) ? failed('the vision model gave no answer') : { output, ok: true };
     },
     close: async () => undefined,
   };

@@ -77,9 +77,9 @@ export async function openFaiss(path: string): Promise<FaissFile> {
 function otherKind(path: string, kind: string): Error {
   const name = OTHERS[kind];
   if (name === undefined)
-    return retrieverError(`${path} is not an index of FAISS (it begins with other bytes)`, path);
+    return retrieverError(`${path} is not a FAISS index (its first bytes differ)`, path);
   return retrieverError(
-    `${path} is ${name}, which does not hold the vectors as they were: import a flat index (IndexFlatIP or IndexFlatL2), or build one with \`millrace retriever build\``,
+    `${path} is ${name}, which does not hold the original vectors: import a flat index (IndexFlatIP or IndexFlatL2), or build one with \`millrace retriever build\``,
     path,
   );
 }

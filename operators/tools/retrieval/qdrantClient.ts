@@ -215,6 +215,6 @@ function listIn(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new MillraceError(
     'QDRANT',
-    `a reply of Qdrant is not as documented: ${saidIn(JSON.stringify(value) ?? '')}`,
+    `Qdrant’s reply does not match its documentation: ${saidIn(JSON.stringify(value) ?? '')}`,
   );
 }

@@ -80,7 +80,7 @@ function checkEncoder(
   if (mark === null || mark === markOf(encoder)) return;
   throw wrong(
     client,
-    `was filled with another encoder, or another pooling, prefix or length of texts (${mark}): use that one`,
+    `was filled with a different encoder, pooling, prefix or text length (${mark}): use the same`,
   );
 }
 

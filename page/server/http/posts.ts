@@ -59,7 +59,7 @@ export async function posted(path: string, from: IncomingMessage, posts: Posts):
         return json(controlData(posts, host.clock), 202);
       }
       default:
-        throw new MillraceError('NOT_FOUND', 'there is no such page');
+        throw new MillraceError('NOT_FOUND', 'page not found');
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

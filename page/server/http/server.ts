@@ -26,7 +26,7 @@ export async function answer(
   parts: ServerParts,
 ): Promise<void> {
   const url = addressOf(from.url);
-  if (url === null) return send(to, json(errorBody('USAGE', 'there is no such page'), 400));
+  if (url === null) return send(to, json(errorBody('USAGE', 'page not found'), 400));
   const { pathname: path, searchParams: query } = url;
   const asking = { method: from.method ?? '', path, query, headers: from.headers };
   const verdict = judge(asking, parts.guard);
@@ -70,7 +70,7 @@ async function given(
     if (found === null && assets.index !== null && wantsPage(headers)) {
       return send(to, { ...assets.index, status: 404 });
     }
-    if (found === null) throw new MillraceError('NOT_FOUND', 'there is no such page');
+    if (found === null) throw new MillraceError('NOT_FOUND', 'page not found');
     send(to, found);
   } catch (error) {
     if (!(error instanceof MillraceError)) parts.failed(error);

@@ -78,7 +78,7 @@ async function ofStep(step: number, { log, timeline }: Asked): Promise<Mark> {
     throw new MillraceError(
       'NOT_FOUND',
       first === undefined
-        ? 'this run has no weights yet, so there is no step to look at'
+        ? 'this run has no weights yet, so there is no step to show'
         : `there is no step ${step} in this run: it begins at step ${first.step}`,
     );
   }

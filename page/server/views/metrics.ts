@@ -181,7 +181,7 @@ function whyAbsent({ book, timeline, behind }: RunView, name: string): string {
   if (steps === 0) return 'no step has been made yet; the first step writes it';
   return OF_ROLLOUTS.test(name)
     ? `only steps on rollouts write it, and none of the ${counted(steps, 'step')} so far was one: fine-tuning learns from texts`
-    : `no metric of that name was written up to step ${steps}`;
+    : `no metric with that name was written up to step ${steps}`;
 }
 
 /** Numbers of rollouts and their rewards. */

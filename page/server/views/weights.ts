@@ -21,7 +21,7 @@ export async function data({ view, moment, id }: Asked): Promise<WeightsData> {
   if (!/^\d{1,12}$/.test(id))
     throw new MillraceError(
       'NOT_FOUND',
-      `${JSON.stringify(id.slice(0, 100))} is no version of the weights`,
+      `${JSON.stringify(id.slice(0, 100))} is not a version of the weights`,
     );
   const [found] = await weightsData(view, moment, [Number(id)]);
   return found!;

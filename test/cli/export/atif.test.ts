@@ -97,7 +97,7 @@ test("an agent's session: results stand at the calls that they answer, tokens ar
     })),
   );
   expect(() => atifOf(made, { calls: records.slice(1), mcpCalls: [] }, from)).toThrow(
-    'lacks call 0',
+    'has no call 0',
   );
 });
 

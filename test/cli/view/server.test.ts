@@ -136,7 +136,7 @@ describe('the data of a view', () => {
     expect(whole.absent).toEqual([
       {
         name: 'nope',
-        why: expect.stringMatching(/^no metric of that name was written up to step \d+$/),
+        why: expect.stringMatching(/^no metric with that name was written up to step \d+$/),
       },
     ]);
     expect(whole.missing).toEqual(['third']);

@@ -382,7 +382,7 @@ describe('model servers without a shared disk', () => {
     await expect(second.engine.load(bad)).rejects.toMatchObject({
       code: 'WEIGHTS_REFUSED',
       message: expect.stringMatching(
-        /its weights receiver .*not-a-version is no name of a version/,
+        /its weights receiver .*not-a-version is not the name of a version/,
       ),
     });
   });
@@ -427,7 +427,7 @@ describe('model servers without a shared disk', () => {
       new Receivers({ receivers, servers, clock });
     expect(made(['http://gpu2:8600', 'http://gpu1:8600'])).not.toThrow();
     expect(made(['http://gpu1:8600', 'http://gpu3:8600'])).toThrow(
-      /engine\.receivers names none on gpu2, the host of http:\/\/gpu2:8000: give one receiver per server/,
+      /engine\.receivers has no receiver on gpu2, the host of http:\/\/gpu2:8000: give one receiver per server/,
     );
   });
 });

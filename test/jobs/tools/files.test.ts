@@ -90,7 +90,7 @@ test('a server that says nothing is a failed call', async () => {
   server = await scriptedServer(answer({ error: { message: 'no images' } }, 400));
   const tool = await seeing(server.url);
   expect(await tool.run('red.png\nWhich colour?', signal, { files })).toEqual({
-    output: 'Error: the model that sees gave no answer.',
+    output: 'Error: the vision model gave no answer.',
     ok: false,
   });
 });

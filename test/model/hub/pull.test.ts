@@ -285,7 +285,7 @@ describe('what cannot be pulled is refused with what to do', () => {
     const { 'model.safetensors': _, ...rest } = files;
     const { again } = await withHub({ files: rest });
     expect(await refused({}, again)).toMatch(
-      /no weights as safetensors: its pytorch_model\.bin is not supported/,
+      /no safetensors weights: its pytorch_model\.bin is not supported/,
     );
   });
 

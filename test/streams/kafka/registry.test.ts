@@ -110,7 +110,7 @@ describe('a registry server', () => {
       server.answer = (_, response) => response.end(body);
       await expect(registry.byId(1)).rejects.toMatchObject({
         code: 'KAFKA',
-        message: expect.stringContaining('does not answer as a schema registry does'),
+        message: expect.stringContaining('does not answer like a schema registry'),
       });
     },
   );

@@ -120,9 +120,11 @@ describe('what is not text', () => {
   test('is said in a sentence', async () => {
     const reason = async (name: string) => (await said(name)).output;
     expect(await reason('red.png')).toMatch(/is an image, which visual_question_answering answers/);
-    expect(await reason(put('talk.mp3', 'ID3…'))).toMatch(/is sound or film, which cannot be read/);
-    expect(await reason(put('film.mov', 'x'))).toMatch(/is sound or film/);
-    expect(await reason(put('b.bin', '\0\0'))).toMatch(/in a format that is not known/);
+    expect(await reason(put('talk.mp3', 'ID3…'))).toMatch(
+      /is audio or video, which cannot be read/,
+    );
+    expect(await reason(put('film.mov', 'x'))).toMatch(/is audio or video/);
+    expect(await reason(put('b.bin', '\0\0'))).toMatch(/its format is unknown/);
     expect(await reason(put('none.txt', ' \n'))).toBe('Error: none.txt has no text.');
     expect(await reason(put('bad.pdf', '%PDF-1.7 and nothing'))).toMatch(
       /^Error: bad.pdf cannot be read: /,

@@ -82,9 +82,9 @@ describe('a flat index of FAISS', () => {
   });
 
   test.each([
-    ['hnsw.index', 'is HNSW, which does not hold the vectors as they were'],
+    ['hnsw.index', 'is HNSW, which does not hold the original vectors'],
     ['ivf.index', 'is IVF,Flat'],
-    ['flat.json', 'is not an index of FAISS'],
+    ['flat.json', 'is not a FAISS index'],
   ])('is all that is read: %s is refused by name', async (name, message) => {
     await expect(openFaiss(fixture(name))).rejects.toThrow(message);
   });

@@ -104,7 +104,7 @@ describe('a collection', () => {
     const other = wordEncoder(WORDS, 'x'.repeat(64));
     await expect(opened(other)).rejects.toMatchObject({
       code: 'RETRIEVER',
-      message: expect.stringMatching(/another encoder.*wwww/),
+      message: expect.stringMatching(/different encoder.*wwww/),
     });
     await expect(fill(millPassages, other)).rejects.toThrow(/another encoder/);
   });
@@ -120,7 +120,7 @@ describe('a collection', () => {
     };
     open.push(await qdrantRetriever({ client: client(), openEncoder }, signal));
     expect(asked).toEqual([settings]);
-    await expect(fill(millPassages, encoder)).rejects.toThrow(/another pooling, prefix/);
+    await expect(fill(millPassages, encoder)).rejects.toThrow(/different encoder, pooling, prefix/);
   });
 
   test('that does not exist is refused with how to make it', async () => {

@@ -160,7 +160,7 @@ describe('a missing curve', () => {
   test('says whether nothing was made yet, the run is fine-tuning, or it is never written', () => {
     expect(why('reward/mean', 0)).toBe('no step has been made yet; the first step writes it');
     expect(why('reward/mean', 16)).toMatch(/none of the 16 steps so far was one: fine-tuning/);
-    expect(why('nope', 16)).toBe('no metric of that name was written up to step 16');
+    expect(why('nope', 16)).toBe('no metric with that name was written up to step 16');
   });
 });
 
