@@ -37,7 +37,7 @@ import {
 import { type WithPosition, withPosition } from './withPosition.ts';
 
 interface ScheduleOptions {
-  /** Steps that may be incomplete at once: `stepsOpen(lagMax)` is enough. */
+  /** Limit of incomplete steps: `stepsOpen(lagMax)` suffices. */
   readonly openMax: number;
   /**
    * The newest record of the `batches` topic, and each that comes (`feedback(topics.batches)`): each step is
@@ -46,26 +46,26 @@ interface ScheduleOptions {
   readonly scheduled$?: Observable<Batch>;
 }
 
-/** How `batch` makes steps of practice groups. */
+/** How `batch` makes steps from practice groups. */
 export interface BatchOptions extends ScheduleOptions {
-  /** Groups a step (B). */
+  /** Groups per step (B). */
   readonly groups: number;
 }
 
-/** How `batchSelected` makes steps of the groups that Pareto sampling kept. */
+/** How `batchSelected` makes steps from the groups that Pareto sampling kept. */
 export interface BatchSelectedOptions extends ScheduleOptions {
   /** Candidates of a window. */
   readonly window: number;
 }
 
-/** A group's place: in which step, and where in it. */
+/** A group's place: its step, and its index there. */
 interface Slot {
   readonly round: number;
   /** The version that the step starts from. */
   readonly version: number;
   readonly step: ScheduleStep;
   readonly place: number;
-  /** Groups that the step is made of. */
+  /** The groups of the step. */
   readonly size: number;
   readonly questionId: string;
   readonly scored: Position;

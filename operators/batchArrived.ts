@@ -1,6 +1,6 @@
 /**
- * `batchArrived`: scored groups in, the schedule of one optimiser step out, in the order in which they come:
- * for groups that no plan has given a place. Which groups make a step, and in which order, is the record.
+ * `batchArrived`: scored groups in, the schedule of one optimiser step out, in order of arrival: for groups
+ * without a place in a plan. Which groups make a step, and in which order, is the record.
  */
 import { defer, type OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';
@@ -9,15 +9,15 @@ import { type Batch, type Scored, stepRecord } from '../topics/index.ts';
 import { withPosition } from './withPosition.ts';
 
 export interface BatchArrivedOptions {
-  /** Groups a step. */
+  /** Groups per step. */
   readonly groups: number;
   /** Whether a group can be trained on; the others take no place in a step. */
   readonly teaches: (group: Scored) => Promise<boolean>;
-  /** The newest step that is in the topic; 0 = none. */
+  /** The newest step in the topic; 0 = none. */
   readonly newest: () => number;
 }
 
-/** scored → batches, all of one round that never ends. */
+/** scored → batches, all in one endless round. */
 export function batchArrived({
   groups,
   teaches,

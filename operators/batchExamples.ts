@@ -28,33 +28,33 @@ import { type ClassMix, mixed } from './batching/mix.ts';
 /** How demonstrations or pairs become steps: epochs, sizes, mixture. */
 export interface BatchExamplesOptions {
   /**
-   * Questions of a round, or how that number follows from one of them. All must arrive, also those without an
-   * example.
+   * Questions of a round, or how to get that number from one of them. All must arrive, including those
+   * without an example.
    */
   readonly questions: number | ((question: Question) => number);
-  /** How often each example is trained on; every time in another order. */
+  /** How often each example is trained on, each time in a different order. */
   readonly epochs: number;
-  /** Most examples a step. The steps of an epoch differ in size by one at most. */
+  /** Limit of examples per step. The steps of an epoch differ in size by one at most. */
   readonly size: number;
-  /** Most examples of one question. */
+  /** Limit of examples per question. */
   readonly perQuestionMax: number;
   /**
-   * Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones have their
-   * place.
+   * Choose in turn among a question's actions (demonstrations) or rules (pairs), so that rare ones are
+   * included.
    */
   readonly balance?: boolean;
   /**
-   * In which proportions the classes of examples are trained on (batching/mix.ts); left out = all there are.
+   * The proportions in which classes of examples are trained on (batching/mix.ts); left out = all there are.
    */
   readonly mix?: ClassMix;
-  /** Most examples of a round, drawn from all of them; left out = no limit. */
+  /** Limit of examples per round, drawn from all of them; left out = no limit. */
   readonly examplesMax?: number;
   readonly seed: number;
-  /** Rounds that may be incomplete at once. */
+  /** Limit of incomplete rounds. */
   readonly openMax: number;
   /**
-   * Whether some examples are not trained on, for the trainer to measure by (`Batch.heldOut`): those of one
-   * question in eight that have any, of eight questions at most.
+   * Whether to hold some examples out for the trainer's measurements (`Batch.heldOut`): those of one question
+   * in eight that have any, of eight questions at most.
    */
   readonly holdOut?: boolean;
   /** A round with fewer examples ends the run with the error of `tooFew` (default 0). */
@@ -135,12 +135,12 @@ function batchExamples<In extends FromQuestion>(
   );
 }
 
-/** A record without a difficulty has examples that say theirs themselves, or none. */
+/** If a record has no difficulty, its examples have their own, or none. */
 function classOf(sort: string, difficulty: string): string {
   return difficulty === '' ? sort : `${sort}/${difficulty}`;
 }
 
-/** At most `perQuestionMax` places among the examples of a question, drawn by its key, ascending. */
+/** At most `perQuestionMax` indices among the examples of a question, drawn by its key, ascending. */
 function choose(
   sorts: readonly string[],
   key: readonly (string | number)[],
@@ -151,7 +151,7 @@ function choose(
   return taken.sort((a, b) => a - b);
 }
 
-/** One place of each sort, then another of each, and so on; otherwise in the order given. */
+/** One index of each sort, then another of each, and so on; otherwise in the order given. */
 function inTurn(places: readonly number[], sorts: readonly string[]): number[] {
   const seen = new Map<string, number>();
   const turns = places.map((place) => {
@@ -170,11 +170,11 @@ async function checkEnough(
   if (examples < examplesMin && tooFew) throw await tooFew({ round: chosen[0]!.round, examples });
 }
 
-/** Of how many questions with examples one is held out, and of how many at most. */
+/** One in how many questions with examples is held out, and how many at most. */
 const HELD_OUT_OF = 8;
 const HELD_OUT_MAX = 8;
 
-/** Questions whose examples are not trained on; none if there is but one. */
+/** Questions whose examples are not trained on; empty if there is only one question. */
 function heldOutOf(chosen: readonly Chosen[], seed: number): readonly Chosen[] {
   const some = [...chosen].sort(byId).filter(({ indices }) => indices.length > 0);
   if (some.length < 2) return [];
@@ -229,12 +229,12 @@ function examplesOf({ questionId, position, indices, classes }: Chosen): Example
   return indices.map((index, i) => ({ ref: { questionId, position, index }, class: classes[i]! }));
 }
 
-/** Ids by their code units: the same everywhere. */
+/** Ids by their code units: the same order everywhere. */
 function byId(a: Chosen, b: Chosen): number {
   return a.questionId < b.questionId ? -1 : Number(a.questionId > b.questionId);
 }
 
-/** As few runs of at most `size` as will do, of nearly equal size, in order. */
+/** As few runs of at most `size` as possible, of nearly equal size, in order. */
 function cut<T>(items: readonly T[], size: number): T[][] {
   const count = Math.ceil(items.length / size);
   const from = (part: number) => Math.floor((part * items.length) / count);

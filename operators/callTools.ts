@@ -1,16 +1,15 @@
 /**
- * `callTools`: the tools as a rollout sees them: a call by its tool's name, as data.
+ * `callTools`: the tools as a rollout sees them: a call by the tool's name, as data.
  *
- * Every call that goes through here becomes a `tool-calls` record of the rollout that made it, so that a
- * replay can answer it from the record. A call is identified by its `CallOrigin`. How the policy writes a
- * call is up to the dialect.
+ * Every call becomes a `tool-calls` record of the rollout that made it, so that a replay can answer it from
+ * the record. A call is identified by its `CallOrigin`. How the policy writes a call is up to the dialect.
  */
 import { type Called, type ToolboxOptions, toolbox } from './tools/callTool.ts';
 import type { CallSituation, Tool } from './tools/tool.ts';
 
 /**
- * Which call it is: number `turn`, from 0, of a rollout. Unique in a run; the key of its record. Also what
- * the tool may know about it.
+ * Which call it is: number `turn`, from 0, of a rollout. Unique in a run, and the key of its record. Also
+ * what the tool may know about it.
  */
 export interface CallOrigin extends CallSituation {
   readonly rolloutId: string;
@@ -19,20 +18,20 @@ export interface CallOrigin extends CallSituation {
 
 /** The tools of a job. */
 export interface CallTool {
-  /** Their tags: whatever reads a trajectory looks for these. */
+  /** Their tags, which readers of trajectories look for. */
   readonly tags: readonly string[];
   call(tool: string, input: string, signal: AbortSignal, origin?: CallOrigin): Promise<Called>;
-  /** A rollout has ended: tools drop what they hold for it. */
+  /** A rollout has ended: tools drop whatever they hold for it. */
   end?(rolloutId: string): void;
   close(): Promise<void>;
 }
 
-/** Attempts, retries and cache, and tools that rollouts call and the policy cannot. */
+/** Attempts, retries and cache, and tools that rollouts call but the policy cannot. */
 export interface CallToolsOptions extends ToolboxOptions {
   readonly helpers?: readonly Tool[];
 }
 
-/** The tools of a run: attempts, retries and cache as `toolbox` has them. */
+/** The tools of a run, with the attempts, retries and cache of `toolbox`. */
 export function callTools(tools: readonly Tool[], options: CallToolsOptions): CallTool {
   const box = toolbox([...tools, ...(options.helpers ?? [])], options);
   return {

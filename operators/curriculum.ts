@@ -20,16 +20,16 @@ import {
   type Question,
 } from '../topics/index.ts';
 
-/** Which questions `curriculum` chooses, and the rounds that they are asked in. */
+/** Which questions `curriculum` chooses, and the rounds in which to ask them. */
 export interface CurriculumOptions {
-  /** Questions of the round. All of them must arrive. */
+  /** Questions of the round, all of which must arrive. */
   readonly questions: number;
   /** The phase and the rounds in which the chosen questions are asked; each round asks all of them. */
   readonly phase: Phase;
   readonly rounds: readonly number[];
-  /** Fewest questions, if there are that many (at least 1). */
+  /** Minimum number of questions, if there are that many (at least 1). */
   readonly atLeast: number;
-  /** Most questions; of more hard ones those that came nearest to being right. */
+  /** Maximum number of questions; if more are hard, those closest to being right. */
   readonly atMost: number;
   readonly seed: number;
 }
@@ -59,7 +59,7 @@ function asked(
   const { phase, seed } = options;
   const chosen = easyToHard(tried, options);
   const of = chosen.length;
-  // Equals come in another order in every round.
+  // Equals come in a different order in every round.
   return inOrder(chosen, rightShare, [seed, 'curriculum', round]).map(({ question }, index) => ({
     ...question,
     phase,
@@ -68,7 +68,7 @@ function asked(
   }));
 }
 
-/** The questions to train on, those that came nearest to being right first. */
+/** The questions to train on, those closest to being right first. */
 export function easyToHard(
   tried: readonly Demonstrations[],
   { atLeast, atMost, seed }: Pick<CurriculumOptions, 'atLeast' | 'atMost' | 'seed'>,

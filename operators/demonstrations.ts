@@ -40,38 +40,33 @@ export type DemonstrationOrder = (a: Demonstration, b: Demonstration) => number;
 export interface DemonstrationsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
-  /**
-   * What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers'
-   * tags.
-   */
+  /** Finds faults of form in the policy's dialect (`Dialect.formatFault`); left out = in the papers' tags. */
   readonly formatFault?: FormOf;
   /**
-   * Most kept of a question (default 1, so that easy questions, of which most is right, do not crowd out the
-   * others).
+   * Limit of those kept per question (default 1, so that easy questions, of which most are right, do not
+   * crowd out the others).
    */
   readonly perQuestion?: number;
   /**
-   * Which are kept (default `fewestCalls`: fine-tuning should show that a call is made for a reason). Ties:
+   * Which to keep (default `fewestCalls`: fine-tuning should show that calls are made for a reason). Ties:
    * the shorter text, then the older one.
    */
   readonly prefer?: keyof typeof demonstrationOrders | DemonstrationOrder;
-  /** Most tool calls (default: any number). */
+  /** Limit of tool calls (default: none). */
   readonly callsMax?: number;
-  /**
-   * The hints that the flywheel gave: in a malformed trajectory the thinking tags around them are put right.
-   */
+  /** The flywheel's hints: in a malformed trajectory the thinking tags around them are repaired. */
   readonly hints?: Hints;
-  /** What a method makes of the whole pool, in order (default: no difficulty, no more reasons). */
+  /** A method's findings on the whole pool, in order (default: no difficulty, no further reasons). */
   readonly find?: (pool: readonly Evolved[], tools: readonly string[]) => PoolFindings;
-  /** Questions whose pool may be incomplete at once. */
+  /** Limit of questions whose pool is incomplete. */
   readonly openMax: number;
 }
 
-/** What a method says about the pool of one question. */
+/** A method's findings on the pool of one question. */
 export interface PoolFindings {
   /** The method's class of the question; '' if it has none. */
   readonly difficulty: string;
-  /** The reason against a trajectory that has no other fault; null for nothing. */
+  /** The reason against a trajectory without other faults; null if there is none. */
   readonly against: (evolved: Evolved) => string | null;
 }
 
@@ -80,14 +75,14 @@ const nothing: PoolFindings = { difficulty: '', against: () => null };
 /** Orders of a question's demonstrations, best first, by the names of the setting `prefer`. */
 export const demonstrationOrders = {
   fewestCalls: (a, b) => a.toolCalls - b.toolCalls,
-  /** What was evolved longest. */
+  /** The one evolved longest. */
   latestRound: (a, b) => b.round - a.round,
-  /** What the policy would do by itself first of all: the nearest to it. */
+  /** The one closest to what the policy would do on its own. */
   earliestRound: (a, b) => a.round - b.round,
   shortest: (a, b) => a.text.length - b.text.length,
 } as const satisfies Readonly<Record<string, DemonstrationOrder>>;
 
-/** evolved → demonstrations, one record a question. Room for `openMax` pools must be in flight. */
+/** evolved → demonstrations, one record per question. `openMax` pools must fit in flight. */
 export function demonstrations(
   options: DemonstrationsOptions,
 ): OperatorFunction<Delivery<Evolved>, Delivery<Demonstrations>> {
@@ -103,7 +98,7 @@ export function demonstrations(
 
 type Dropped = Demonstrations['dropped'][number];
 
-/** The filter on one pool, whatever its order. */
+/** The filter on one pool, in any order. */
 export function filterPool(
   pool: readonly Evolved[],
   options: Omit<DemonstrationsOptions, 'openMax'>,
@@ -146,8 +141,8 @@ export function filterPool(
 }
 
 /**
- * Only what is malformed is repaired, and only if that helps: a hint may also be the policy talking about
- * itself. A hint in a result does not count.
+ * Repairs only what is malformed, and only if that helps: a hint may also be the policy talking to itself. A
+ * hint in a result does not count.
  */
 function repaired(text: string, hints: readonly string[], form: FormOf): string {
   const own = withEmptyResults(text);

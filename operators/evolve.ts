@@ -41,7 +41,7 @@ import { loadPrompts, type Prompts } from './evolve/prompts.ts';
 import { recordedCalls } from './evolve/recordedCalls.ts';
 import { BOUNDED_BY_ADMISSION, type PolicyGate } from './gate.ts';
 
-/** How the pool of a question is grown: models, tools, rounds and limits. */
+/** How to grow the pool of a question: models, tools, rounds and limits. */
 export interface EvolveOptions {
   /** One function for all roles, or a model for each. */
   readonly models: Complete | Models;
@@ -50,13 +50,15 @@ export interface EvolveOptions {
   readonly gate?: PolicyGate;
   /** Rounds of evolution after the first trajectories (R; the method has 3). */
   readonly rounds: number;
-  /** Most calls in a fresh trajectory, of each tool or by tag (a tool that is left out is not called). */
+  /**
+   * Limit of calls in a fresh trajectory, for each tool or by tag (a tool that is left out is not called).
+   */
   readonly quotas: Quotas;
-  /** Added to them when a trajectory is continued (default: nothing). */
+  /** Added to these limits when a trajectory is continued (default: nothing). */
   readonly extraQuotas?: Quotas;
-  /** Who makes the pool (default: the flywheel). */
+  /** Makes the pool (default: the flywheel). */
   readonly grow?: Grow;
-  /** What is tried on a parent (default: the six of the method). */
+  /** What to try on a parent (default: the six actions of the method). */
   readonly actions?: readonly EvolveAction[];
   /** Default: those of the package (`loadPrompts()`). */
   readonly prompts?: Prompts;
@@ -64,21 +66,21 @@ export interface EvolveOptions {
   /** How a result appears in the text (default: `<result>…</result>`). */
   readonly resultBlock?: ResultBlock;
   /**
-   * Special tokens of the policy's tokenizer, as texts: no result has one (default: well-known chat markers
-   * alone).
+   * Special tokens of the policy's tokenizer, as texts, which no result may contain (default: well-known chat
+   * markers only).
    */
   readonly markers?: readonly string[];
-  /** First trajectories a question (default 1, as published; the paper samples several). */
+  /** First trajectories per question (default 1, as published; the paper samples several). */
   readonly initial?: number;
-  /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
+  /** Limit of parents per round, best first (default 1, as published; the paper evolves the whole pool). */
   readonly parents?: number;
   /** `reference` keeps the defects of the published flywheel (docs/flywheel.md). Default `repaired`. */
   readonly mode?: 'repaired' | 'reference';
-  /** The requests of a question that got no answer in the run that is replayed; left out = it is not one. */
+  /** The requests of a question that got no answer in the replayed run; left out = not a replay. */
   readonly recorded?: ((question: Question) => readonly Unanswered[]) | undefined;
   readonly seed: number;
   /**
-   * Questions evolved at once (those that wait for their version are not counted); each makes up to `parents`
+   * Questions evolved at once, not counting those that wait for their version; each makes up to `parents`
    * times the actions requests at once.
    */
   readonly concurrency: number;
@@ -145,7 +147,9 @@ function checkActions(actions: readonly EvolveAction[]): void {
   );
 }
 
-/** Evolves one question. Rejects when nothing is wanted any more, or when a model can answer no request. */
+/**
+ * Evolves one question. Rejects if the result is no longer wanted, or if a model cannot answer any request.
+ */
 async function pool(question: Question, options: Ready, scope: Scope): Promise<Evolved[]> {
   const { models, tools, gate, mode, grow = flywheel } = options;
   const { signal, stopping } = scope;
@@ -201,7 +205,7 @@ function records(
   }));
 }
 
-/** What failed on the way, with the trajectory that it should have become. */
+/** What failed on the way, with the trajectory that it was to become. */
 function failures({ id }: Question, run: FlywheelRun, { topic, position }: Scope): DeadLetter[] {
   const letter = (field: string, reason: string): DeadLetter => ({
     origin: topic,

@@ -24,25 +24,25 @@ import {
 
 /** Admits questions, a bounded number at once. */
 export interface Admission {
-  /** Resolves with the release function; rejects with code `NOT_NOW` when the run stops first. */
+  /** Resolves with the release function; rejects with code `NOT_NOW` if the run stops first. */
   admit(question: Question, signals: StopSignals): Promise<() => void>;
 }
 
 /**
- * Concurrency of an operator that waits for admission: all calls that are in flight, for admission bounds
- * those that work.
+ * Concurrency of an operator that waits for admission: all calls in flight, because admission bounds those
+ * that work.
  */
 export const BOUNDED_BY_ADMISSION = Number.POSITIVE_INFINITY;
 
-/** Admits questions under the version that they are due; all rollouts of a run share one. */
+/** Admits questions under the version that they are due; all rollouts of a run share one gate. */
 export interface PolicyGate {
   /** The version that the engine holds; -1 before the first. */
   readonly version: number;
   /** Rollout groups between admission and release. */
   readonly inflight: number;
-  /** An admission of its own, of at most `concurrency` questions at once. */
+  /** A separate admission of at most `concurrency` questions at once. */
   admission(concurrency: number): Admission;
-  /** The question with its schedule's first version filled in; to be asked once it is admitted. */
+  /** The question with its schedule's first version filled in; call it once the question is admitted. */
   withFirstVersion(question: Question): Question;
   close(): Promise<void>;
 }
@@ -52,32 +52,26 @@ export interface GateOptions extends StepSizes {
   readonly engine: PolicyEngine;
   /** Every manifest of the run, oldest first. */
   readonly weights$: Observable<Weights>;
-  /** An older manifest, for a question of an earlier start that needs it; left out = only recent ones. */
+  /** Reads an older manifest, for a question of an earlier start; left out = only recent ones. */
   readonly manifest?: (version: number) => Promise<Weights>;
   readonly resolve: (weights: Weights) => Checkpoint;
   readonly lagMax: number;
-  /**
-   * All questions that are due are admitted at once: for a replay, where the record decides what waits for
-   * what.
-   */
+  /** Admits all questions that are due at once: for a replay, where the record decides the order. */
   readonly unlimited?: boolean;
-  /** While true no question is admitted; never unless given. */
+  /** While true, no question is admitted; never unless given. */
   readonly paused$?: Observable<boolean>;
-  /**
-   * How many an admission that was set to `asked` lets in at once, from this version on; `asked` unless
-   * given.
-   */
+  /** How many an admission made for `asked` admits at once, from this version on; `asked` unless given. */
   readonly places?: (asked: number, version: Weights) => number;
 }
 
 /**
- * Places of an admission: as many as were requested when it was made, as many as there are now, and those
- * that are taken. The first two may be infinite.
+ * Places of an admission: those requested when it was made, those it has now, and those taken. The first two
+ * may be infinite.
  */
 interface Slots {
   readonly asked: number;
   all: number;
-  /** More than there are, for a while after they have become fewer. */
+  /** May exceed the places for a while after these have become fewer. */
   taken: number;
 }
 
@@ -114,7 +108,7 @@ export function policyGate(options: GateOptions): PolicyGate {
 
   const newest = (): number => last?.version ?? -1;
 
-  /** The version to hold for this question now, or null when it has to wait for one. */
+  /** The version to load for this question now, or null if it has to wait for one. */
   const wanted = (question: Question): number | null => {
     const due = versionDue(question, known, options);
     if (due === null || newest() < due - lagMax) return null;

@@ -1,9 +1,9 @@
 /**
- * `inCallOrder`: lets calls of an asynchronous function overlap, with their results in the order of the
+ * `inCallOrder`: lets calls of an asynchronous function overlap and returns their results in the order of the
  * calls.
  *
- * For use inside `mapEach`, whose concurrency is the bound: what is finished early waits for those before it.
- * A call that fails rejects at once.
+ * For use inside `mapEach`, whose concurrency is the bound: an early result waits for those before it. A call
+ * that fails rejects at once.
  */
 export function inCallOrder<In extends readonly unknown[], Out>(
   fn: (...given: In) => Promise<Out>,

@@ -7,16 +7,16 @@ import type { Metric, Scored } from '../topics/index.ts';
 import { behaviour, type NamedNumbers } from './metrics/behaviour.ts';
 import { evaluation } from './metrics/evaluation.ts';
 
-/** The size of an evaluation, and what is measured of it. */
+/** The size of an evaluation, and what to measure. */
 export interface MeasureOptions {
   /** Questions of one evaluation. */
   readonly questions: number;
-  /** Evaluations that may be incomplete at once. */
+  /** Limit of incomplete evaluations. */
   readonly openMax: number;
   readonly clock: Clock;
-  /** Told of each group of an evaluation when it is scored. */
+  /** Called for each group of an evaluation when it is scored. */
   readonly onScored?: (round: number) => void;
-  /** More numbers of the same groups, by their names in the topic. */
+  /** Further numbers of the same groups, by their names in the topic. */
   readonly also?: (groups: readonly Scored[]) => NamedNumbers;
 }
 
@@ -44,7 +44,7 @@ export function measure(
     }),
     expandEach(
       (arrived) => {
-        // A sum's last bits depend on the order of its summands, and arrival is an accident.
+        // A sum's last bits depend on the order of its summands, and arrival order is arbitrary.
         const groups = arrived.toSorted(byId);
         const atMs = options.clock.now();
         const step = Math.max(...groups.map((group) => group.version));
@@ -58,7 +58,7 @@ export function measure(
   );
 }
 
-/** In the order in which they are written; the number of questions is the last. */
+/** In the order in which they are written; the number of questions comes last. */
 function byId(a: Scored, b: Scored): number {
   return a.question.id < b.question.id ? -1 : Number(a.question.id > b.question.id);
 }

@@ -12,12 +12,12 @@ import { type Pairs, type Question, type Scored, topics } from '../topics/index.
 import type { CallTool } from './callTools.ts';
 import { type Criterion, candidatesOf } from './preferences/candidate.ts';
 
-/** How pairs are chosen among a question's responses, and where these are looked up. */
+/** How to choose pairs among a question's responses, and where to look these up. */
 export interface PairsOptions {
   /** The tools of the job. */
   readonly tools: Pick<CallTool, 'tags'>;
   readonly log: Pick<Log, 'fetch'>;
-  /** A criterion, or one by the question (its round, say). */
+  /** A criterion, or one depending on the question (its round, for example). */
   readonly criterion: (question: Question) => Criterion;
   /** Groups looked up at once. */
   readonly concurrency: number;

@@ -29,16 +29,16 @@ import { paretoSelect } from './sampling/pareto.ts';
 import { EarlierGroups, type RunningFront } from './sampling/runningFront.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
-/** The window that is sorted, what is kept of it, and by which objectives. */
+/** The window to sort, what to keep of it, and by which objectives. */
 export interface ParetoOptions {
   /**
    * `random` keeps any: a control, to see what the fronts add. Left out = `pareto`; `front` is that with
    * `earlier` groups.
    */
   readonly sampler?: 'pareto' | 'front' | 'random';
-  /** Most groups to keep of a window (N); as a function, by a question of it. */
+  /** Limit of groups to keep per window (N); as a function, depending on one of its questions. */
   readonly keep: number | ((question: Question) => number);
-  /** Awaited before a window is sorted: whether `keep` knows about it. */
+  /** Awaited before a window is sorted: for what `keep` must know about it. */
   readonly ready?: (question: Question, signal: AbortSignal) => Promise<void>;
   /**
    * Candidates of a window. `by: 'round'` (default): those of a round, or with scheduled candidates of a part
@@ -52,8 +52,8 @@ export interface ParetoOptions {
    */
   readonly sizeOf?: (question: Question, until: AbortSignal) => Promise<number>;
   /**
-   * The groups of earlier windows that candidates are sorted with: the running front. Without it each window
-   * is sorted by itself.
+   * The groups of earlier windows to sort candidates with: the running front. Without it each window is
+   * sorted alone.
    */
   readonly earlier?: RunningFront;
   /**
@@ -67,8 +67,8 @@ export interface ParetoOptions {
    */
   readonly mode?: 'reference' | 'paper';
   /**
-   * Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees in tool calls alone
-   * may stay.
+   * Keep only groups with right and wrong rollouts (§7.4). Off: a group that disagrees only in tool calls may
+   * stay.
    */
   readonly mixedOnly: boolean;
   /**
@@ -76,7 +76,7 @@ export interface ParetoOptions {
    * question, with draws of its own: its id ends in `~2`, `~3`, ….
    */
   readonly epochs?: number;
-  /** Windows that may be incomplete at once: `windowsOpen(lagMax)` is enough. */
+  /** Limit of incomplete windows: `windowsOpen(lagMax)` suffices. */
   readonly openMax: number;
   readonly seed: number;
 }
@@ -97,15 +97,14 @@ function verdicts(
   options: ParetoOptions,
   earlier: readonly Point[] = [],
 ): Selected[] {
-  // The order of arrival is an accident; the order of ids is not, and ties in the sort follow it.
+  // Arrival order is arbitrary, the order of ids is not, and ties in the sort follow it.
   const candidates = [...members].sort((a, b) =>
     a.value.question.id < b.value.question.id ? -1 : 1,
   );
   const [first, second] = objectivesOf(options);
   const points = candidates.map(({ value }) => [first(value), second(value)] as const);
   const keep = keepOf(options, candidates[0]!.value.question);
-  // Of all those compared the same share is kept as of a window: more of a good window, fewer of a poor
-  // one.
+  // Keeps the same share of all those compared as of a window: more of a good window, fewer of a poor one.
   const all = [...points, ...earlier];
   const most = options.earlier ? Math.ceil((all.length * keep) / options.window) : keep;
   const { ranks, distances, selected: best } = paretoSelect(all, most, options.mode);
@@ -121,7 +120,7 @@ function verdicts(
       : options.mixedOnly
         ? isMixed(rights(candidates[i]!), candidates[i]!.value.question.ability)
         : points[i]!.some((objective) => objective > 0);
-  // A round without anything to practise would never end: its best candidate stays.
+  // A round with nothing to practise would never end, so its best candidate stays.
   const worthy = selected.filter(fits);
   const leader = selected[0] ?? ranks.indexOf(Math.min(...ranks.slice(0, points.length)));
   const kept = worthy.length > 0 ? worthy : [leader];
@@ -169,7 +168,7 @@ function keepOf({ keep }: ParetoOptions, question: Question): number {
   return typeof keep === 'number' ? keep : keep(question);
 }
 
-/** A candidate and how many its window has. */
+/** A candidate, and the number of candidates in its window. */
 interface Sized {
   readonly candidate: Candidate;
   readonly size: number;
@@ -225,7 +224,7 @@ export function paretoSample(
         by === 'count' ? gatherCount(window) : gatherWindows(options),
         earlier === undefined
           ? expandEach(judging(options), { concurrency: 1, onError: 'fail' })
-          : // A later window may be complete first, and waits for its turn.
+          : // A later window may be complete first, and then waits for its turn.
             expandEach(judgingWith(earlier, options), { concurrency: openMax, onError: 'fail' }),
       ),
     );

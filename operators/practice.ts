@@ -18,7 +18,7 @@ export function practice(): OperatorFunction<Delivery<Selected>, Delivery<Questi
   );
 }
 
-/** The question of a kept group as it is asked again, at its place of the round. */
+/** The question of a kept group to be asked again, with its place in the round. */
 export function practised({ question, index, of, version }: Selected): Question {
   return { ...question, phase: 'practice', schedule: { index, of, version } };
 }

@@ -3,7 +3,7 @@
  * and after the last.
  */
 
-/** A step of the run, from 1, and the number at it. Steps rise from point to point. */
+/** A step of the run, from 1, and the number there. Steps rise from point to point. */
 export type StepPoint = readonly [step: number, value: number];
 
 /** The number at a step; null if there are no points. */

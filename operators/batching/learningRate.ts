@@ -42,9 +42,9 @@ export interface RoundRateOptions {
   readonly lr: number;
   /** After the warm-up: `cosine` falls to `minRatio`, `constant` stays. */
   readonly schedule: 'constant' | 'cosine';
-  /** Share of the round's steps over which the rate rises; a part of a step counts as one. */
+  /** Share of the round's steps over which the rate rises; a fraction of a step counts as one. */
   readonly warmupRatio: number;
-  /** Of `cosine`: the factor that it falls to; 0 by default. */
+  /** For `cosine`: the factor at the end; 0 by default. */
   readonly minRatio?: number;
   /**
    * `repaired` (default): a step takes the factor at its middle. `reference`: at its start, as trainers on

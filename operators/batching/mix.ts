@@ -10,9 +10,9 @@
 
 /** The proportions in which classes of examples are trained on. */
 export interface ClassMix {
-  /** By class; only ratios count. An example of a class that is not named, or has share 0, is left out. */
+  /** By class; only ratios count. Examples of classes without a share, or with share 0, are left out. */
   readonly shares: Readonly<Record<string, number>>;
-  /** A class with less than this part of its due is set aside (default 1/4; 0 = an empty one alone). */
+  /** A class with less than this fraction of its share is set aside (default 1/4; 0 = only empty ones). */
   readonly scarce?: number;
 }
 
@@ -54,7 +54,7 @@ export function mixed<T>(
   return items.filter((item) => taken.has(item)).slice(0, most);
 }
 
-/** Rounded down, but not for the last bit of a fraction. */
+/** Rounded down, except for the last bit of a fraction. */
 function whole(count: number): number {
   return Math.max(0, Math.floor(count + 1e-9));
 }

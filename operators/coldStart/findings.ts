@@ -19,8 +19,8 @@ import { strip } from '../text/characters.ts';
 export type Difficulty = 'easy' | 'medium' | 'hard';
 
 /**
- * What the cold start keeps of a question's pool: an easy question without tools, a medium one with them,
- * nothing of a hard one.
+ * What the cold start keeps of a question's pool: for an easy question the direct answers, for a medium one
+ * those with tools, for a hard one nothing.
  */
 export function coldStartFindings(
   pool: readonly Evolved[],

@@ -1,18 +1,18 @@
 /**
- * The hints of Tool-Star's cold start (§4.1) and where they are put: a chain in plain language is cut there
- * and goes on with tools. Pure: text in, text out; null if a chain has no such place.
+ * The hints of Tool-Star's cold start (§4.1) and where to put them: a chain in plain language is cut there
+ * and continues with tools. Pure: text in, text out; null if a chain has no such place.
  */
 import type { Hints } from '../evolve/hints.ts';
 import { reopenedWithHint } from '../evolve/replies.ts';
 import { stripEnd } from '../text/characters.ts';
 
-/** The sentences that make a chain without tools go on with them (Tool-Star §4.1, hint-based sampling). */
+/** The sentences that make a chain without tools continue with them (Tool-Star §4.1, hint-based sampling). */
 export interface ColdStartHints {
-  /** Logical verification: after the sentence in which the chain is unsure. */
+  /** Logical verification: after the sentence that shows doubt. */
   readonly verify: Hints;
   /** Answer reflection: right after the answer. */
   readonly reflect: Hints;
-  /** What makes a sentence unsure; upper and lower case are the same. */
+  /** What marks a sentence as unsure, in any case. */
   readonly uncertain: readonly string[];
 }
 
@@ -79,7 +79,7 @@ export function reflectFrom(chain: string, hint: string, tools: readonly string[
   return reopenedWithHint(chain, hint, 'repaired', tools);
 }
 
-/** The first thinking, from the beginning of the chain to where it closes; null without any. */
+/** The first thinking block, from the beginning of the chain; null if there is none. */
 function openThought(chain: string): string | null {
   if (!chain.includes('<think>')) return null;
   const close = chain.indexOf('</think>');

@@ -1,7 +1,6 @@
 /**
- * What helps a stock policy to a first call, in the papers' tags: examples before the question, and the
- * beginning of a call that it only has to finish. Neither is learnt with the question: a demonstration has
- * the question alone.
+ * Helps a stock policy to its first call, in the papers' tags: examples before the question, and the
+ * beginning of a call that it only has to finish. Neither is learnt: a demonstration has the question alone.
  */
 import type { Question } from '../../topics/index.ts';
 
@@ -16,7 +15,7 @@ Ilse Marn (1881 to 1940) was a painter. She was born in Dolm.
 </result><think>The page says Dolm.</think><answer>The answer is \boxed{Dolm}.</answer>`,
 };
 
-/** The question after an example for each of the tools that has one. */
+/** The question after an example of each tool that has one. */
 export function afterExamples(tools: readonly string[]): (question: string) => string {
   const examples = tools.flatMap((tool) => EXAMPLES[tool] ?? []);
   return (question) =>

@@ -31,29 +31,29 @@ import { correctness } from '../rewards/accuracy.ts';
 import { stripEnd } from '../text/characters.ts';
 import { type ColdStartHints, coldStartHints, reflectFrom, verifyFrom } from './hints.ts';
 
-/** How many answers of each kind are tried, how the policy is prompted for them, and what counts as right. */
+/** How many answers of each kind to try, how to prompt the policy for them, and what counts as right. */
 export interface ColdStartOptions {
-  /** Direct answers a question (default 1). */
+  /** Direct answers per question (default 1). */
   readonly direct?: number;
-  /** Tool-integrated answers a question (default 3). */
+  /** Tool-integrated answers per question (default 3). */
   readonly tools?: number;
   /** Null = no hint-based sampling (default `coldStartHints`). */
   readonly hints?: ColdStartHints | null;
   /**
-   * What the policy is asked, where answering without tools and with them takes other words than the question
+   * What to ask the policy, if answering without tools and with them takes other words than the question
    * alone.
    */
   readonly ask?: {
     readonly direct?: (question: string) => string;
     readonly tools?: (question: string) => string;
   };
-  /** What a tool-integrated answer begins with, by its number from 0; '' (default) = nothing. */
+  /** How a tool-integrated answer begins, by its number from 0; '' (default) = nothing. */
   readonly begin?: (question: Question, number: number) => string;
   /** Whether a trajectory's answer is right (default: equivalent in mathematics, a match for knowledge). */
   readonly isRight?: (question: Question, text: string) => boolean;
 }
 
-/** The outcome of one attempt: '' for nothing, with the reason when it failed. */
+/** The outcome of one attempt: '' if it gave nothing, with the reason if it failed. */
 interface Attempt {
   readonly action: string;
   readonly parent: number | null;
@@ -115,8 +115,8 @@ export function coldStartPool(options: ColdStartOptions = {}): Grow {
 }
 
 /**
- * Right in mathematics: an equivalent form; in knowledge: the same text except for case, articles and
- * punctuation. Results do not answer.
+ * Right in mathematics: an equivalent form; for knowledge: the same text except for case, articles and
+ * punctuation. Results do not count as answers.
  */
 export function rightByRule(question: Question, text: string): boolean {
   return correctness(question, withEmptyResults(text)).raw >= RIGHT_FROM;
@@ -148,7 +148,7 @@ async function answerDirectly(turn: Turn): Promise<string> {
   return grow(bare, 'direct', `${closed}<answer>\\boxed{`);
 }
 
-/** Where the chain goes on, for each sort of hint that has a place in it. */
+/** Where the chain continues, for each sort of hint with a place in it. */
 function hinted(
   { label: turn, question, options }: Turn,
   chain: string,

@@ -1,9 +1,9 @@
 /**
- * What makes two actions the same: a call or a search that was made is not repeated.
+ * What makes two actions the same: a call or search already made is not repeated.
  *
- * `reference` compares what was written, so another order of keys or another space makes a call new.
- * Repaired, calls are the same when they mean the same: keys in order, no space between; a text that is not
- * JSON, and a search, by its words.
+ * `reference` compares the text, so a different order of keys or an extra space makes a call new. Repaired,
+ * calls are the same if they mean the same: keys in order, no space between; text that is not JSON, and a
+ * search, by its words.
  */
 import { canonicalJson } from '../../base/text/index.ts';
 import { words } from '../text/characters.ts';

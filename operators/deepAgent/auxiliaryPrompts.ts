@@ -1,12 +1,12 @@
 /**
- * What the auxiliary model is asked (DeepAgent §1.5, §1.6, §2.3): to say what a search or call was for, to
+ * The prompts of the auxiliary model (DeepAgent §1.5, §1.6, §2.3): to say what a search or call was for, to
  * pick from a long result, and to write the three memories.
  */
 
 import type { MemoryKind } from './memories.ts';
 import { pythonJson } from './pythonJson.ts';
 
-/** Asks what a search or a call was for, judging by the last steps. */
+/** Asks for the purpose of a search or a call, judging by the last steps. */
 export function intentPrompt(kind: 'search' | 'call', asked: string, steps: string): string {
   const what = kind === 'search' ? 'searched for tools' : 'called a tool';
   return [

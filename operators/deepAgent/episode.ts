@@ -22,11 +22,11 @@ export type EpisodeMode = EpisodeRecord['mode'];
 
 /** One context and what was written in it. */
 export interface EpisodeRound {
-  /** The context that the round begins with. */
+  /** The context at the beginning of the round. */
   readonly prompt: Int32Array;
-  /** What follows: the policy's tokens and what was put between them. */
+  /** What follows: the policy's tokens and what was inserted between them. */
   readonly tokens: Int32Array;
-  /** Log-prob of each of `tokens` when it was sampled; 0 for those that the policy did not write. */
+  /** Log-prob of each of `tokens` when it was sampled; 0 for those not written by the policy. */
   readonly logProbs: Float32Array;
   /** 1 where the policy wrote the token: the loss mask. */
   readonly mask: Uint8Array;
@@ -48,12 +48,12 @@ export interface ActionSpan {
 export interface EpisodeCall {
   /** Which of the episode's `spans` it is. */
   readonly span: number;
-  /** Null if what was written is not a call. */
+  /** Null if the text is not a call. */
   readonly name: string | null;
   readonly arguments: Readonly<Record<string, unknown>> | null;
-  /** As the policy was shown it. */
+  /** As shown to the policy. */
   readonly response: string;
-  /** Carried out, and no failure. */
+  /** Carried out without a failure. */
   readonly ok: boolean;
   /** The policy may call this function: it is one of the question's own tools, or was found by a search. */
   readonly offered: boolean;
@@ -73,7 +73,7 @@ export interface Episode {
   readonly limits: readonly string[];
 }
 
-/** The rollout as an episode; any other has one round and no actions. */
+/** The rollout as an episode; any other kind has one round and no actions. */
 export function episodeOf(rollout: Rollout): Episode {
   const { mode = 'repaired', actions = [], folds = [], limits = [] } = rollout.episode ?? {};
   const rounds = roundsOf(rollout);

@@ -1,7 +1,7 @@
 /**
- * Whether an episode of one continued thought is well-formed. It need not think aloud: the prompt has opened
- * the thought. Each action is written between its tags, a call can be read, and the end has an answer in a
- * box.
+ * Whether an episode of one continued thought is well-formed. It need not think aloud, as the prompt has
+ * opened the thought. Each action is written between its tags, its call can be read, and the end has an
+ * answer in a box.
  */
 import { type FormatFault, formatFault } from '../dialect/format.ts';
 import { withEmptyResults } from '../dialect/results.ts';

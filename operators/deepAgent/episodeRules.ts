@@ -1,6 +1,6 @@
 /**
- * What an episode does as released (`reference`), and what it does with the release's defects repaired: one
- * object of rules per mode.
+ * What an episode does as released (`reference`), and with the release's defects repaired: one object of
+ * rules per mode.
  */
 
 import type { ToolDoc } from '../../base/functions/index.ts';
@@ -12,13 +12,13 @@ import { pythonJson } from './pythonJson.ts';
 export interface EpisodeRules {
   /** Length of a text in the context; `tokens` counts its tokens. */
   length(text: string, tokens: () => number): number;
-  /** What the policy reads when it searches though its tools are listed. */
+  /** The policy's observation when it searches although its tools are listed. */
   searchOfListed(): string;
-  /** Whether it reads why a search failed; else that nothing was found. */
+  /** Whether the policy reads why a search failed, or only that nothing was found. */
   readonly showsFailedSearch: boolean;
-  /** Which of a long list it reads, by what the auxiliary model picked; null = the pick as it is. */
+  /** Which part of a long list it reads, given the auxiliary model's pick; null = the pick itself. */
   picked(pick: string, found: readonly ToolDoc[]): readonly ToolDoc[] | null;
-  /** What the memories are made from of the tools that it may call. */
+  /** What the memories are made from for the tools that it may call. */
   toolsRemembered(available: readonly ToolDoc[]): string;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What an episode asks of the world, as tools of a job: a search for tools, a call of one, a text made
- * shorter, and a fold. Each question and its answer is a record of `tool-calls` like any other call, so a
- * replay answers all of them from the record, and a run that is resumed knows them again.
+ * What an episode asks of its environment, as tools of a job: a search for tools, a call of one, condensing a
+ * text, and a fold. Each request and its answer is a record of `tool-calls` like any other call, so a replay
+ * answers them from the record, and a resumed run recognises them.
  *
- * All of them are texts in, texts out, and the same input gives the same output: draws of the
- * auxiliary model are keyed by the request's own name.
+ * All are texts in, texts out, and the same input gives the same output: draws of the auxiliary model are
+ * keyed by the request's own name.
  */
 
 import { type DrawKey, messageOf, Semaphore } from '../../base/index.ts';
@@ -25,7 +25,7 @@ import { type MemoryKind, memoryIn, memoryKinds } from './memories.ts';
 import { CALL, SEARCH } from './tags.ts';
 import { dedupeHits } from './tools/dedupeHits.ts';
 
-/** The tool that makes long texts short. */
+/** The tool that condenses long texts. */
 export const CONDENSE = 'condense';
 /** The tool that writes memories. */
 export const REMEMBER = 'remember';
@@ -42,23 +42,23 @@ export type AskAuxiliary = (
   signal: AbortSignal,
 ) => Promise<string | null>;
 
-/** What the tools of an episode are made of. */
+/** What an episode's tools are built from. */
 export interface EpisodeToolsOptions {
   readonly mode: EpisodeMode;
   readonly seed: number;
-  /** The functions that can be called, by name; each takes its arguments as JSON. */
+  /** The callable functions by name; each takes its arguments as JSON. */
   readonly library: ReadonlyMap<string, Tool>;
-  /** The functions that a question brings itself, by its id; they come before those of the library. */
+  /** The functions that a question brings itself, by its id; they take precedence over the library's. */
   readonly own?: (questionId: string) => ReadonlyMap<string, Tool> | undefined;
   /**
-   * Finds functions by what they do: passages whose ids are names. Null = they are listed, and none is looked
-   * for.
+   * Finds functions by what they do: passages whose ids are names. Null = they are listed, and need not be
+   * found.
    */
   readonly retriever: Pick<Retriever, 'retrieve'> | null;
-  /** Most functions that a search gives. */
+  /** Limit of functions per search. */
   readonly top: number;
   readonly auxiliary: AskAuxiliary;
-  /** Requests of the auxiliary model at once. */
+  /** Limit of concurrent requests to the auxiliary model. */
   readonly auxiliaryMax: number;
   /** Longest memory. */
   readonly memoryCharacters: number;
@@ -70,7 +70,7 @@ export interface ToolHit {
   readonly score: number;
 }
 
-/** What `condense` is asked. */
+/** The input of `condense`. */
 export interface CondenseRequest {
   /** `<rollout>#<turn>`: names its draws. */
   readonly id: string;
@@ -80,7 +80,7 @@ export interface CondenseRequest {
   readonly text: string;
 }
 
-/** What `remember` is asked. */
+/** The input of `remember`. */
 export interface RememberRequest {
   readonly id: string;
   readonly question: string;
@@ -89,7 +89,7 @@ export interface RememberRequest {
   readonly tools: string;
 }
 
-/** What `remember` answers: the auxiliary model's replies, null if it gave up. */
+/** The output of `remember`: the auxiliary model's replies, null if it gave up. */
 export type Remembering = Readonly<Record<MemoryKind, string | null>>;
 
 /** The four tools. */
@@ -124,7 +124,7 @@ export function episodeTools(options: EpisodeToolsOptions): readonly Tool[] {
   ];
 }
 
-/** Texts may collapse to one in an index, so more are fetched than are wanted. */
+/** Texts may collapse to one in an index, so fetch more than needed. */
 const FETCHED = 10;
 
 async function search(
@@ -140,7 +140,7 @@ async function search(
   return { output: JSON.stringify(found), ok: true };
 }
 
-/** Calls one function of the library; its own bound on calls at once holds. */
+/** Calls one function of the library, within its own limit of concurrent calls. */
 function callTool({ library, own }: EpisodeToolsOptions): Tool {
   const ending = [...library.values()].filter(({ end }) => end !== undefined);
   const places = new Map<string, Semaphore>();
@@ -177,7 +177,7 @@ function callTool({ library, own }: EpisodeToolsOptions): Tool {
   };
 }
 
-/** What the policy reads about a call that went wrong. */
+/** What the policy reads about a failed call. */
 export function callError(why: string): string {
   return `Error calling tool: ${why}`;
 }
@@ -199,7 +199,7 @@ async function condense(
     return short === null ? { output: text, ok: false } : { output: short, ok: true };
   }
   const reply = (await ask('select', selectPrompt(asked, intent, text))) ?? '';
-  // Without a fence the whole list is shown; the caller checks the names in it against what was found.
+  // Without a fence the whole list is shown; the caller checks its names against what was found.
   if (!hasJsonFence(reply)) return { output: text, ok: false };
   const chosen = fencedJson(reply);
   if (mode === 'repaired' && !Array.isArray(lenientJson(chosen)))

@@ -1,6 +1,6 @@
 /**
- * What an episode asks of the world: a search for tools, a call, a text made shorter, the memories of a fold.
- * Each goes through the job's tools and is a record of its own; what comes back is fenced before the policy
+ * What an episode asks of its environment: a search for tools, a call, condensing a text, the memories of a
+ * fold. Each goes through the job's tools and is a record of its own; the answer is fenced before the policy
  * reads it.
  */
 
@@ -29,18 +29,16 @@ import { ownDocs } from './tools/ownDocs.ts';
 import { readCall } from './tools/readCall.ts';
 
 export interface WorldOptions {
-  /** The functions that there are, by name. */
+  /** The existing functions, by name. */
   readonly docs: ReadonlyMap<string, ToolDoc>;
   /** The functions that a question lists; null = they have to be found. */
   readonly listed: (question: Question) => readonly ToolDoc[] | null;
-  /**
-   * Longer results of a search are picked from by the auxiliary model, longer answers of a call condensed.
-   */
+  /** Of longer search results the auxiliary model picks a part; longer answers of calls it condenses. */
   readonly searchCharacters: number;
   readonly callCharacters: number;
 }
 
-/** The outcome of an action: what the policy reads, whether it succeeded, and what else is known about it. */
+/** The outcome of an action: what the policy reads, whether it succeeded, and what else is known. */
 export type Outcome = Pick<Action, 'response' | 'ok'> & Partial<Action>;
 
 /** Steps of the thought that the auxiliary model sees when it condenses. */
@@ -51,7 +49,7 @@ export class EpisodeWorld {
   readonly toolCalls: ToolCall[] = [];
   readonly #thinking: Thinking & { readonly options: WorldOptions };
   readonly #rolloutId: string;
-  /** What is listed and was found: what the policy may call. */
+  /** What the policy may call: functions listed or found. */
   readonly #available = new Map<string, ToolDoc>();
   /** The functions that the question itself brings. */
   readonly #own: ReadonlyMap<string, ToolDoc>;
@@ -66,7 +64,7 @@ export class EpisodeWorld {
     this.#rolloutId = rolloutId(thinking.question, thinking.index);
   }
 
-  /** Begins its environment, if the question has one, and gives what it shows. */
+  /** Begins its environment, if the question has one, and returns what it shows. */
   async begin(): Promise<string> {
     const { question, signal, rollout } = this.#thinking;
     if (!hasWorld(question)) return '';
@@ -99,7 +97,7 @@ export class EpisodeWorld {
     return { response: await this.#selected(query, found, output), ok, turn };
   }
 
-  /** The hits as they are shown: all of them, or of a long list those that the auxiliary model picks. */
+  /** The hits as shown: all of them, or for a long list those that the auxiliary model picks. */
   async #selected(query: string, found: readonly ToolDoc[], output: string): Promise<string> {
     const { mode, searchCharacters, dialect } = this.#thinking.options;
     const all = pythonJson(this.#fenced(found), 2);
@@ -124,7 +122,7 @@ export class EpisodeWorld {
     return { ...known, response: dialect.fence(shown), ok, turn };
   }
 
-  /** What the auxiliary model remembers of the thought and of the calls in it. */
+  /** The auxiliary model's memories of the thought and of the calls in it. */
   async remember(
     calls: readonly Action[],
     output: string,
@@ -162,7 +160,7 @@ export class EpisodeWorld {
     return `${this.#rolloutId}#${this.#turn}`;
   }
 
-  /** Asks the world, and keeps the record. */
+  /** Calls a tool and keeps the record. */
   async #ask(
     tool: string,
     input: string,
@@ -179,7 +177,7 @@ export class EpisodeWorld {
     return { ...called, turn: place.turn };
   }
 
-  /** A function by its name; the question's own come before those of the library. */
+  /** A function by its name; the question's own take precedence over the library's. */
   #doc(name: string): ToolDoc | undefined {
     return this.#own.get(name) ?? this.#thinking.options.docs.get(name);
   }
@@ -188,7 +186,7 @@ export class EpisodeWorld {
     for (const doc of docs) this.#available.set(doc.name, doc);
   }
 
-  /** A description is from outside, like everything in a library. */
+  /** A description is text from outside, like everything in a library. */
   #fenced(docs: readonly ToolDoc[]): ToolDoc[] {
     const { dialect } = this.#thinking.options;
     return docs.map((doc) => JSON.parse(dialect.fence(JSON.stringify(doc))) as ToolDoc);

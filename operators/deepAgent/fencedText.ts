@@ -6,7 +6,7 @@ export function fencedJson(reply: string): string {
   return strip(blockAfter(reply, '```json') ?? reply);
 }
 
-/** The first `json` fence, or else the first bare one; without either all of it; trimmed. */
+/** The first `json` fence, or else the first bare one; without either the whole text; trimmed. */
 export function fencedAny(reply: string): string {
   return strip(blockAfter(reply, '```json') ?? blockAfter(reply, '```') ?? reply);
 }

@@ -11,7 +11,7 @@ import type { Memories } from './memories.ts';
 /** The first message, and where in it memories belong. */
 export interface FirstMessage {
   readonly text: string;
-  /** Begins the line that memories precede. */
+  /** The line before which memories go begins with this. */
   readonly anchor: string;
   /** Where the template's own anchor begins. */
   readonly at: number;

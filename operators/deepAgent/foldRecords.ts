@@ -1,10 +1,10 @@
 /**
- * The folds of a rollout as records of their own, to be tapped. Nothing in them but what the rollout says.
+ * The folds of a rollout as records of their own, for taps. They contain only what the rollout says.
  */
 import { createHash } from 'node:crypto';
 import type { FoldRecord, Rollout } from '../../topics/index.ts';
 
-/** One a fold, in order. */
+/** One record per fold, in order. */
 export function foldRecords({ id, question, episode }: Rollout): readonly FoldRecord[] {
   return (episode?.folds ?? []).map(({ prompt, ...rest }, fold) => ({
     ...rest,

@@ -39,17 +39,17 @@ import type { PromptForm } from './prompts.ts';
 import { CALL, SEARCH } from './tags.ts';
 import { type Answer, type Thinking, Thought } from './thought.ts';
 
-/** What bounds and feeds an episode. */
+/** The limits and inputs of an episode. */
 export interface EpisodeOptions extends WorldOptions {
   readonly dialect: DeepDialect;
-  /** How a question is asked; left out = as the dialect asks all of them. */
+  /** How to ask a question; left out = as the dialect asks all of them. */
   readonly formOf?: (question: Question) => PromptForm;
   readonly mode: EpisodeMode;
-  /** Most actions of an episode. */
+  /** Limit of actions per episode. */
   readonly actionLimit: number;
-  /** Most folds. */
+  /** Limit of folds. */
   readonly foldLimit: number;
-  /** Longest context before the answer is due: tokens, or in the reference words. */
+  /** Longest context before the answer is due: in tokens, or in the reference in words. */
   readonly contextLimit: number;
   readonly memoryCharacters: number;
 }
@@ -185,7 +185,7 @@ class Growth {
     return final || limits.length > 0 ? 'callLimit' : 'stop';
   }
 
-  /** How much longer than `before` the context is with this text. */
+  /** By how much this text makes the context longer than `before`. */
   #size(text: string, before = 0): number {
     const { mode } = this.#limits;
     return episodeRules[mode].length(text, () => this.thought.contextTokens - before);
@@ -204,7 +204,7 @@ class Growth {
     return step;
   }
 
-  /** An action is known by now; its outcome is filled in when it is carried out. */
+  /** An action, known by now; its outcome is filled in once it is carried out. */
   #act({ kind, body, refused }: NonNullable<EpisodeState['last']>): void {
     const span = this.thought.spanOf(kind);
     // A mark of an earlier turn that the release acts on again has no tokens of its own.
@@ -224,7 +224,7 @@ class Growth {
       this.thought.name(kind === 'fold' ? 'fold' : kind === 'search' ? SEARCH : CALL);
   }
 
-  /** What came of the last action. */
+  /** The outcome of the last action. */
   #came(outcome: Partial<Action>): void {
     const last = this.actions.pop();
     if (last !== undefined) this.actions.push({ ...last, ...outcome });
@@ -258,8 +258,8 @@ class Growth {
   }
 
   /**
-   * The memories as they will be in the context; those that the model did not give in their form are made
-   * from the calls.
+   * The memories as they will be in the context; those that the model gave in the wrong form are made from
+   * the calls.
    */
   #memories(replies: Remembering | undefined): {
     readonly memories: Memories;

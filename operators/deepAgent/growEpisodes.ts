@@ -1,6 +1,6 @@
 /**
- * The group of one question as episodes of one continued thought, each by itself: what `rollout` grows
- * instead of branches.
+ * The group of one question as independent episodes of one continued thought: what `rollout` grows instead of
+ * branches.
  */
 
 import type { SideRecord } from '../../streams/deliveries/index.ts';

@@ -1,12 +1,12 @@
 /**
- * Everything written so far as numbered steps: what an auxiliary model reads when it condenses or remembers
- * (DeepAgent §2.2).
+ * Everything written so far as numbered steps, for an auxiliary model that condenses or remembers (DeepAgent
+ * §2.2).
  */
 import { isBlank, strip } from '../text/characters.ts';
 
 /**
- * The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = only that many of the last,
- * numbered from 1 again.
+ * The paragraphs of a text, between blank lines, as `Step 1: …`; `last` = only the last few, numbered from 1
+ * again.
  */
 export function historySteps(output: string, last = Number.POSITIVE_INFINITY): string {
   const steps = output.split('\n\n').filter((paragraph) => !isBlank(paragraph));

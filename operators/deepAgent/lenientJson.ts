@@ -1,6 +1,5 @@
 /**
- * JSON as models write it: its strings may contain raw line breaks and tabs, as in a program that is an
- * argument.
+ * JSON as models write it: strings may contain raw line breaks and tabs, as in a program that is an argument.
  */
 import { jsonIn } from '../../base/text/index.ts';
 
@@ -15,7 +14,7 @@ export function lenientJson(text: string): unknown {
 
 const ESCAPES: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** With the control characters inside of strings escaped. */
+/** Escapes the control characters inside strings. */
 function withEscapes(text: string): string {
   let inString = false;
   let escaped = false;

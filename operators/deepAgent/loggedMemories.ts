@@ -1,17 +1,18 @@
 /**
- * Memories made from the record of the calls, if the auxiliary model gives none of the wanted form: the tool
- * memory completely, the others as far as the record goes. Deterministic, and bounded: the last calls count.
+ * Memories made from the record of the calls, if the auxiliary model gives none in the required form: the
+ * tool memory completely, the others as far as the record goes. Deterministic and bounded: the last calls
+ * count.
  */
 import type { Action } from '../../topics/index.ts';
 import { cutCodePoints } from '../text/characters.ts';
 import type { MemoryKind, MemoryOf } from './memories.ts';
 import { pythonJson } from './pythonJson.ts';
 
-/** Calls, events and errors that are listed; more would outgrow what a fold should free. */
+/** Limits of the calls, events and errors listed; more would outgrow what a fold should free. */
 const KEPT = 12;
 const CHARACTERS = 160;
 
-/** The memory of this kind as the record has it. */
+/** The memory of this kind, made from the record. */
 export function loggedMemory(
   kind: MemoryKind,
   question: string,

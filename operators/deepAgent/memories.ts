@@ -25,7 +25,7 @@ export const memoryKinds = ['episodic', 'working', 'tool'] as const;
 /** One of `memoryKinds`. */
 export type MemoryKind = (typeof memoryKinds)[number];
 
-/** What each has to be. */
+/** The form of each. */
 export const memorySchemas = {
   episodic: z.object({
     task_description: z.string(),
@@ -60,8 +60,8 @@ export const memorySchemas = {
 export type MemoryOf<K extends MemoryKind> = z.infer<(typeof memorySchemas)[K]>;
 
 /**
- * The memory in a reply. Fails with code `MEMORY_FORM` if it has none of the form; never in the reference,
- * where a reply that did not come is an empty memory.
+ * The memory in a reply. Fails with code `MEMORY_FORM` if it has none in the required form; never in the
+ * reference, where a missing reply is an empty memory.
  */
 export function memoryIn(
   reply: string | null,

@@ -17,50 +17,50 @@ import { type NoticeKind, noticeText } from './notices.ts';
 import { parseAction } from './parseAction.ts';
 import { type Observed, renderObservation } from './tags.ts';
 
-/** What bounds an episode. */
+/** The limits of an episode. */
 export interface EpisodeLimits {
   readonly mode: EpisodeMode;
-  /** Most actions; all kinds count, those that are not carried out too. */
+  /** Limit of actions; all kinds count, including those not carried out. */
   readonly actions: number;
   /** Longest context, in the units of `measure`. */
   readonly context: number;
-  /** Most folds. */
+  /** Limit of folds. */
   readonly folds: number;
-  /** Length of a text that is put in: tokens, or in the reference words. */
+  /** Length of an inserted text: in tokens, or in the reference in words. */
   readonly measure: (text: string) => number;
-  /** The episode acts in an environment: it ends without a final answer, and may do the same thing twice. */
+  /** The episode acts in an environment: it ends without a final answer, and may repeat an action. */
   readonly environment: boolean;
 }
 
 /** The state of an episode. */
 export interface EpisodeState {
-  /** Everything ever written, by policy or harness; folds do not shorten it. */
+  /** Everything ever written, by the policy or the harness; folds do not shorten it. */
   readonly output: string;
   readonly actions: number;
-  /** Length of the context as it is now. */
+  /** Current length of the context. */
   readonly size: number;
   readonly folds: number;
-  /** Keys of what was asked and called. */
+  /** Keys of the searches and calls made. */
   readonly queries: ReadonlySet<string>;
   readonly calls: ReadonlySet<string>;
-  /** The action that the last reply ended in; null = none. */
+  /** The action at the end of the last reply; null = none. */
   readonly last: LastAction | null;
   /** The last request was for the final answer. */
   readonly final: boolean;
-  /** It ended by itself; false if a limit ended an episode in an environment. */
+  /** It ended of its own accord; false if a limit ended an episode in an environment. */
   readonly finished: boolean;
-  /** Limits that were met. */
+  /** Limits that were reached. */
   readonly limits: readonly ('actions' | 'context' | 'folds')[];
 }
 
-/** An action, and why it is not carried out, if it is not. */
+/** An action, and why it is not carried out, if so. */
 export interface LastAction {
   readonly kind: ActionKind;
   readonly body: string;
   readonly refused: NoticeKind | 'unanswered' | null;
 }
 
-/** What happened: the beginning; a reply; what a search or call gave; a fold. */
+/** What happened: the beginning; a reply; the result of a search or call; a fold. */
 export type EpisodeEvent =
   | { readonly type: 'begun'; readonly size: number }
   | { readonly type: 'reply'; readonly text: string; readonly size: number }
@@ -69,7 +69,7 @@ export type EpisodeEvent =
       readonly kind: Exclude<Observed, 'notice'>;
       readonly text: string;
       readonly ok: boolean;
-      /** The world has ended the episode. */
+      /** The environment has ended the episode. */
       readonly ended?: boolean;
     }
   | { readonly type: 'folded'; readonly size: number };
@@ -121,7 +121,7 @@ export function nextState(state: EpisodeState, event: EpisodeEvent, limits: Epis
   }
 }
 
-/** Behind a reply that ends a thought, the release takes this out of what it keeps and goes on from. */
+/** After a reply that ends a thought, the release removes this from what it keeps and continues from. */
 const CLOSED_THOUGHT = '</think>\n';
 
 /** A reply as it is kept. */
@@ -129,7 +129,7 @@ export function keptReply(text: string, mode: EpisodeMode): string {
   return mode === 'reference' ? text.replaceAll(CLOSED_THOUGHT, '') : text;
 }
 
-/** The release answers bodies that are longer than this. */
+/** The release answers bodies longer than this. */
 const UNANSWERED_MAX = 5;
 
 function replied(before: EpisodeState, text: string, size: number, limits: EpisodeLimits): Step {

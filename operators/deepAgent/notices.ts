@@ -1,10 +1,10 @@
 /**
- * What the harness says when an action is not carried out, and the words that the policy then goes on from: a
- * clause that is left open, so that the thought continues instead of beginning again.
+ * What the harness says when an action is not carried out, and the words from which the policy continues: an
+ * open clause, so that the thought goes on instead of beginning again.
  */
 import { renderObservation } from './tags.ts';
 
-/** Why. `reference` knows no `context` and no `empty`. */
+/** The reasons. `reference` has neither `context` nor `empty`. */
 export type NoticeKind =
   | 'repeatedSearch'
   | 'repeatedCall'

@@ -1,22 +1,22 @@
 /**
  * Which action a reply ends in (DeepAgent §1.4, steps 1 and 2).
  *
- * `reference` looks at the end of everything that was ever written, so an empty reply repeats the action
- * before it, and takes the line breaks out of a body, within the strings of a program too. Repaired, a reply
- * is literal and a body keeps its lines.
+ * `reference` looks at the end of everything ever written, so an empty reply repeats the previous action, and
+ * it removes line breaks from a body, even within the strings of a program. Repaired, a reply is literal and
+ * a body keeps its lines.
  */
 import type { ActionKind } from '../../topics/index.ts';
 import { strip, stripEnd } from '../text/characters.ts';
 import type { EpisodeMode } from './episode.ts';
 import { CALL, SEARCH, stops } from './tags.ts';
 
-/** An action as it was written; the body of a fold is empty, that of a mark without its opening null. */
+/** An action as written; the body of a fold is empty, that of a mark without its opening null. */
 export interface WrittenAction {
   readonly kind: ActionKind;
   readonly body: string | null;
 }
 
-/** The action that `reply` ends in, of a text that ends in `output`; null = none: the thought is over. */
+/** The action at the end of `reply`, in a text that ends in `output`; null = none: the thought is over. */
 export function parseAction(
   reply: string,
   output: string,

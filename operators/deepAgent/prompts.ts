@@ -1,6 +1,6 @@
 /**
- * How a policy of one continued thought is asked: the first message of each kind of task, with a line that
- * opens with the anchor, before which memories are put after a fold (DeepAgent §1.7, §2.4).
+ * How a policy of one continued thought is prompted: the first message for each kind of task. A line that
+ * opens with the anchor marks where memories go after a fold (DeepAgent §1.7, §2.4).
  */
 
 import type { ToolDoc } from '../../base/functions/index.ts';
@@ -10,7 +10,7 @@ import { CALL, FOLD, SEARCH } from './tags.ts';
 
 /**
  * `open` = tools have to be found; `closed` = they are listed; `embodied` (a household), `shopping` and
- * `environment` (any other) = a world that is acted in.
+ * `environment` (any other) = an environment to act in.
  */
 export const promptForms = ['open', 'closed', 'embodied', 'shopping', 'environment'] as const;
 /** One of `promptForms`. */
@@ -59,7 +59,7 @@ const abilities: Readonly<Record<PromptForm, readonly string[]>> = {
   ],
 };
 
-/** The first message of a task, and where memories belong in it. `docs` = the tools that are listed. */
+/** The first message of a task, and where memories go in it. `docs` = the tools listed. */
 export function firstMessage(
   form: PromptForm,
   question: string,

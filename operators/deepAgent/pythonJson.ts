@@ -5,7 +5,7 @@
  * A number has no kind in JavaScript: 1.0 is written 1.
  */
 
-/** `indent` = blanks a level; left out = all on one line. Values as `JSON.parse` gives them. */
+/** `indent` = spaces per level; left out = all on one line. Values as `JSON.parse` gives them. */
 export function pythonJson(value: unknown, indent?: number): string {
   return written(value, indent, '');
 }
@@ -24,7 +24,7 @@ function written(value: unknown, indent: number | undefined, margin: string): st
   return `${open}\n${inner}${items.join(`,\n${inner}`)}\n${margin}${close}`;
 }
 
-/** Whole numbers plainly; others as Python's repr has them: 1e-07, 1e+22. */
+/** Whole numbers plainly; others like Python's repr: 1e-07, 1e+22. */
 function numeral(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity';

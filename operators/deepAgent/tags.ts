@@ -1,6 +1,6 @@
 /**
  * The marks of one continued thought (DeepAgent §1.2): how a policy searches for tools, calls one and folds
- * its memory, and what is put into its thought in return.
+ * its memory, and what is inserted into its thought in return.
  */
 import type { ActionKind } from '../../topics/index.ts';
 
@@ -8,7 +8,7 @@ import type { ActionKind } from '../../topics/index.ts';
 export const SEARCH = 'tool_search';
 /** The tag of a tool call. */
 export const CALL = 'tool_call';
-/** Alone; nothing closes it. */
+/** Stands alone; nothing closes it. */
 export const FOLD = '<fold_thought>';
 /** What the harness itself says. */
 const NOTICE = 'system_message';
@@ -30,7 +30,7 @@ export const deepTags: readonly string[] = [
   'fold_thought',
 ];
 
-/** What is put into the thought. */
+/** What is inserted into the thought. */
 export type Observed = 'search' | 'call' | 'notice';
 
 const blocks: Readonly<Record<Observed, string>> = {
@@ -45,7 +45,7 @@ export function renderObservation(kind: Observed, text: string): string {
   return `${open}${text}${close}`;
 }
 
-/** What is before and after an observation. */
+/** What comes before and after an observation. */
 export function frameOf(kind: Observed): readonly [open: string, close: string] {
   return [`\n\n<${blocks[kind]}>`, `</${blocks[kind]}>\n\n`];
 }

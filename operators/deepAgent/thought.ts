@@ -21,7 +21,7 @@ import { keptReply } from './nextState.ts';
 import { CALL, type Observed, SEARCH, stops } from './tags.ts';
 import { tokenSpan } from './tokenSpan.ts';
 
-/** Whose thought, and what it is made with. */
+/** Whose thought it is, and what continues it. */
 export interface Thinking {
   readonly question: Question;
   readonly index: number;
@@ -30,7 +30,7 @@ export interface Thinking {
   readonly options: { readonly dialect: DeepDialect; readonly mode: EpisodeMode };
 }
 
-/** What the world answered, to be put after the call. */
+/** The environment's answer, to be inserted after the call. */
 export interface Answer {
   readonly kind: Observed;
   readonly text: string;
@@ -40,7 +40,7 @@ export interface Answer {
 export class Thought {
   readonly branch: Branch;
   firstPrompt: Int32Array = new Int32Array(0);
-  /** The last reply was ended by the room that was left. */
+  /** The last reply was cut off for lack of room. */
   cutOff = false;
   readonly #thinking: Thinking;
   readonly #key: readonly DrawKey[];
@@ -59,7 +59,7 @@ export class Thought {
     this.branch = root(index);
   }
 
-  /** A new context, after what was written so far; gives its place in the response. */
+  /** Begins a new context after what was written so far; returns its offset in the response. */
   begin(prompt: Int32Array): number {
     this.#round += 1;
     if (this.#round === 0) this.firstPrompt = prompt;
@@ -69,12 +69,12 @@ export class Thought {
     return this.#roundStart;
   }
 
-  /** Tokens of the context as it is. */
+  /** Tokens of the current context. */
   get contextTokens(): number {
     return this.#prompt.length + this.branch.tokens.length - this.#roundStart;
   }
 
-  /** Puts what is between two turns of the policy into the context. */
+  /** Inserts the tokens between two turns of the policy. */
   inject(text: string, observed: Answer | null): void {
     if (text === '') return;
     const { dialect } = this.#thinking.options;
@@ -105,7 +105,7 @@ export class Thought {
     return { start: this.#turnStart + span.first, end: this.#turnStart + span.last + 1 };
   }
 
-  /** Says of the last segment which tool it calls. */
+  /** Records which tool the last segment calls. */
   name(tool: string): void {
     const last = this.branch.segments.pop();
     if (last !== undefined) this.branch.segments.push({ ...last, tool });
@@ -158,7 +158,7 @@ export class Thought {
         null,
       );
       if (made.finish === 'stop') return made.stopText ?? '';
-      // What an engine cuts short goes on.
+      // Continues what an engine cut short.
       const isShort = made.tokens.length > 0 && made.tokens.length < room;
       if (!isShort) {
         this.cutOff = true;
@@ -181,7 +181,7 @@ export class Thought {
   }
 }
 
-/** The release removes a closed thought from its context: the tokens that are completely within it. */
+/** The release removes a closed thought from its context: the tokens completely within it. */
 function withoutClosedThought(made: Generation, { tokenizer }: DeepDialect): Generation {
   const tokens = [...made.tokens];
   const text = tokenizer.decode(tokens);

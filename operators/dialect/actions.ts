@@ -1,10 +1,10 @@
 /**
- * The actions of a trajectory: everything but its thinking (ET-Agent §1.5). The rewrite of a whole
- * trajectory writes new thinking around these blocks and leaves them as they are.
+ * The actions of a trajectory: everything except its thinking (ET-Agent §1.5). The rewrite of a whole
+ * trajectory writes new thinking around these blocks and keeps them unchanged.
  */
 import { Finder } from './tags.ts';
 
-/** An action and where reading goes on; `text` null = nothing to emit here. */
+/** An action and where reading continues; `text` null = nothing to emit here. */
 interface Step {
   readonly text: string | null;
   readonly next: number;

@@ -32,7 +32,7 @@ function lastAnswerBlock(text: string): string | null {
   return open < 0 ? null : before.slice(open + '<answer>'.length);
 }
 
-/** `\boxed{…}` loses its command, and `\text{…}` inside it too. */
+/** Removes the command of `\boxed{…}`, and `\text{…}` inside it too. */
 function contentOfLastBox(text: string, variant: Variant): string | null {
   const box = lastBoxed(text, variant);
   return box === null ? null : unwrap(unwrap(box, '\\boxed{'), '\\text{');

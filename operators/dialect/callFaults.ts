@@ -1,5 +1,5 @@
 /**
- * What happens on a call that cannot be made: the policy reads what is wrong, or its rollout ends.
+ * What happens to a call that cannot be made: the policy reads what is wrong, or its rollout ends.
  */
 export const callFaults = ['answered', 'ends'] as const;
 /** One of `callFaults`. */

@@ -21,14 +21,14 @@ import type { ResultTokens } from './encodeExample.ts';
 import type { FormatFault } from './format.ts';
 
 /**
- * A stretch of a response as text, and who wrote it. What the policy wrote without a result between is one
+ * A stretch of a response as text, and its author. What the policy wrote without a result in between is one
  * part.
  */
 export interface Part {
   readonly author: 'policy' | 'tool';
-  /** Decoded from its tokens; of the policy's, end tokens left out. */
+  /** Decoded from its tokens; without the policy's end tokens. */
   readonly text: string;
-  /** The policy stopped there by itself, at a stop token; left out = it was cut off, or went on. */
+  /** The policy stopped there of its own accord, at a stop token; left out = it was cut off, or went on. */
   readonly ended?: boolean;
 }
 
@@ -36,13 +36,13 @@ export interface Part {
 export interface DialectCall {
   /** One of the dialect's tools; '' if the call names none. */
   readonly tool: string;
-  /** What the tool is given; '' = nothing, which ends a rollout. */
+  /** The tool's input; '' = none, which ends a rollout. */
   readonly input: string;
-  /** Why the call cannot be made, as the policy reads it in place of a result; left out = it can. */
+  /** Why the call cannot be made, for the policy to read instead of a result; left out = it can. */
   readonly fault?: string;
 }
 
-/** What ended a generation: its last token, and the stop text that it completed, if it did. */
+/** What ended a generation: its last token, and the stop text that it completed, if any. */
 export interface Stop {
   readonly token: number;
   readonly text: string | null;
@@ -51,18 +51,18 @@ export interface Stop {
 /** What a policy's turn means: calls to make, in order; the end with an answer; or the end without one. */
 export type Turn = { readonly calls: readonly DialectCall[] } | 'answer' | 'stop';
 
-/** A tool as it is described to a policy. */
+/** A tool as described to a policy. */
 export type Declared = Pick<Tool, 'name' | 'about' | 'parameters'>;
 
-/** What a prompt says besides the question. */
+/** What a prompt contains besides the question. */
 export interface AskedBy {
-  /** The system prompt; '' = none, null = it is not one text, or not known. */
+  /** The system prompt; '' = none, null = it is not a single text, or unknown. */
   readonly system: string | null;
-  /** null = they are not known. */
+  /** null = unknown. */
   readonly tools: readonly Declared[] | null;
-  /** What happens to a call that cannot be made, if the dialect offers a choice. */
+  /** What happens to a call that cannot be made, if the dialect has a choice. */
   readonly callFaults?: CallFaults;
-  /** System prompts of sets of questions that have one of their own, by the questions' `source`. */
+  /** System prompts for sets of questions that have their own, by the questions' `source`. */
   readonly sources?: Readonly<Record<string, string>>;
 }
 
@@ -71,11 +71,11 @@ export interface Dialect {
   /** `tags`, `native`, or a name of your own. */
   readonly name: string;
   readonly tokenizer: Tokenizer;
-  /** What a user who starts a run should know, a line each; left out = nothing. */
+  /** What a user who starts a run should know, one line each; left out = nothing. */
   readonly notes?: readonly string[];
   /**
-   * What a run records of its prompt, so that whatever starts from the run asks the same way; left out =
-   * what `prompt` gives.
+   * What a run records of its prompt, so that everything started from the run uses the same; left out = the
+   * result of `prompt`.
    */
   readonly asked?: AskedBy;
   /** What can be called, by the tags of trajectories, in order. */
@@ -83,21 +83,18 @@ export interface Dialect {
   /** A generation ends after one of these tokens. */
   readonly stopTokens: readonly number[];
   /**
-   * Or with the token that completes one of these texts; that token is kept whole, whatever follows the text
-   * in it.
+   * Or with the token that completes one of these texts; that token is kept whole, even if text follows in
+   * it.
    */
   readonly stopTexts: readonly string[];
-  /** A question to the tokens that the policy goes on from. */
+  /** A question as the tokens from which the policy continues. */
   prompt(question: string): Int32Array;
   /**
    * What the policy's last turn means. `turns` = what it wrote between one result and the next; the last has
    * just ended.
    */
   turn(turns: readonly string[], stop: Stop): Turn;
-  /**
-   * The tokens of the results of a turn's calls, one output a call, up to where the policy goes
-   * on.
-   */
+  /** The tokens of the results of a turn's calls, one output per call, up to where the policy continues. */
   results(outputs: readonly string[]): Int32Array;
   /**
    * A response as a trajectory: the policy's words as it wrote them, results such that they cannot pass for
@@ -106,10 +103,10 @@ export interface Dialect {
   read(parts: readonly Part[]): string;
   /** The first fault of a trajectory; null = it is well-formed. */
   formatFault(trajectory: string, variant: Variant): FormatFault | null;
-  /** A trajectory so far as response tokens, such that the policy goes on from there. */
+  /** A trajectory so far as response tokens from which the policy can continue. */
   continuation(trajectory: string): Int32Array;
   /**
-   * What a policy went on with, in the form of trajectories. `before` = what stood in its turn already. Left
+   * The policy's continuation in the form of trajectories. `before` = what its turn already contained. Left
    * out = as it wrote it.
    */
   piece?(before: string, own: string, ended: boolean): string;

@@ -19,10 +19,10 @@ import { resultTokens } from './resultBlock.ts';
 import { blocks } from './tags.ts';
 import { type Piece, trainSequence } from './trainSequence.ts';
 
-/** Which turns are learnt: all answers, the last one alone, or every token of the conversation. */
+/** Which turns are learnt: all answers, only the last one, or every token of the conversation. */
 export type Learnt = 'answers' | 'last' | 'all';
 
-/** A stretch of a rendered conversation; without `tags` it is from outside and gives none. */
+/** A stretch of a rendered conversation; without `tags` it is from outside and makes none. */
 interface TextPart {
   readonly text: string;
   readonly tags: boolean;
@@ -91,7 +91,7 @@ export function encodeConversation(
   return sequences.reverse();
 }
 
-/** A turn as chat templates read it. */
+/** A turn in the form that chat templates read. */
 function messageOf({ role, text, thinking, calls, name, callId }: ChatTurn): ChatMessage {
   return {
     role,
@@ -111,7 +111,7 @@ function messageOf({ role, text, thinking, calls, name, callId }: ChatTurn): Cha
   };
 }
 
-/** Templates take arguments as an object; what is not JSON stays text. */
+/** Templates take arguments as an object; anything that is not JSON stays text. */
 function parsedOr(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -137,7 +137,7 @@ interface Span {
 
 interface Rendered {
   readonly chat: ChatOptions;
-  /** The conversation up to and with the answer at `last`. */
+  /** The conversation up to and including the answer at `last`. */
   readonly whole: string;
   readonly last: number;
   readonly options: ConversationOptions;

@@ -15,8 +15,7 @@ import { blocks } from './tags.ts';
 import { type Piece, trainSequence } from './trainSequence.ts';
 
 /**
- * Whether what tools wrote is learnt too: `masked` = it is read, not learnt; `trained` = as in the
- * references.
+ * Whether what tools wrote is learnt too: `masked` = read but not learnt; `trained` = as in the references.
  */
 export type ResultTokens = 'masked' | 'trained';
 
@@ -52,14 +51,11 @@ export function encodeExample(
 
 interface TextPiece {
   readonly kind: 'policy' | 'result';
-  /** Of a result: its content. */
+  /** For a result: its content. */
   readonly text: string;
 }
 
-/**
- * Results may be in any of their written forms, with or without the separators that a rollout puts around
- * them.
- */
+/** Results may be in any of their forms, with or without the separators that a rollout puts around them. */
 function piecesOf(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   const addOwn = (own: string): void => {

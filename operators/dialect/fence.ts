@@ -26,15 +26,15 @@ export interface FenceMarks {
   /** The tags of the job's tools. */
   readonly tools: readonly string[];
   /**
-   * More marks, such as the special tokens of a tokenizer. Of one character alone there is nothing to break:
-   * such marks, and blank ones, are left out.
+   * Further marks, such as the special tokens of a tokenizer. Marks of a single character cannot be broken,
+   * so they are left out, as are blank ones.
    */
   readonly markers?: readonly string[];
 }
 
 const TAGS = ['think', 'result', 'answer'];
 
-/** Patterns of markers that text which is not meant as one hardly ever has. */
+/** Patterns of markers that rarely occur in text not meant as one. */
 const CHAT = [
   // ChatML, Llama 3, Phi, gpt-oss: <|im_start|>, <|eot_id|>; DeepSeek with wide bars
   String.raw`<\|[^\s<>|]{1,64}\|>`,
@@ -56,7 +56,7 @@ export function fenceFor({ tools, markers = [] }: FenceMarks): Fence {
   return breaking([`</?(?:${tags})>`, ...CHAT, ...special.map(literal)]);
 }
 
-/** Once through a text; where fences differ from call to call, `fenceFor` is the quicker. */
+/** In a single pass; where fences differ from call to call, `fenceFor` is faster. */
 export function fence(text: string, marks: FenceMarks): string {
   return fenceFor(marks)(text);
 }
@@ -77,7 +77,7 @@ export const judgeFence: Fence = breaking(['</?(?:judgment|think)>', ...CHAT], '
 export const ownWords: Fence = breaking(['<result>']);
 
 /**
- * What another model writes into a trajectory: it may have the tags of a step, not those of a result or of a
+ * What another model writes into a trajectory: it may have the tags of a step, not those of a result or a
  * chat.
  */
 export const stepFence: Fence = breaking(['</?result>', ...CHAT]);
@@ -91,7 +91,7 @@ function breaking(patterns: readonly string[], flags = ''): Fence {
     do {
       before = broken;
       broken = before.replace(mark, '$1 ');
-      // A marker with a space in it may result.
+      // Inserting a space may create another marker.
     } while (broken !== before);
     return broken;
   };

@@ -26,7 +26,7 @@ export type FormatFault =
   | 'tag-in-answer';
 
 /**
- * The first fault of a trajectory; null when it is well-formed. `tools` are the tags that call a tool, in the
+ * The first fault of a trajectory; null if it is well-formed. `tools` are the tags that call a tool, in the
  * order in which they are checked; `selection` is the strict variant.
  */
 export function formatFault(
@@ -66,7 +66,7 @@ function edgeFault(text: string): FormatFault | null {
   return text.endsWith('</answer>') ? null : 'end-not-answer';
 }
 
-/** The published validators look for the result of a search from its opening on, whatever the variant. */
+/** The published validators look for the result of a search from its opening on, in every variant. */
 function firstToolFault(
   text: string,
   variant: Variant,

@@ -1,4 +1,4 @@
-/** What a fault of form means, for people. */
+/** Faults of form in words, for people. */
 import type { FormatFault } from './format.ts';
 
 const REASONS: Readonly<

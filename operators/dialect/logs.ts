@@ -1,6 +1,5 @@
 /**
- * A trajectory as the pieces in which it came to be (ET-Agent §1.4): each step up to its call, then the
- * result.
+ * A trajectory in the pieces in which it was made (ET-Agent §1.4): each step up to its call, then the result.
  */
 import { strip } from '../text/characters.ts';
 

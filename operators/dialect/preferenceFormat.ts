@@ -6,9 +6,7 @@ import { stripEnd, stripStart } from '../text/characters.ts';
 import { isWellFormed } from './format.ts';
 import { hasTag } from './tags.ts';
 
-/**
- * Tool-Light's strict format (§4.6). A text whose results may hold anything is given with nothing in them.
- */
+/** Tool-Light's strict format (§4.6). Pass texts with untrusted results with their results emptied. */
 export function isPreferenceFormat(text: string, tools: readonly string[]): boolean {
   return (
     isWellFormed(text, 'reward', tools) &&

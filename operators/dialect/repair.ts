@@ -4,8 +4,8 @@
 const BLANKS = ' \n';
 
 /**
- * Puts the thinking tags around an inserted hint right: superfluous `<think>` tags before the hint go, and
- * a hint that follows a result directly gets one. A text without thinking before the hint stays as it is.
+ * Repairs the thinking tags around an inserted hint: removes superfluous `<think>` tags before the hint, and
+ * adds one to a hint that directly follows a result. A text without thinking before the hint stays as it is.
  */
 export function repairHintPosition(text: string, hint: string): string {
   const found = text.indexOf(hint);
@@ -30,7 +30,7 @@ function withoutSuperfluousThink(text: string, hintAt: number): string {
   return text.slice(0, start) + text.slice(last + '<think>'.length);
 }
 
-/** Where the text before `end` ends when spaces and newlines are not counted. */
+/** The end of the text before `end`, without trailing spaces and newlines. */
 function endWithoutBlanks(text: string, end: number): number {
   let at = end;
   while (at > 0 && BLANKS.includes(text[at - 1]!)) at--;

@@ -12,7 +12,7 @@ export const RESULT_CLOSE = '\n</result>';
 /** How a tool's output appears in a trajectory. */
 export type ResultBlock = (output: string) => string;
 
-/** The tags alone, as text trajectories have it. */
+/** The tags alone, as in text trajectories. */
 export const plainBlock: ResultBlock = (output) => `<result>${output}</result>`;
 
 /** The tags with the separators that a rollout puts there. */
@@ -20,7 +20,7 @@ export function resultBlock(output: string): string {
   return `${RESULT_OPEN}${output}${RESULT_CLOSE}`;
 }
 
-/** The block as tokens; whatever tags the output holds are plain text to the policy. */
+/** The block as tokens; tags in the output are plain text to the policy. */
 export function resultTokens(tokenizer: Tokenizer, output: string): Int32Array {
   return Int32Array.from([
     ...tokenizer.encode(RESULT_OPEN),

@@ -25,14 +25,15 @@ export function countFailedResults(text: string): number {
 }
 
 /**
- * The trajectory with nothing in its results: what the policy wrote, and where a tool answered. A result that
- * was cut off is left out, and nothing follows it. Whatever reads only this cannot be influenced by a tool.
+ * The trajectory with its results emptied: what the policy wrote, and where a tool answered. A result that
+ * was cut off is left out, and nothing follows it. A reader of this text alone cannot be influenced by a
+ * tool.
  */
 export function withEmptyResults(text: string): string {
   return mapResults(text, () => '');
 }
 
-/** The trajectory with other texts in its results; `put` gets what the place-th one (from 0) holds. */
+/** The trajectory with its results replaced; `put` gets the content of each, and its index from 0. */
 export function mapResults(text: string, put: (inner: string, place: number) => string): string {
   let mapped = '';
   let from = 0;
@@ -45,8 +46,8 @@ export function mapResults(text: string, put: (inner: string, place: number) => 
 }
 
 /**
- * Whether every result is one that a call asked for: each is closed, and by then as many calls have ended. In
- * any other text results were made up, and it does not say whose words they are.
+ * Whether every result answers a call: each is closed, and as many calls have ended by then. In any other
+ * text results were made up, and their author is unknown.
  */
 export function resultsFollowCalls(text: string, tools: readonly string[]): boolean {
   let open = 0;

@@ -1,6 +1,6 @@
 import type { Tokenizer } from '../../model/index.ts';
 
-/** The token of a tag; null if it has none, or one that is not made of its text alone. */
+/** The token of a tag; null if there is none, or if it has other text too. */
 export function tagToken(tokenizer: Tokenizer, tag: string): number | null {
   try {
     const token = tokenizer.id(tag);

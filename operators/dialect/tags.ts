@@ -1,8 +1,8 @@
 /**
  * Tag pairs in a trajectory: `<search>query</search>`, `<python>…</python>`, `<result>…</result>`, …
  *
- * Everything here reads left to right and greedily, without nesting: the first open tag takes the first
- * close tag after it.
+ * Everything here reads left to right and greedily, without nesting: the first opening tag takes the first
+ * closing tag after it.
  */
 
 /** The text between a tag pair, and where the pair is in the text (`end` is exclusive). */
@@ -24,7 +24,7 @@ export function nextBlock(text: string, tag: string, from = 0): Block | null {
 }
 
 /**
- * Finds parts of a text from left to right. What was found or is missing is remembered, so a reader that goes
+ * Finds parts of a text from left to right. It remembers what it found or missed, so a reader that goes
  * through a text once takes time in proportion to its length.
  */
 export class Finder {

@@ -17,7 +17,7 @@ import { formatFault } from './format.ts';
 import { RESULT_CLOSE, RESULT_OPEN, resultTokens } from './resultBlock.ts';
 import { tagToken } from './tagToken.ts';
 
-/** What the tags dialect is made of. */
+/** What the tags dialect is built from. */
 export interface TagsDialectOptions {
   readonly tokenizer: Tokenizer;
   /** Names of the tools: their tags. */
@@ -68,8 +68,8 @@ function closeTag(tool: string): string {
 }
 
 /**
- * The tags of a result block are ours, what is between them is not, and the policy can write none. The
- * block may be cut off.
+ * The tags of a result block are ours, its content is not, and the policy cannot write one. The block may be
+ * cut off.
  */
 function readPart({ author, text }: Part, fence: Fence): string {
   if (author === 'policy') return ownWords(text);

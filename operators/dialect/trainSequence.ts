@@ -7,7 +7,7 @@ export interface Piece {
   readonly target: 0 | 1;
 }
 
-/** The pieces one after the other. */
+/** Joins the pieces. */
 export function trainSequence(pieces: readonly Piece[]): TrainSequence {
   const length = pieces.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const tokens = new Int32Array(length);

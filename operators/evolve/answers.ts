@@ -10,11 +10,11 @@ import type { Complete } from './models.ts';
 
 export interface Answers {
   readonly complete: Complete;
-  /** By name and number: an order that does not depend on which ended first. */
+  /** By name and number: independent of which ended first. */
   readonly unanswered: () => readonly Unanswered[];
 }
 
-/** `recorded` = the requests that got no answer when the run was recorded; left out = it is not a replay. */
+/** `recorded` = the requests that got no answer in the recorded run; left out = not a replay. */
 export function answersOf(complete: Complete, recorded: readonly Unanswered[] = []): Answers {
   const numbers = new Map<string, number>();
   const none: Unanswered[] = [];
@@ -37,7 +37,7 @@ export function answersOf(complete: Complete, recorded: readonly Unanswered[] = 
         if (text === null) missed('');
         return text;
       } catch (error) {
-        // Of these nothing comes at all: the question is evolved again.
+        // These yield nothing at all: the question is evolved again.
         if (!signal.aborted && !(error instanceof MillraceError)) missed(messageOf(error));
         throw error;
       }

@@ -1,6 +1,6 @@
 /**
- * What the actions of one round share: the question, the models, the tools, the draws; and the context that
- * each action is given.
+ * What the actions of one round share (the question, the models, the tools, the draws), and the context that
+ * each action gets.
  */
 import type { DrawKey, Draws } from '../../base/index.ts';
 import type { Question } from '../../topics/index.ts';
@@ -21,9 +21,9 @@ import { toolLoop } from './toolLoop.ts';
 export interface FlywheelOptions {
   readonly complete: Complete;
   readonly run: RunTool;
-  /** Most calls of each tool in a fresh trajectory; its keys are the tools that there are. */
+  /** Limit of calls of each tool in a fresh trajectory; its keys are the existing tools. */
   readonly quotas: Readonly<Record<string, number>>;
-  /** Added to them when a trajectory is continued. */
+  /** Added to these limits when a trajectory is continued. */
   readonly extraQuotas: Readonly<Record<string, number>>;
   /** Rounds of evolution after the first trajectories. */
   readonly rounds: number;
@@ -37,13 +37,13 @@ export interface FlywheelOptions {
   readonly hints?: Hints;
   /** First trajectories (default 1, as published; the paper samples several). */
   readonly initial?: number;
-  /** Most parents a round, best first (default 1, as published; the paper evolves all of the pool). */
+  /** Limit of parents per round, best first (default 1, as published; the paper evolves the whole pool). */
   readonly parents?: number;
   /** How a result appears in the text (default `plainBlock`). */
   readonly resultBlock?: ResultBlock;
-  /** What results pass before they are text (default: a fence against the tags of `quotas`' tools). */
+  /** Applied to results before they become text (default: a fence against the tags of `quotas`' tools). */
   readonly fence?: Fence;
-  /** The policy version in use, asked when a trajectory begins (default 0). */
+  /** The policy version in use, read when a trajectory begins (default 0). */
   readonly version?: () => number;
   /**
    * `reference` keeps what the published flywheel does by mistake; docs/flywheel.md lists what differs.
@@ -61,7 +61,7 @@ export interface Turn {
 
 type Named = AskAs & { readonly purpose: string };
 
-/** Asks a model under a name of this turn; null when all tries gave up. */
+/** Asks a model under a name of this turn; null if every attempt failed. */
 function request(turn: Turn, role: Role, prompt: string, as: Named): Promise<string | null> {
   const { options, label } = turn;
   const name = `${label}/${as.purpose}`;
@@ -78,8 +78,8 @@ function closeTags({ quotas }: FlywheelOptions): string[] {
 }
 
 /**
- * A reply as one piece of a trajectory; '' when the model gave up. A step may have the tags of a step; a
- * result is a tool's alone, and a message ends where the chat template says.
+ * A reply as one piece of a trajectory; '' if the model gave up. A step may have the tags of a step; only a
+ * tool writes a result, and a message ends where the chat template says.
  */
 async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<string> {
   const tags = closeTags(turn.options);
@@ -88,9 +88,7 @@ async function ask(turn: Turn, role: Role, prompt: string, as: Named): Promise<s
   return stepFence(piece);
 }
 
-/**
- * The policy's next piece. A result is a tool's to write: what the policy makes of one itself is cut away.
- */
+/** The policy's next piece. Only a tool writes results: any that the policy makes up is cut away. */
 async function nextPiece(turn: Turn, purpose: string, text: string): Promise<string> {
   const stop = [...closeTags(turn.options), '<result>'];
   const as = { purpose, continuation: text, stop };
@@ -102,7 +100,7 @@ async function nextPiece(turn: Turn, purpose: string, text: string): Promise<str
   return ownWords(made < 0 ? piece : stripEnd(piece.slice(0, made)));
 }
 
-/** `text` = the trajectory as far as it is known, which ends in the piece. */
+/** `text` = the trajectory as far as it is known, ending in the piece. */
 async function resultOf(
   turn: Turn,
   by: string,

@@ -14,7 +14,7 @@ export const rerollout: EvolveAction = {
   apply: ({ rollOut }) => rollOut(),
 };
 
-/** The critic shortens one step; the policy goes on from it. */
+/** The critic shortens one step; the policy continues from it. */
 export const redundancyRemoval: EvolveAction = {
   name: 'redundancy',
   on: 'correct',
@@ -60,7 +60,7 @@ export const refinement: EvolveAction = {
   },
 };
 
-/** The critic's next thinking; null when it gave up, which ends a published flywheel. */
+/** The critic's next thinking; null if it gave up, which ends a published flywheel. */
 async function think(context: ActionContext, continuation: string): Promise<string | null> {
   const { question, parent, prompts, mode, complete } = context;
   const prompt = prompts.refine({ question: question.question, trajectory: parent });

@@ -33,20 +33,20 @@ export interface TurnReport {
   readonly round: number;
   readonly parent: number;
   readonly branch: EvolveAction['on'];
-  /** Actions that came to nothing; `why` is '' unless they failed. */
+  /** Actions without a result; `why` is '' unless they failed. */
   readonly dropped: readonly { readonly action: string; readonly why: string }[];
-  /** What the search for the first faulty step gave; absent when no action asked. */
+  /** The result of the search for the first faulty step; absent if no action asked. */
   readonly faultyStep?: number | null;
 }
 
 /** Makes the pool of a question: the flywheel, or another method's way (coldStart/pool.ts). */
 export type Grow = (question: Question, options: FlywheelOptions) => Promise<FlywheelRun>;
 
-/** What growing a pool came to. */
+/** The result of growing a pool. */
 export interface FlywheelRun {
   readonly pool: readonly EvolvedTrajectory[];
   readonly turns: readonly TurnReport[];
-  /** What ended it early, with the pool as it was; null when nothing did. */
+  /** What ended it early, with the pool as it was; null if nothing did. */
   readonly failure: string | null;
 }
 
@@ -120,7 +120,7 @@ export function label(round: number, place: number): string {
   return place === 0 ? String(round) : `${round}.${place}`;
 }
 
-/** Every action that suits the parent, at once; what came of them in the order of the actions. */
+/** Runs every action that suits the parent at once; results in the order of the actions. */
 async function takeTurn(turn: Turn, round: number, parent: number, { text, correct }: Judged) {
   const { options } = turn;
   const branch = correct ? 'correct' : 'incorrect';
@@ -148,7 +148,7 @@ async function takeTurn(turn: Turn, round: number, parent: number, { text, corre
   return { made, report };
 }
 
-/** What an action made: '' for nothing, with the reason when it failed. */
+/** What an action made: '' if nothing, with the reason if it failed. */
 async function attempt(
   { name, apply }: EvolveAction,
   context: Parameters<EvolveAction['apply']>[0],
@@ -162,13 +162,13 @@ async function attempt(
   }
 }
 
-/** The error as a reason; thrown on when no other question would fare better. */
+/** The error as a reason; rethrown if every other question would fail too. */
 export function reasonOf(error: unknown, { signal }: Pick<FlywheelOptions, 'signal'>): string {
   if (signal.aborted || error instanceof MillraceError) throw error;
   return messageOf(error);
 }
 
-/** All of them, however they end; then the first error, if any. Nothing goes on unseen. */
+/** Waits for all of them, however they end; then rethrows the first error. Nothing continues unseen. */
 export async function together<T>(work: readonly Promise<T>[]): Promise<T[]> {
   await Promise.allSettled(work);
   return Promise.all(work);

@@ -28,7 +28,7 @@ export interface CompletionRequest {
   readonly draws: readonly DrawKey[];
   /** What the model is asked: the question itself for the policy, an instruction for the others. */
   readonly prompt: string;
-  /** What follows the generation prompt already: the reply goes on from here. */
+  /** What already follows the generation prompt: the reply continues from here. */
   readonly continuation: string;
   /**
    * The reply may end after the first of these, which is kept; empty = at the model's own end. A model may
@@ -44,7 +44,7 @@ export interface CompletionRequest {
  */
 export type Complete = (request: CompletionRequest, signal: AbortSignal) => Promise<string | null>;
 
-/** One model a role. */
+/** One model per role. */
 export type Models = Readonly<Record<Role, Complete>>;
 
 /** The models as one function: each request goes to the model of its role. */
@@ -57,7 +57,7 @@ export type Ask = (attempt: number) => Promise<string | null>;
 
 const TRIES = 4;
 
-/** The first answer of up to four tries; null when all gave up. */
+/** The first answer of up to four attempts; null if all failed. */
 export async function withRetry(ask: Ask): Promise<string | null> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const text = await ask(attempt);
@@ -66,7 +66,7 @@ export async function withRetry(ask: Ask): Promise<string | null> {
   return null;
 }
 
-/** A reply as a piece of a trajectory: stripped, and cut after the first of the closing tags. */
+/** A reply as a piece of a trajectory: trimmed, and cut after the first of the closing tags. */
 export function asPiece(reply: string, closeTags: readonly string[]): string {
   const text = strip(reply);
   const ends = closeTags

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { chatFence } from '../dialect/fence.ts';
 
-/** The prompts and the places of each. */
+/** The prompts and their placeholders. */
 const PLACES = {
   /** The critic judges a mathematical answer: `Correct` or `Incorrect`. */
   judge: ['question', 'answers', 'prediction'],
@@ -29,12 +29,12 @@ const PLACES = {
   'new-step': ['question', 'steps', 'analysis', 'tools'],
 } as const;
 
-/** A place that a prompt may leave out. */
+/** A placeholder that a prompt may omit. */
 const OPTIONAL = 'tools';
 
 type Name = keyof typeof PLACES;
 
-/** Each prompt as a function of what fills its places. */
+/** Each prompt as a function of the values for its placeholders. */
 export type Prompts = {
   readonly [N in Name]: (values: Readonly<Record<(typeof PLACES)[N][number], string>>) => string;
 };
@@ -61,7 +61,7 @@ function fileOf(name: Name, folder: string | undefined): string {
   return existsSync(own) ? own : join(SHIPPED, `${name}.md`);
 }
 
-/** A file that overrides nothing is a slip in its name. */
+/** A file that overrides nothing has a mistyped name. */
 function checkFolder(folder: string): void {
   const known = Object.keys(PLACES).map((name) => `${name}.md`);
   const files = reading(folder, () => readdirSync(folder)).filter((file) => file.endsWith('.md'));
@@ -76,8 +76,8 @@ function checkFolder(folder: string): void {
 }
 
 /**
- * The file as a function that fills its places in, where nothing can end the message that the prompt is;
- * blank lines at its ends do not count.
+ * The file as a function that fills in its placeholders; nothing filled in can end the prompt's message.
+ * Blank lines at its ends do not count.
  */
 function template(file: string, places: readonly string[]) {
   const text = reading(file, () => readFileSync(file, 'utf8')).trim();

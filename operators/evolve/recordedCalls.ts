@@ -9,7 +9,7 @@ import type { RunTool } from './runTool.ts';
 
 export interface RecordedCalls {
   readonly run: RunTool;
-  /** All calls, by trajectory and turn: an order that does not depend on which finished first. */
+  /** All calls, by trajectory and turn: independent of which finished first. */
   readonly inOrder: () => readonly ToolCall[];
 }
 
@@ -35,7 +35,7 @@ export function recordedCalls(question: Question, options: RecordedCallsOptions)
       const called = await options.tools.call(tool, input, options.signal, asked);
       calls.push({ ...origin, questionId: question.id, tool, input, ...called });
       const { output, ok } = called;
-      // The quality filter reads the text alone: there a failure must show.
+      // The quality filter reads only the text, so a failure must show there.
       return ok || options.asGiven || isFailedResult(output)
         ? output
         : `Tool execute failed: ${output}`;

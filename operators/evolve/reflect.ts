@@ -1,6 +1,6 @@
 /**
- * What is tried on a wrong trajectory (ET-Agent §4.7): the faulty step is corrected, the policy is given a
- * hint at that step, or it is given one at the end.
+ * What is tried on a wrong trajectory (ET-Agent §4.7): correcting the faulty step, or giving the policy a
+ * hint at that step or at the end.
  */
 
 import { closedSteps, numberedSteps, splitSteps } from '../dialect/steps.ts';
@@ -9,7 +9,7 @@ import { strip } from '../text/characters.ts';
 import { type EvolveAction, finishStep } from './action.ts';
 import { reopenedWithHint, withThinkingTags } from './replies.ts';
 
-/** The analyst explains the faulty step and rewrites it; the policy goes on from there. */
+/** The analyst explains the faulty step and rewrites it; the policy continues from there. */
 export const selfCorrection: EvolveAction = {
   name: 'self-correct',
   on: 'incorrect',
@@ -31,7 +31,7 @@ export const selfCorrection: EvolveAction = {
   },
 };
 
-/** The policy goes on after the faulty step with a hint. Only a step with a result can take one. */
+/** The policy continues after the faulty step with a hint. Only a step with a result can take one. */
 export const stepHint: EvolveAction = {
   name: 'step-hint',
   on: 'incorrect',
@@ -47,7 +47,7 @@ export const stepHint: EvolveAction = {
   },
 };
 
-/** The answer is taken back, and the policy goes on with a hint. */
+/** The answer is removed, and the policy continues with a hint. */
 export const trajectoryHint: EvolveAction = {
   name: 'trajectory-hint',
   on: 'incorrect',

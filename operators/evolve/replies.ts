@@ -1,6 +1,6 @@
 /**
- * Reading the replies of the flywheel's critic and analyst, and the cuts that they lead to (ET-Agent §4.6,
- * §4.7). Pure: text in, text out.
+ * Reads the replies of the flywheel's critic and analyst, and makes the cuts that follow from them (ET-Agent
+ * §4.6, §4.7). Pure: text in, text out.
  */
 
 import { firstCall } from '../dialect/calls.ts';
@@ -86,7 +86,7 @@ export function saysCorrectPlainly(reply: string): boolean {
   return lower.includes('correct') && !lower.includes('incorrect');
 }
 
-/** Thinking up to and with its first closing tag; all of it if it never closes. */
+/** Thinking up to and including its first closing tag; all of it if it never closes. */
 export function upToThinkEnd(text: string): string {
   const close = text.indexOf('</think>');
   return close < 0 ? text : text.slice(0, close + '</think>'.length);

@@ -1,4 +1,4 @@
-/** Running the call that a piece of text makes (ET-Agent §2.1). */
+/** Runs the call in a piece of text (ET-Agent §2.1). */
 import { messageOf } from '../../base/index.ts';
 import { callInput } from '../dialect/calls.ts';
 import { isUnanswered } from '../tools/tool.ts';
@@ -15,7 +15,7 @@ export type RunTool = (
   text: string,
 ) => Promise<string | null>;
 
-/** Runs the call in a piece and gives its output; '' when the tool found nothing. */
+/** Runs the call in a piece and returns its output; '' if the tool found nothing. */
 export async function outputOfCall(
   run: (tool: string, input: string) => Promise<string | null>,
   tool: string,

@@ -10,8 +10,8 @@ export interface Candidate {
 }
 
 /**
- * The `count` best candidates not in `used` (score, then fewer calls, then age), as indices, best first; when
- * all are used, the best of all.
+ * The `count` best candidates not in `used` (by score, then fewer calls, then age), as indices, best first;
+ * if all are used, the best of all.
  */
 export function selectParents(
   pool: readonly Candidate[],

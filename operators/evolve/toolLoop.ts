@@ -1,6 +1,6 @@
 /**
- * One trajectory as text: complete a piece, run the call that it ends in, append the result, go on until an
- * answer (ET-Agent §4.3). Works on any model that completes text; the rollout operator does the same on
+ * One trajectory as text: complete a piece, run the call at its end, append the result, and repeat until an
+ * answer (ET-Agent §4.3). Works with any model that completes text; the rollout operator does the same on
  * tokens.
  */
 
@@ -13,11 +13,11 @@ export interface ToolLoopOptions {
   readonly piece: (text: string) => Promise<string>;
   /** The result block of the call of `tool` that a piece makes; `text` ends in that piece. */
   readonly result: (tool: string, piece: string, text: string) => Promise<string>;
-  /** Most calls of each tool. A piece that calls two tools calls the one named first here. */
+  /** Limit of calls per tool. A piece that calls two tools calls the one named first here. */
   readonly quotas: Readonly<Record<string, number>>;
-  /** A trajectory to go on with; its finished calls count. */
+  /** A trajectory to continue; its finished calls count. */
   readonly start?: string;
-  /** Most pieces; ends a model that never answers. */
+  /** Limit of pieces; ends a model that never answers. */
   readonly piecesMax?: number;
   /**
    * `repaired` (default): every piece is looked at, and a call beyond its quota ends the trajectory.
@@ -54,7 +54,7 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
     if (piece === '') break;
     const tool = calledTool(piece, tools);
     if (tool !== null && calls[tool]! < quotas[tool]!) {
-      // A call that `start` has opened ends in the first piece.
+      // A call opened in `start` ends in the first piece.
       const whole = pieces === 0 && !reference ? openedCall(start, tools) + piece : piece;
       logs.push(await options.result(tool, whole, text()));
       calls[tool]!++;
@@ -65,7 +65,7 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
   return { text: text(), logs, calls };
 }
 
-/** What the text has of a call that it opens and does not close; '' = nothing. */
+/** The text of a call that was opened and not closed; '' = none. */
 function openedCall(text: string, tools: readonly string[]): string {
   const opened = tools
     .map((tool) => ({ at: text.lastIndexOf(`<${tool}>`), closed: text.lastIndexOf(`</${tool}>`) }))

@@ -11,7 +11,7 @@ import { meanPassAtK, passSizes } from './passAtK.ts';
 /** Numbers by their names in the `metrics` topic, such as `eval/pass@4`. */
 export type NamedNumbers = Readonly<Record<string, number>>;
 
-/** Only what is known: a number without its parts is left out. Reasoning length is per 1000 tokens. */
+/** Only known numbers: one without its parts is left out. Reasoning length is per 1000 tokens. */
 export function behaviour(groups: readonly Scored[]): NamedNumbers {
   const responses = groups.flatMap(({ question, rewards }) =>
     rewards.map(({ parts }) => ({ parts, correct: headline(parts, question) })),

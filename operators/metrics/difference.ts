@@ -1,9 +1,8 @@
 /**
- * How far the difference of two means over the same questions may be off.
+ * How far off the difference of two means over the same questions may be.
  *
- * The questions are the same before and after, so their values are taken in pairs: what makes a question hard
- * makes it hard twice, and the difference is surer than two measurements of different questions would make
- * it.
+ * The questions are the same before and after, so values are paired: what makes a question hard makes it hard
+ * twice, and the difference is more certain than two measurements on different questions.
  */
 import { type Interval, meanInterval, shareInterval } from './interval.ts';
 
@@ -13,7 +12,7 @@ export interface Pairs {
   readonly after: readonly number[];
 }
 
-/** `seed` = of the bootstrap's draws. */
+/** `seed` = for the bootstrap's draws. */
 interface Drawn {
   readonly seed: number;
 }

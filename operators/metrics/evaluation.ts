@@ -15,7 +15,7 @@ export interface Evaluation {
   /** Share of correct rollouts, 0..1. */
   readonly accuracy: number;
   readonly meanToolCalls: number;
-  /** Over correct rollouts only; 0 if there is none. */
+  /** Over correct rollouts only; 0 if there are none. */
   readonly meanToolCallsCorrect: number;
   readonly efficiency: number;
   /** Share of rollouts with a valid form (`hasValidFormat`). */
@@ -25,7 +25,7 @@ export interface Evaluation {
   readonly questions: number;
 }
 
-/** Those that are a mean over rollouts, so that each question has one of its own. */
+/** Figures that are means over rollouts, so that each question has its own. */
 export const meanFigures = [
   'accuracy',
   'meanToolCalls',
@@ -57,7 +57,7 @@ function mean(values: readonly number[]): number {
 }
 
 /**
- * The numbers of these groups, of any number of questions; all 0 for none. Correctness is the reward's part
+ * The figures of these groups, for any number of questions; all 0 for none. Correctness is the reward's part
  * `raw`.
  */
 export function evaluation(groups: readonly Scored[]): Evaluation {
@@ -75,7 +75,7 @@ export function evaluation(groups: readonly Scored[]): Evaluation {
   };
 }
 
-/** Of each question, by its id: the calls of its right responses, and how many those are. */
+/** For each question, by id: the calls of its right responses, and how many those are. */
 export function callsWhenRight(groups: readonly Scored[]): ReadonlyMap<string, PartOfMean> {
   return new Map(
     groups.map((group) => {
@@ -86,7 +86,7 @@ export function callsWhenRight(groups: readonly Scored[]): ReadonlyMap<string, P
   );
 }
 
-/** A figure of each question, by its id: the mean over its rollouts. */
+/** A figure for each question, by id: the mean over its rollouts. */
 export function byQuestion(
   groups: readonly Scored[],
   figure: MeanFigure,

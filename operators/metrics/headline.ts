@@ -2,14 +2,14 @@
  * What counts as right, read from the parts of a reward.
  *
  * A benchmark's headline number in the papers' tables (ET-Agent §9.5, ARPO §6.4 and §6.6) is the judge's
- * verdict for mathematics (LaTeX equality where there was no judge) and for deep search, and word F1 for
- * other knowledge, and for all of it without a judge. A question with a task (gold calls, an environment) has
- * the success that its task says. A reward that was not made for a benchmark has only `raw`.
+ * verdict for mathematics (LaTeX equality without a judge) and for deep search, and word F1 for other
+ * knowledge and, without a judge, for all of it. A question with a task (gold calls, an environment) has the
+ * success that its task defines. A reward not made for a benchmark has only `raw`.
  */
 import type { Ability, Question, Reward } from '../../topics/index.ts';
 
 type Parts = Reward['parts'];
-/** What of a question decides by which number it counts. */
+/** What decides by which number a question counts. */
 type Asked = Pick<Question, 'ability' | 'source'>;
 
 /** Sets of knowledge that the papers report by a judge's verdict. */
@@ -46,7 +46,7 @@ export function headline(parts: Parts, asked: Asked): number {
   }
 }
 
-/** Whether a response is right as a whole, for pass@k: by the judge, else exactly. */
+/** Whether a response is right as a whole, for pass@k: by the judge, otherwise exactly. */
 export function isRight(parts: Parts, ability: Ability): boolean {
   if (parts.success !== undefined) return parts.success >= 1;
   if (parts.judged !== undefined) return parts.judged > 0;

@@ -1,13 +1,13 @@
 /**
- * How far a mean over questions may be off: the percentile bootstrap, or Wilson's interval for shares of
+ * How far off a mean over questions may be: the percentile bootstrap, or Wilson's interval for shares of
  * right and wrong.
  *
- * Questions are drawn again with replacement, all rollouts of one together, because they are not independent.
- * The same values and seed give the same interval.
+ * Questions are drawn again with replacement, with all their rollouts, because these are not independent. The
+ * same values and seed give the same interval.
  */
 import { mersenneTwister } from './mersenneTwister.ts';
 
-/** A confidence interval, in the unit of what it is about. */
+/** A confidence interval, in the unit of its subject. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
@@ -37,7 +37,7 @@ export function meanInterval(values: readonly number[], options: Bootstrap): Int
   return resampled(count, drawn, options) ?? { low: mean, high: mean };
 }
 
-/** Of one question: what is added up, and over how many. */
+/** Of one question: the sum, and the count. */
 export interface PartOfMean {
   readonly sum: number;
   readonly count: number;
@@ -52,7 +52,10 @@ export function ratioInterval(parts: readonly PartOfMean[], options: Bootstrap):
   return having(parts) < HAVING_MIN ? null : resampled(parts.length, ratioOf(parts), options);
 }
 
-/** The interval of such a mean after less the one before, over the same questions in the same order. */
+/**
+ * The interval of the difference of such means, after minus before, over the same questions in the same
+ * order.
+ */
 export function ratioDifference(
   {
     before,
@@ -121,7 +124,7 @@ function drawing(seed: number, questions: number): () => Uint32Array {
   };
 }
 
-/** More questions than this are drawn again for each figure: what is kept takes 4 KB each. */
+/** Above this many questions, each figure draws again: keeping the draws takes 4 KB per question. */
 const KEPT_MAX = 5_000;
 
 /** Of the last call: all figures of an evaluation are drawn over the same questions. */
@@ -153,7 +156,7 @@ export function wilsonInterval(share: number, count: number): Interval {
   const centre = share + z2 / (2 * count);
   const half = Z95 * Math.sqrt((share * (1 - share)) / count + z2 / (4 * count ** 2));
   const scale = 1 + z2 / count;
-  // Of nothing and of all the ends are known; rounding would leave 2e-17.
+  // If the share is 0 or 1, that end is exact; rounding would leave 2e-17.
   return {
     low: share === 0 ? 0 : (centre - half) / scale,
     high: share === 1 ? 1 : (centre + half) / scale,
@@ -161,8 +164,8 @@ export function wilsonInterval(share: number, count: number): Interval {
 }
 
 /**
- * The 95 % interval of the mean of numbers from 0 to 1, one for each question: Wilson's where each is right
- * or wrong, or where all are equal; else the bootstrap.
+ * The 95 % interval of the mean of numbers from 0 to 1, one per question: Wilson's if each is right or wrong,
+ * or if all are equal; otherwise the bootstrap.
  */
 export function shareInterval(
   values: readonly number[],

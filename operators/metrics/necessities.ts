@@ -1,6 +1,6 @@
 /**
- * Tool-Light's Necessity of several evaluations of the same questions (§4.6), by benchmark. Of a question
- * with several responses the first counts.
+ * Tool-Light's Necessity of several evaluations of the same questions (§4.6), by benchmark. If a question has
+ * several responses, the first counts.
  */
 import type { Scored } from '../../topics/index.ts';
 import { callsIn } from './callParts.ts';

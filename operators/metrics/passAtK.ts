@@ -23,13 +23,13 @@ export function passAtK({ n, right }: Tries, k: number): number {
   return 1 - allWrong;
 }
 
-/** The mean over questions; 0 of none. */
+/** The mean over questions; 0 for none. */
 export function meanPassAtK(questions: readonly Tries[], k: number): number {
   const sum = questions.reduce((total, tries) => total + passAtK(tries, k), 0);
   return questions.length === 0 ? 0 : sum / questions.length;
 }
 
-/** The k that a table shows of n responses: 1, 2, 4, … below n, and n. */
+/** The k that a table shows for n responses: 1, 2, 4, … below n, and n. */
 export function passSizes(n: number): number[] {
   const sizes: number[] = [];
   for (let k = 1; k < n; k *= 2) sizes.push(k);

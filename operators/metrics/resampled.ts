@@ -1,12 +1,12 @@
 /**
- * Validation numbers of repeated rollouts as verl has them (ARPO reference §7.9): mean and deviation over the
- * responses to a question, and what the best, the worst and the majority of k of them give, over 1,000
+ * Validation numbers of repeated rollouts as in verl (ARPO reference §7.9): mean and deviation over the
+ * responses to a question, and the results of the best, the worst and the majority of k of them, over 1,000
  * resamples.
  */
 import { mersenneTwister } from './mersenneTwister.ts';
 
 const RESAMPLES = 1000;
-/** Every question is resampled alike, as released. */
+/** Every question uses the same resamples, as released. */
 const SEED = 42;
 
 /** Name to value: `mean@4`, `std@4`, `best@2/mean`, `best@2/std`, `worst@2/mean`, `maj@2/mean`, … */
@@ -15,14 +15,14 @@ export type ResampledNumbers = Readonly<Record<string, number>>;
 /** The responses to one question. */
 export interface Responses {
   readonly values: readonly number[];
-  /** What each answered; answers that are the same are one vote. Left out = there is no majority. */
+  /** The answer of each; equal answers are one vote. Left out = there is no majority. */
   readonly votes?: readonly (string | number)[];
 }
 
-/** The numbers of one question. Of one response there is only its mean. */
+/** The numbers of one question. For one response, only its mean. */
 export type Resample = (responses: Responses) => ResampledNumbers;
 
-/** Questions with as many responses share the places that are drawn. */
+/** Questions with the same number of responses share the drawn indices. */
 export function resampling(seed: number = SEED): Resample {
   const drawn = new Map<string, readonly (readonly number[])[]>();
   const places = (count: number, size: number): readonly (readonly number[])[] => {
@@ -75,7 +75,7 @@ function draw(count: number, size: number, seed: number): number[][] {
   return Array.from({ length: RESAMPLES }, one);
 }
 
-/** The first place of the vote that most of these gave; of equal ones, of the vote that came first. */
+/** The first index of the most frequent vote; of equally frequent ones, the one that came first. */
 function majority(chosen: readonly number[], votes: readonly (string | number)[]): number {
   const counts = new Map<string | number, number>();
   for (const i of chosen) counts.set(votes[i]!, (counts.get(votes[i]!) ?? 0) + 1);

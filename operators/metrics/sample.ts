@@ -1,6 +1,6 @@
 /**
- * The numbers of one evaluated response (ET-Agent §9.3): is the answer right by several measures, and what
- * did it cost.
+ * The numbers of one evaluated response (ET-Agent §9.3): whether the answer is right by several measures, and
+ * what it cost.
  */
 import type { Ability } from '../../topics/index.ts';
 import { countPairs, withoutBlocks } from '../dialect/tags.ts';
@@ -13,7 +13,7 @@ export interface EvaluatedSample {
   /** The whole response, and the answer that was extracted from it (may be empty). */
   readonly output: string;
   /**
-   * The response with nothing in its results. Left out = `output`: a tool's words count as the policy's then.
+   * The response with its results emptied. Left out = `output`: a tool's words then count as the policy's.
    */
   readonly own?: string;
   readonly prediction: string;
@@ -24,19 +24,19 @@ export interface EvaluatedSample {
   readonly tools: readonly string[];
 }
 
-/** How well the answer agrees with the best reference, each measure by itself. */
+/** How well the answer agrees with the best reference, separately for each measure. */
 export interface Agreement {
-  /** 1 when the normal forms are the same. */
+  /** 1 if the normal forms are the same. */
   readonly exact: number;
-  /** 1 when the prediction contains the reference. */
+  /** 1 if the prediction contains the reference. */
   readonly contains: number;
   readonly f1: number;
-  /** 1 when both are the same as LaTeX. */
+  /** 1 if both are the same as LaTeX. */
   readonly mathEqual: number;
 }
 
 export interface SampleMetrics extends Agreement {
-  /** False when there was nothing to compare; all numbers are 0 then. */
+  /** False if there was nothing to compare; all numbers are 0 then. */
   readonly valid: boolean;
   /** Finished calls of each tool, by tag, and of all together. */
   readonly calls: Readonly<Record<string, number>>;

@@ -40,7 +40,7 @@ export interface BenchmarkRow extends TableNumbers {
   readonly questions: number;
   /** Responses, all questions together. */
   readonly responses: number;
-  /** 95 % of the correctness (`shareInterval`). */
+  /** 95 % interval of the correctness (`shareInterval`). */
   readonly interval: Interval;
   /** Name `pass@k` to its value; empty if each question has one response. */
   readonly passAtK: Readonly<Record<string, number>>;
@@ -60,15 +60,15 @@ export interface BenchmarkRow extends TableNumbers {
   readonly path: number | null;
   /** Every other aggregate of the reference. */
   readonly metrics: BenchmarkMetrics;
-  /** What graded the answers, if a judge or its rule did (`graderOf`); null = it did not. */
+  /** What graded the answers, if a judge or its rule did (`graderOf`); otherwise null. */
   readonly grader: string | null;
   /** Verdicts that the judge did not give; these answers count as wrong. */
   readonly judgeFailures: number;
-  /** Replies of the judge that say no verdict; these answers count as wrong. */
+  /** Replies of the judge without a verdict; these answers count as wrong. */
   readonly judgeUnread: number;
 }
 
-/** The table: a row a benchmark, and the means over rows. */
+/** The table: one row per benchmark, and the means over rows. */
 export interface BenchmarkTable {
   readonly rows: readonly BenchmarkRow[];
   /** Means over rows; null if there is no such row. */
@@ -81,7 +81,7 @@ export interface BenchmarkTable {
 
 /** The order of the rows, and the seed of their intervals. */
 export interface TableOptions {
-  /** Of the interval's draws. */
+  /** For the interval's draws. */
   readonly seed: number;
   /** Order of the rows by source; others come after, in the order of the groups. */
   readonly order?: readonly string[];
@@ -169,7 +169,7 @@ function rowOf(
   };
 }
 
-/** The radar metrics; those that the parts lack are 0, conciseness null. */
+/** The radar metrics; those whose parts are missing are 0, conciseness null. */
 function behaviourOf(
   responses: readonly Response[],
 ): Pick<BenchmarkRow, 'successfulExecution' | 'reasoningLength' | 'conciseness'> {

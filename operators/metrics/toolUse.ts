@@ -1,9 +1,9 @@
 /**
- * How well tools are used, as Tool-Light measures it (§4.6): Efficiency of one method, and Necessity, which
+ * How well tools are used, by Tool-Light's measures (§4.6): Efficiency of one method, and Necessity, which
  * compares methods on the same questions.
  */
 
-/** One response: how right it is, and with how many calls. */
+/** One response: how right it is, and its number of calls. */
 export interface UsedTools {
   readonly correct: number;
   readonly toolCalls: number;
@@ -34,7 +34,7 @@ export interface JudgedUse {
   readonly toolCalls: number;
 }
 
-/** What each gets when all methods are equal. */
+/** The value of each if all methods are equal. */
 const ALIKE = 0.0001;
 
 /**
@@ -68,7 +68,7 @@ export function toolLightNecessity(
 
 /**
  * To the nearest, as Python rounds: a tie (only odd 32nds are exact ones) goes to the even digit, anything
- * else as the decimal form of the number has it.
+ * else follows the number's decimal form.
  */
 function fourDecimals(value: number): number {
   const parts = value * 32;

@@ -1,4 +1,4 @@
-/** What a preference criterion sees of a rollout, and what it makes of a group. */
+/** What a preference criterion sees of a rollout, and its result for a group. */
 import type { PreferencePair, Rollout, Scored } from '../../topics/index.ts';
 
 /** A finished rollout, as a preference criterion sees it. */
@@ -8,7 +8,7 @@ export interface Candidate {
   /** The whole reward. */
   readonly score: number;
   readonly toolCalls: number;
-  /** Response tokens, tool results included. */
+  /** Response tokens, including tool results. */
   readonly length: number;
   /** Mean of its steps' entropies; 0 if none was measured. */
   readonly entropy: number;
@@ -16,7 +16,7 @@ export interface Candidate {
   readonly index?: number;
 }
 
-/** What a criterion makes of a group. */
+/** A criterion's result for a group. */
 export interface CriterionResult {
   /** The criterion's class of the question; '' if it has none. */
   readonly difficulty: string;
@@ -68,7 +68,7 @@ export function descending(key: SortKey): SortKey {
   return (candidate) => -key(candidate);
 }
 
-/** The candidates by the first key, equals by the next, and at last as they came. */
+/** The candidates by the first key, equals by the next, and finally in their original order. */
 export function sortedBy(
   candidates: readonly Candidate[],
   ...keys: readonly SortKey[]
@@ -82,7 +82,7 @@ export function sortedBy(
   });
 }
 
-/** Every chosen with every rejected, in order, at most `pairsMax`, no text against itself. */
+/** Every chosen with every rejected, in order, at most `pairsMax`, never a text against itself. */
 export function allPairs(
   chosen: readonly Pick<Candidate, 'text'>[],
   rejected: readonly Candidate[],

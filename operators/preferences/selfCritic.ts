@@ -9,9 +9,9 @@ import { allPairs, type Criterion, descending, sortedBy } from './candidate.ts';
 
 /** How many pairs, and from which reward on a response is chosen. */
 export interface SelfCriticOptions {
-  /** Most pairs a question (default 1). */
+  /** Limit of pairs per question (default 1). */
   readonly pairsMax?: number;
-  /** The least reward of a chosen response (default 1). */
+  /** The minimum reward of a chosen response (default 1). */
   readonly from?: number;
 }
 

@@ -20,15 +20,15 @@ import {
 
 /** Limits of all three of Tool-Light's criteria. */
 export interface ToolLightOptions {
-  /** Most pairs a question (default 1). */
+  /** Limit of pairs per question (default 1). */
   readonly pairsMax?: number;
   /** Longest response in tokens (default 6000). */
   readonly tokensMax?: number;
 }
 
-/** Those of the guided criterion: it may fall back on a demonstration. */
+/** Those of the guided criterion, which may fall back on a demonstration. */
 export interface GuidedOptions extends ToolLightOptions {
-  /** The question's demonstration, chosen if no chain is right; left out = no pair then. */
+  /** The question's demonstration, chosen if no chain is right; left out = then there is no pair. */
   readonly demonstration?: Pick<Candidate, 'text' | 'toolCalls'>;
 }
 
@@ -36,7 +36,7 @@ const calls: SortKey = ({ toolCalls }) => toolCalls;
 const entropy: SortKey = (candidate) => candidate.entropy;
 const length: SortKey = (candidate) => candidate.length;
 
-/** How many of all candidates are right and wrong, and which of them pairs may be made of. */
+/** How many of all candidates are right and wrong, and which of them may form pairs. */
 interface Sides {
   readonly rights: number;
   readonly wrongs: number;
@@ -78,7 +78,9 @@ export function preAlignedVanilla(options: ToolLightOptions = {}): Criterion {
   };
 }
 
-/** Easy from 70 % right, hard up to 40 %, neither between. In whole numbers, so that borders are borders. */
+/**
+ * Easy from 70 % right, hard up to 40 %, neither in between. In whole numbers, so that the limits are exact.
+ */
 function vanillaClass(rights: number, all: number): string {
   if (10 * rights >= 7 * all) return all === 0 ? '' : 'easy';
   return 10 * rights <= 4 * all ? 'hard' : '';

@@ -17,7 +17,7 @@ import { type PureReward, perRollout } from './reward.ts';
 /** `match` = 0 or 1, as released; `f1` = word overlap for knowledge, as the paper has it. */
 export type KnowledgeScore = 'match' | 'f1';
 
-/** How right a response is, and the answer that was read from it. */
+/** How right a response is, and the answer read from it. */
 export interface Correctness {
   /** 0 to 1. */
   readonly raw: number;

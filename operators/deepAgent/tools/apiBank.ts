@@ -1,12 +1,11 @@
 /**
- * API-Bank's functions as its release has them (DeepAgent §4.2): a folder of Python files, one class each,
- * and a folder `init_database` of JSON beside it. They run in the Python tool, which nothing of this machine
- * can be reached from.
+ * API-Bank's functions as released (DeepAgent §4.2): a folder of Python files, one class each, and a folder
+ * `init_database` of JSON beside it. They run in the Python tool, which cannot reach anything on this
+ * machine.
  *
- * The classes change the databases: an alarm that was set is there when alarms are asked for. Each rollout
- * has databases of its own, as they were at first; a call is made after those that its rollout made before,
- * in one program, so nothing has to be kept alive in the sandbox. (As released, all questions share one
- * state.)
+ * The classes change the databases: an alarm once set appears in later queries. Each rollout has databases of
+ * its own, in their initial state; a call runs after those that its rollout made before, in one program, so
+ * the sandbox need not keep anything alive. (As released, all questions share one state.)
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -31,7 +30,7 @@ export interface ApiBank {
 }
 
 const FILES_MAX = 1_000;
-/** Calls of a rollout that are made again; an episode has no more. */
+/** Limit of a rollout's calls that are repeated; an episode has no more. */
 const CALLS_MAX = 1_000;
 
 const described = z.array(
@@ -84,7 +83,7 @@ export async function readApiBank(folder: string, python: Tool): Promise<ApiBank
   return { docs: [...docs.values()], files, homes, databases };
 }
 
-/** The functions as tools, which take their arguments as JSON; `python` is closed by whoever opened it. */
+/** The functions as tools, which take their arguments as JSON; whoever opened `python` closes it. */
 export function apiBankTools({ docs, ...bank }: ApiBank, python: Tool): readonly Tool[] {
   const made = new Map<string, { readonly name: string; readonly arguments: unknown }[]>();
   return docs.map(({ name, description: about, parameters }) => ({
@@ -133,7 +132,7 @@ function docOf(
   return doc;
 }
 
-/** The files of a folder, by name, without the ending; none if there is no such folder. */
+/** The files of a folder, by name, without the extension; empty if there is no such folder. */
 async function textsIn(
   place: string,
   ending: string,

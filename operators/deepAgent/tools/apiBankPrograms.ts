@@ -1,6 +1,6 @@
 /** Python around API-Bank's classes. A string of JSON is one of Python, too. */
 
-/** Says what the classes of a file are, as JSON, from their text alone. */
+/** Prints what the classes of a file are, as JSON, from their text alone. */
 export function classesProgram(source: string): string {
   return `import ast as _ast, json as _json
 _found = []
@@ -31,7 +31,7 @@ print(_json.dumps(_found))
 `;
 }
 
-/** What a program is given. */
+/** The input of a program. */
 export interface ApiBankRun {
   readonly files: Readonly<Record<string, string>>;
   readonly homes: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export interface ApiBankRun {
 }
 
 /**
- * Makes calls, and prints what the last one gives, in the release's form. What the classes print is not
+ * Makes calls and prints the result of the last one, in the release's form. Output of the classes is not
  * shown.
  */
 export function runProgram(run: ApiBankRun): string {

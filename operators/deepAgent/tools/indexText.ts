@@ -15,8 +15,7 @@ export function apiText(raw: RawApi): string {
 }
 
 /**
- * ToolHop and RestBench, and libraries of your own: name, description and the schema of the parameters, a
- * line each.
+ * ToolHop, RestBench and your own libraries: name, description and the schema of the parameters, a line each.
  */
 export function functionText({ name, description, parameters }: ToolDoc): string {
   return `${name}\nDescription: ${description}\nParameters: ${pythonJson(parameters)}`;

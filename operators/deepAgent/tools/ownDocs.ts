@@ -4,7 +4,10 @@ import type { ToolDoc } from '../../../base/functions/index.ts';
 import type { Question } from '../../../topics/index.ts';
 import { functionOf } from './readLibrary.ts';
 
-/** Its own; what is not a function is left out (`functionFaults` reports it when the questions are read). */
+/**
+ * Its own; anything that is not a function is left out (`functionFaults` reports it when the questions are
+ * read).
+ */
 export function ownDocs({ task }: Pick<Question, 'task'>): readonly ToolDoc[] {
   return (task?.functions ?? []).flatMap((text) => {
     const doc = text.startsWith('{') ? functionOf(JSON.parse(text)) : null;
@@ -12,7 +15,7 @@ export function ownDocs({ task }: Pick<Question, 'task'>): readonly ToolDoc[] {
   });
 }
 
-/** All that it lists, in its order; null = it lists none. */
+/** Everything it lists, in order; null = it lists nothing. */
 export function listedDocs(
   { task }: Pick<Question, 'task'>,
   library: ReadonlyMap<string, ToolDoc>,
@@ -26,7 +29,10 @@ export function listedDocs(
   );
 }
 
-/** What is wrong with the functions of a question; null = nothing. `library` = whether there is a function of this name. */
+/**
+ * What is wrong with the functions of a question; null = nothing. `library` = whether the library has a
+ * function with this name.
+ */
 export function functionFault(
   { task }: Pick<Question, 'task'>,
   library: (name: string) => boolean,

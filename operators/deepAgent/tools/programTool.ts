@@ -7,7 +7,7 @@ import type { ToolDoc } from '../../../base/functions/index.ts';
 import { isErrorResponse } from '../../tools/errorResponse.ts';
 import type { Tool, ToolResult } from '../../tools/tool.ts';
 
-/** `program` defines a function of the doc's name; `python` is closed by whoever opened it. */
+/** `program` defines a function with the doc's name; whoever opened `python` closes it. */
 export function programTool(doc: ToolDoc, program: string, python: Tool): Tool {
   const { name, description: about, parameters } = doc;
   return {
@@ -24,7 +24,7 @@ export function programTool(doc: ToolDoc, program: string, python: Tool): Tool {
   };
 }
 
-/** A string of JSON is one of Python, too. */
+/** A JSON string is also a Python string. */
 function programOf(name: string, program: string, input: string): string {
   return `${program}
 

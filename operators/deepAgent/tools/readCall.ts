@@ -30,7 +30,7 @@ export function readCall(
   return wrong === null ? { name, arguments: given, fault: null } : fault(name, given, wrong);
 }
 
-/** What a body calls, with what; or why it cannot be read as a call. */
+/** What a body calls and with which arguments; or why it cannot be read as a call. */
 export function writtenCall(
   body: string,
 ): { readonly name: string; readonly arguments: Arguments } | string {

@@ -1,17 +1,20 @@
-/** A chat template as the native dialect needs it; `nativeChat` makes one of a policy's tokenizer. */
+/**
+ * A chat template in the form that the native dialect needs; `nativeChat` makes one from a policy's
+ * tokenizer.
+ */
 
 import type { ChatSegment } from '../../../model/chat/index.ts';
 import type { Tokenizer } from '../../../model/index.ts';
 
 export type { ChatSegment };
 
-/** One turn of the policy's, and what its calls gave. */
+/** One turn of the policy, and the results of its calls. */
 export interface ChatTurn {
   /** The content of its thinking block; null = it has none. */
   readonly thinking: string | null;
   readonly content: string;
   readonly calls: readonly { readonly tool: string; readonly input: string }[];
-  /** One a call; none for calls that were not answered. */
+  /** One per call; empty for calls that were not answered. */
   readonly outputs: readonly string[];
 }
 
@@ -19,16 +22,17 @@ export interface ChatTurn {
 export interface NativeChat {
   /** Its `endTokens` are all those that end a policy's turn. */
   readonly tokenizer: Tokenizer;
-  /** What the template writes before the policy goes on: `<|im_start|>assistant\n`. */
+  /** What the template writes before the policy continues: `<|im_start|>assistant\n`. */
   readonly opening: string;
   /**
-   * Where a conversation that grows call by call differs from what the template makes of the whole, in words.
+   * How a conversation that grows call by call differs from the template's rendering of the whole, in words.
    */
   readonly notes: readonly string[];
   /** System prompt, tools and question. The question is text from outside. */
   prompt(question: string): Int32Array;
   /**
-   * What follows a turn of calls: its results, up to where the policy goes on. Outputs are text from outside.
+   * What follows a turn of calls: its results, up to where the policy continues. Outputs are text from
+   * outside.
    */
   results(outputs: readonly string[]): Int32Array;
   /**

@@ -1,6 +1,6 @@
 /**
- * The chat template in a policy's folder, as the native dialect needs it. Everything that the template cannot
- * do is found out here, before the first rollout.
+ * The chat template in a policy's folder, in the form that the native dialect needs. Anything that the
+ * template cannot do is found here, before the first rollout.
  */
 
 import { MillraceError, messageOf } from '../../../base/index.ts';
@@ -19,7 +19,7 @@ import type { ChatTurn, NativeChat } from './chat.ts';
 import { type NativeForm, nativeForms, piecesOf } from './forms/forms.ts';
 import { argumentsFor, functionOf, type ToolSpec } from './toolCalls.ts';
 
-/** What a chat is made of. */
+/** What a chat is built from. */
 export interface NativeChatOptions {
   readonly tokenizer: ChatTokenizer;
   readonly tools: readonly ToolSpec[];
@@ -29,12 +29,12 @@ export interface NativeChatOptions {
   readonly folder: string;
 }
 
-/** Texts that no template has. */
+/** Texts that no template contains. */
 const PROBE = 'qvxzkj';
 
 /**
- * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` if the template
- * shows no tools or loses results, with `DIALECT` if it writes calls in a form that is not known.
+ * The chat, and the form in which its template writes calls. Fails with `CHAT_TEMPLATE` if the template shows
+ * no tools or loses results, with `DIALECT` if it writes calls in an unknown form.
  */
 export function nativeChat(options: NativeChatOptions): { chat: NativeChat; form: NativeForm } {
   const { tools } = options;
@@ -111,7 +111,7 @@ export function nativeChat(options: NativeChatOptions): { chat: NativeChat; form
   return { chat, form: tools.length === 0 ? 'hermes' : formOf(chat, options) };
 }
 
-/** A template that refuses the messages of calls says so in its own words; what to do is added. */
+/** A template that refuses messages with calls says so in its own words; this adds advice. */
 function checkedTools(
   tokenizer: ChatTokenizer,
   schemas: readonly ReturnType<typeof functionOf>[],
@@ -129,7 +129,7 @@ function checkedTools(
   }
 }
 
-/** Every token that ends a turn in well-known templates counts, named in the folder or not. */
+/** Every token that ends a turn in well-known templates counts, whether or not the folder names it. */
 function withEnds(tokenizer: ChatTokenizer): ChatTokenizer {
   const known = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>', '<end_of_turn>', '<|end|>'];
   const found = known.flatMap((text) => {
@@ -139,7 +139,7 @@ function withEnds(tokenizer: ChatTokenizer): ChatTokenizer {
   return { ...tokenizer, endTokens: [...new Set([...tokenizer.endTokens, ...found])] };
 }
 
-/** The form in which the template writes a call: the one by which it is found in what was written. */
+/** The form in which the template writes a call: the one by which it is found in the text. */
 function formOf(chat: NativeChat, { tools, folder }: NativeChatOptions): NativeForm {
   const tool = tools[0]!;
   const input = Object.keys(tool.parameters.properties).length === 1 ? `${PROBE}i` : '{}';
@@ -170,8 +170,8 @@ function formOf(chat: NativeChat, { tools, folder }: NativeChatOptions): NativeF
 const isOwn = ({ author }: ChatSegment): boolean => author === 'policy';
 
 /**
- * What differs where a turn with thinking, a call and a result grows, from what the template makes of it in
- * the end.
+ * How a turn with thinking, a call and a result, grown call by call, differs from the template's final
+ * rendering.
  */
 function notesOf(
   { results, conversation }: Pick<NativeChat, 'results' | 'conversation'>,

@@ -25,12 +25,12 @@ import { type NativeForm, piecesOf } from './forms/forms.ts';
 import type { ToolSpec } from './toolCalls.ts';
 import { turnsOf } from './trajectory.ts';
 
-/** What the native dialect is made of. */
+/** What the native dialect is built from. */
 export interface NativeDialectOptions {
   readonly chat: NativeChat;
   readonly tools: readonly ToolSpec[];
   readonly form: NativeForm;
-  /** `answered` when left out. */
+  /** `answered` if left out. */
   readonly faults?: CallFaults;
 }
 
@@ -142,14 +142,14 @@ function fenced(
 ): ReturnType<typeof turnsOf>['turns'] {
   return turns.map((turn) => ({
     ...turn,
-    // A call that could not be made is learnt from as it was written.
+    // A call that could not be made is learnt as it was written.
     content: turn.content.includes('<tool_call>') ? turn.content : chatFence(turn.content),
     thinking: turn.thinking === null ? null : chatFence(turn.thinking),
     outputs: turn.outputs.map(fence),
   }));
 }
 
-/** What the last turn says as an answer; one in tags already stays. */
+/** What the last turn says as an answer; an answer already in tags stays. */
 function answered(said: string): string {
   if (said.includes('<answer>') || said.trim() === '') return said;
   const lead = /^\s*/.exec(said)![0];
@@ -157,8 +157,8 @@ function answered(said: string): string {
 }
 
 /**
- * The first fault of a trajectory of this dialect: a call that could not be made, or what `formatFault`
- * finds, but that a response need not think.
+ * The first fault of a trajectory of this dialect: a call that could not be made, or a fault found by
+ * `formatFault`, except that a response need not think.
  */
 function nativeFault(
   trajectory: string,
@@ -199,7 +199,7 @@ function frameFrom(chat: NativeChat, results: number): Frame {
   return { texts: [...texts, text.slice(from)], quoted };
 }
 
-/** The outputs in what was put after a turn; the last ones may be cut off or missing. */
+/** The outputs in the text after a turn; the last ones may be cut off or missing. */
 function outputsIn(text: string, { texts, quoted }: Frame): string[] {
   const [first = '', ...others] = texts;
   if (!text.startsWith(first)) return [];

@@ -1,6 +1,6 @@
 /**
- * Calls as a policy with function calling writes them: a name and arguments as JSON. A tool takes one text,
- * or, where its schema has more than one argument or another kind, the arguments as JSON.
+ * Calls in the form of function calling: a name and arguments as JSON. A tool takes one text, or, if its
+ * schema has several arguments or another kind, the arguments as JSON.
  */
 
 import type { ToolParameters } from '../../../base/functions/index.ts';
@@ -15,7 +15,7 @@ export interface ToolSpec {
   readonly parameters: ToolParameters;
 }
 
-/** Names of the one argument of well-known tools. */
+/** Names of the only argument of well-known tools. */
 const ARGUMENTS: Readonly<Record<string, readonly [string, string]>> = {
   search: ['query', 'What to look for.'],
   python: ['code', 'The program; it prints what it finds out.'],
@@ -36,7 +36,7 @@ export function specOf({
   return { name, about, parameters: parameters ?? one };
 }
 
-/** As chat templates take tools: JSON schemas of functions. */
+/** In the form that chat templates read: JSON schemas of functions. */
 export function functionOf({ name, about, parameters }: ToolSpec) {
   return { type: 'function', function: { name, description: about, parameters } } as const;
 }
@@ -94,7 +94,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** The name of a tool's one argument if that is a text. */
-/** The one argument of a tool that takes one text; null for any other. */
+/** The only argument of a tool that takes one text; null for any other. */
 export function onlyText({ parameters }: ToolSpec): string | null {
   const [first, ...more] = Object.entries(parameters.properties);
   return first !== undefined && more.length === 0 && first[1].type === 'string' ? first[0] : null;

@@ -33,7 +33,7 @@ function isCalling({ calls, content }: ChatTurn): boolean {
   return calls.length > 0 || content.includes('</tool_call>');
 }
 
-/** One turn; of several calls the last one is what the result answers. */
+/** One turn; if there are several calls, the result answers the last one. */
 function turnOf(own: string, tools: readonly string[], outputs: readonly string[]): ChatTurn {
   const thinking = blocks(own, 'think').map(({ inner }) => inner.trim());
   const calls = tools
@@ -51,7 +51,7 @@ function turnOf(own: string, tools: readonly string[], outputs: readonly string[
   };
 }
 
-/** A text without these stretches, which are in order; the last of them is replaced. */
+/** A text without these stretches, which are in order; the last one is replaced. */
 function without(
   text: string,
   spans: readonly { readonly start: number; readonly end: number }[],

@@ -46,7 +46,7 @@ export function apiBankPath(
   return gold === 0 ? 1 : questions.reduce((sum, one) => sum + one.matched, 0) / gold;
 }
 
-/** RestBench (TMDB, Spotify): share of the gold endpoints that were used; the answer is not looked at. */
+/** RestBench (TMDB, Spotify): share of the gold endpoints that were used; the answer does not count. */
 export function restBench(used: readonly string[], gold: readonly string[]): PathScore {
   const called = new Set(used);
   const path = shareOf([...new Set(gold)], (endpoint) => called.has(endpoint));
@@ -72,9 +72,9 @@ export function alfWorld(done: boolean, calls: Answered, subgoals: readonly stri
   return { success: done ? 1 : 0, path };
 }
 
-/** WebShop: bought what was requested, and the reward itself, whose mean is the score. */
+/** WebShop: whether the right thing was bought, and the reward itself, whose mean is the score. */
 export function webShop(reward: number): { readonly success: number; readonly score: number } {
-  // Rewards of many steps come to 1 as far as sums of fractions do.
+  // Rewards of many steps add up to 1 only as exactly as sums of fractions can.
   return { success: reward >= 1 - 1e-9 ? 1 : 0, score: reward };
 }
 

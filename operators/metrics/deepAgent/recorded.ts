@@ -1,4 +1,6 @@
-/** What DeepAgent's deterministic metrics read of an episode: its tool calls and their outcomes, in order. */
+/**
+ * What DeepAgent's deterministic metrics need from an episode: its tool calls and their outcomes, in order.
+ */
 import type { Rollout } from '../../../topics/index.ts';
 import { episodeOf } from '../../deepAgent/episode.ts';
 
@@ -6,7 +8,7 @@ import { episodeOf } from '../../deepAgent/episode.ts';
 export interface RecordedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  /** As the policy was shown it. */
+  /** As shown to the policy. */
   readonly response: string;
 }
 
@@ -16,14 +18,14 @@ export interface PathScore {
   readonly path: number;
 }
 
-/** The calls of a rollout; what is not a call is left out. */
+/** The calls of a rollout; anything that is not a call is left out. */
 export function recordedCalls(rollout: Rollout): RecordedCall[] {
   return episodeOf(rollout).calls.flatMap(({ name, arguments: given, response }) =>
     name === null || given === null ? [] : [{ name, arguments: given, response }],
   );
 }
 
-/** Share of `all` that `fits`; 1 for none, if there was nothing to do. */
+/** Share of `all` that `fits`; 1 if `all` is empty. */
 export function shareOf<T>(all: readonly T[], fits: (item: T) => boolean): number {
   return all.length === 0 ? 1 : all.filter(fits).length / all.length;
 }

@@ -35,7 +35,7 @@ interface TaskScore extends PathScore {
   readonly score: number;
 }
 
-/** Null = the question's answers alone decide. `own` = what the policy wrote. */
+/** Null = only the question's answers decide. `own` = what the policy wrote. */
 function taskScore(
   { question, tools }: GroupForReward,
   rollout: Rollout,
@@ -82,7 +82,7 @@ function goldScore(
   }
 }
 
-/** What its tools answered, of a rollout that is no episode. */
+/** What its tools answered, for a rollout that is not an episode. */
 function resultsIn({ text }: Rollout, tools: readonly string[]): { readonly response: string }[] {
   return callsIn(text, tools).map(({ result }) => ({ response: result ?? '' }));
 }
@@ -99,7 +99,7 @@ export function taskSuccess(otherwise: RewardFunction): RewardFunction {
       const found = scores[i] ?? null;
       if (found === null) return reward;
       const { path, score } = found;
-      // Whether ToolBench's task was solved is a judge's to say, if there is one.
+      // If there is a judge, it decides whether ToolBench's task was solved.
       const isJudged = group.question.task?.gold?.kind === 'tools';
       const success = (isJudged ? reward.parts.judged : undefined) ?? found.success;
       const worth = isJudged ? success : score;
@@ -108,13 +108,13 @@ export function taskSuccess(otherwise: RewardFunction): RewardFunction {
   };
 }
 
-/** The same of questions that have an environment; all others are `otherwise`'s. */
+/** The same for questions with an environment; `otherwise` scores all others. */
 export function worldSuccess(otherwise: RewardFunction): RewardFunction {
   const reward = taskSuccess(otherwise);
   return (group, signal) => (hasWorld(group.question) ? reward : otherwise)(group, signal);
 }
 
-/** Of each response of a group. */
+/** For each response of a group. */
 function taskScores(group: GroupForReward): readonly (TaskScore | null)[] {
   const own = ownTexts(group);
   return group.texts.map((_, i) => {

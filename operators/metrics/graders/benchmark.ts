@@ -73,7 +73,7 @@ export function judgedBenchmark(jury: Jury | null, verify?: VerifyAnswer): Rewar
   };
 }
 
-/** What the verifier adds: it is asked about mathematical answers whose normal forms differ. */
+/** What the verifier adds: it checks mathematical answers whose normal forms differ. */
 async function verifiedBy(
   verify: VerifyAnswer | undefined,
   sample: EvaluatedSample,
@@ -96,7 +96,9 @@ function samplesOf(group: GroupForReward): EvaluatedSample[] {
   return group.texts.map((text, i) => evaluatedSample(group.question, text, group.tools, own[i]));
 }
 
-/** Each response votes for its answer, by the place of the first that has it; none of a single response. */
+/**
+ * Each response votes for its answer, by the index of the first that has it; a single response casts no vote.
+ */
 function votesOf(samples: readonly EvaluatedSample[]): readonly Reward['parts'][] {
   const answers = samples.map(({ prediction }) => prediction);
   return answers.length < 2

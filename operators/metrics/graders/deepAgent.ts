@@ -1,5 +1,5 @@
 /**
- * The judge of DeepAgent's evaluation (§4.3): LaTeX equality, else a model whose whole reply is the word
+ * The judge of DeepAgent's evaluation (§4.3): LaTeX equality, otherwise a model whose whole reply is the word
  * Correct.
  */
 import { judgeFence } from '../../dialect/fence.ts';

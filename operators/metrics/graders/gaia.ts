@@ -26,7 +26,7 @@ function isSameItem(prediction: string, wanted: string): boolean {
   return value === null ? bare(prediction) === bare(wanted) : isSameNumber(prediction, value);
 }
 
-/** Whether an answer is the one that is wanted. */
+/** Whether an answer is the expected one. */
 export function isGaiaAnswer(prediction: string, wanted: string): boolean {
   const value = numberIn(wanted);
   if (value !== null) return isSameNumber(prediction, value);

@@ -1,18 +1,18 @@
 /**
- * A grader: what decides whether an answer is right, by a model's reply or by a rule.
+ * A grader decides whether an answer is right, from a model's reply or by a rule.
  *
- * A judge's reply is text from outside, and may repeat what it grades. It is read in bounded time, and a
- * reply that says both verdicts says none. One that cannot be read gives null: it counts as wrong, and is
- * counted.
+ * A judge's reply is text from outside and may repeat what it grades. It is read in bounded time, and a reply
+ * that gives both verdicts gives none. An unreadable reply gives null: the answer counts as wrong, and the
+ * reply is counted.
  */
 import type { Reward } from '../../../topics/index.ts';
 
-/** What is graded. */
+/** What to grade. */
 export interface GradedAnswer {
   readonly question: string;
-  /** Any of them is right; one at least. */
+  /** Any of them is right; at least one. */
   readonly references: readonly string[];
-  /** The answer that was found in the response. */
+  /** The answer found in the response. */
   readonly prediction: string;
   /** The end of what the policy wrote. */
   readonly response: string;
@@ -30,11 +30,12 @@ export interface AskingGrader {
   /** For people: `graded by the judge, WAY`. */
   readonly way: string;
   /**
-   * What is a yes without asking: LaTeX equality with a reference, the very text of one, or nothing (null).
+   * What counts as right without asking: LaTeX equality with a reference, the very text of one, or nothing
+   * (null).
    */
   readonly first: 'equality' | 'same text' | null;
   prompt(given: GradedAnswer): string;
-  /** Null = the reply says neither. */
+  /** Null = the reply gives no verdict. */
   read(reply: string): Verdict | null;
 }
 
@@ -48,10 +49,10 @@ export interface RuleGrader {
 /** One or the other. */
 export type Grader = AskingGrader | RuleGrader;
 
-/** Longest reply that is read, in UTF-16 units; a verdict is a few lines. */
+/** Longest reply to read, in UTF-16 units; a verdict is a few lines. */
 const REPLY_MAX = 100_000;
 
-/** What a judge said, its thinking left out; null if there is nothing to read. */
+/** The judge's reply without its thinking; null if nothing is left. */
 export function spokenIn(reply: string): string | null {
   if (reply.length > REPLY_MAX) return null;
   const thought = reply.lastIndexOf('</think>');
@@ -69,7 +70,7 @@ export function unanimous(text: string, pattern: RegExp): string | null {
   return values.size === 1 ? value : null;
 }
 
-/** The references of a prompt that has room for one. */
+/** The references, for a prompt that has room for one. */
 export function oneReference(references: readonly string[], or: string): string {
   return references.join(` ${or} `);
 }

@@ -11,7 +11,7 @@ import { simpleQa } from './simpleQa.ts';
 import { webWalker } from './webWalker.ts';
 import { xbench } from './xbench.ts';
 
-/** What the setting `grader` takes. */
+/** The possible values of the setting `grader`. */
 export const graderNames = ['papers', 'deep-agent', 'authors'] as const;
 /** One of `graderNames`. */
 export type GraderName = (typeof graderNames)[number];
@@ -25,7 +25,7 @@ const byAuthors: Readonly<Record<string, Grader>> = {
   xbench,
 };
 
-/** What grades the questions of a set. */
+/** The grader for the questions of a set. */
 export function graderOf(name: GraderName, source: string): Grader {
   if (name === 'deep-agent') return deepAgent;
   return name === 'authors' && Object.hasOwn(byAuthors, source) ? byAuthors[source]! : papers;

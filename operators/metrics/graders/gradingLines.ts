@@ -1,9 +1,9 @@
-/** How an evaluation grades each of its sets, for people, before it begins. */
+/** How an evaluation grades each of its sets, reported before it begins. */
 import type { Question } from '../../../topics/index.ts';
 import { isJudgedSet } from '../headline.ts';
 import { type GraderName, graderOf } from './graderOf.ts';
 
-/** A line for each way of grading, with the sets that are graded so. */
+/** A line for each way of grading, with its sets. */
 export function gradingLines(
   questions: Iterable<Pick<Question, 'ability' | 'source' | 'answers'>>,
   { grader, judge }: { readonly grader: GraderName; readonly judge: string | null },

@@ -1,4 +1,4 @@
-/** Who decides whether an answer is right: judges, rules, and the reward of an evaluation made of them. */
+/** Decides whether an answer is right: judges, rules, and the reward of an evaluation made from them. */
 export { judgedBenchmark } from './benchmark.ts';
 export type { Grader } from './grader.ts';
 export { type GraderName, graderNames, graderOf } from './graderOf.ts';

@@ -4,7 +4,7 @@
 import { nextBlock } from '../../dialect/tags.ts';
 import { isSpace } from '../../text/characters.ts';
 
-/** Whether a judge called an answer correct: inside its judgment tags when it has both, else anywhere. */
+/** Whether a judge called an answer correct: inside its judgment tags if it has both, otherwise anywhere. */
 export function saysCorrect(reply: string): boolean {
   const verdict = verdictIn(reply);
   const denies = ['incorrect', 'wrong', 'not correct'].some((word) => verdict.includes(word));
@@ -24,7 +24,7 @@ function verdictIn(reply: string): string {
   return open >= 0 && close >= 0 ? lower.slice(open + '<judgment>'.length, close) : lower;
 }
 
-/** A vote on whether a trajectory has redundant tool calls; null when the reply says neither. */
+/** A vote on whether a trajectory has redundant tool calls; null if the reply says neither. */
 export function redundancyVote(reply: string): 'yes' | 'no' | null {
   const lower = reply.toLowerCase();
   const answer = nextBlock(lower, 'answer')?.inner ?? lower;
@@ -39,7 +39,7 @@ function isQuoteOrSpace(character: string): boolean {
   return isSpace(character) || '.,;:!?"\'()[]{}'.includes(character);
 }
 
-/** A trajectory is concise unless more votes say that calls were redundant than not. */
+/** A trajectory is concise unless more votes call it redundant than not. */
 export function isConcise(votes: readonly ('yes' | 'no' | null)[]): boolean {
   const yes = votes.filter((vote) => vote === 'yes').length;
   return yes <= votes.filter((vote) => vote === 'no').length;

@@ -20,7 +20,7 @@ import { redundancyPrompt } from './juryPrompts.ts';
 import { papers } from './papers.ts';
 import { votedSolved } from './solvedVotes.ts';
 
-/** What a model is asked; how it samples is the caller's. */
+/** A request to a model; how it samples is up to the caller. */
 export interface JuryRequest {
   readonly draws: readonly DrawKey[];
   readonly prompt: string;
@@ -28,23 +28,23 @@ export interface JuryRequest {
   readonly stop: readonly string[];
 }
 
-/** Asks a model; null when it gave up. Rejects when `signal` aborts. */
+/** Asks a model; null if it gave up. Rejects if `signal` aborts. */
 export type AskModel = (request: JuryRequest, signal?: AbortSignal) => Promise<string | null>;
 
 /** Who judges answers and calls, and how often. */
 export interface JuryOptions {
   readonly seed: number;
-  /** Says whether an answer is right; null = no model does, so only rules grade. */
+  /** Judges whether an answer is right; null = no model does, so only rules grade. */
   readonly judge: AskModel | null;
-  /** What grades a question's answers; left out = the papers' judge. */
+  /** The grader for a question's answers; left out = the papers' judge. */
   readonly grader?: (question: Question) => Grader;
   /** Votes on redundant calls; left out = no vote. */
   readonly critic?: AskModel;
-  /** Votes a response (default 10, the reference's). */
+  /** Votes per response (default 10, the reference's). */
   readonly votes?: number;
-  /** Of tasks without a reference (ToolBench), as released: one that cannot be solved passes unsolved. */
+  /** For tasks without a reference (ToolBench), as released: one that cannot be solved passes unsolved. */
   readonly unsolvablePasses?: boolean;
-  /** Resolves after that time; rejects when the signal aborts. */
+  /** Resolves after that time; rejects if the signal aborts. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
@@ -58,10 +58,10 @@ export type Jury = (
   signal?: AbortSignal,
 ) => Promise<Reward['parts']>;
 
-/** Waits before the second and the third try. */
+/** Waits before the second and the third attempt. */
 const WAITS_MS = [1000, 2000];
 const VOTES = 10;
-/** Of the judge on a task without a reference. */
+/** Votes of the judge on a task without a reference. */
 const SOLVED_VOTES = 4;
 
 /**
@@ -131,7 +131,7 @@ function partsOf({ right, parts }: Verdict): Reward['parts'] {
   return settled(right, parts);
 }
 
-/** Most code points of a response that a judge is shown. */
+/** Limit of code points of a response shown to a judge. */
 const RESPONSE_MAX = 10_000;
 
 /** The end of what the policy wrote, after the last result. */
@@ -139,7 +139,7 @@ function lastOf(own: string): string {
   return [...afterLastResult(own)].slice(-RESPONSE_MAX).join('');
 }
 
-/** A question without an answer whose task a judge sees solved or not (ToolBench). */
+/** A question without an answer, for whose task a judge decides whether it was solved (ToolBench). */
 function isSolved({ task }: Question): boolean {
   return task?.gold?.kind === 'tools';
 }
@@ -170,7 +170,7 @@ interface Request {
   readonly stop: readonly string[];
 }
 
-/** The first reply of three tries; null if there was none. */
+/** The first reply of three attempts; null if there was none. */
 async function asked(
   ask: AskModel,
   { key, prompt, stop }: Request,

@@ -1,8 +1,7 @@
 /**
- * What a jury is asked (ET-Agent §9.4, §10), in our words. How the replies are read is in `judge.ts`.
- *
- * What a jury is shown cannot end the message that it is in, nor contain a verdict's tag. It can still claim
- * to be right: a judge that believes what it grades is a poor judge.
+ * The prompts of a jury (ET-Agent §9.4, §10), in our words; `judge.ts` reads the replies. Nothing shown to a
+ * jury can end its message or contain a verdict's tag. It can still claim to be right: a judge that believes
+ * what it grades is a poor judge.
  */
 import { chatFence, judgeFence } from '../../dialect/fence.ts';
 

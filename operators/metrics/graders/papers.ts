@@ -1,6 +1,6 @@
 /**
  * The judge of ARPO, AEPO, Tool-Star, Tool-Light and ET-Agent (ET-Agent §9.4), for all their sets: LaTeX
- * equality, else a model that says Correct or Incorrect.
+ * equality, otherwise a model that says Correct or Incorrect.
  */
 
 import type { AskingGrader } from './grader.ts';

@@ -26,7 +26,7 @@ export interface Solved {
   readonly output: string;
 }
 
-/** Null = no vote was given at all. */
+/** Null = no vote was cast. */
 export async function votedSolved(
   question: Question,
   solved: Solved,
@@ -59,7 +59,7 @@ async function oneVote(
     ? await ask(['work'], solvedPrompt({ question, prediction, output }))
     : first;
   if (reply === null) return null;
-  // What even the work does not decide is not solved.
+  // Whatever even the work leaves open is not solved.
   if (verdictIn(reply) === 'solved') return true;
   if (!unsolvablePasses) return false;
   const tools = task?.functions ?? [];
@@ -67,7 +67,7 @@ async function oneVote(
   return solvable !== null && verdictIn(solvable) === 'unsolvable';
 }
 
-/** What a reply says, within its tags if it has them; words that hold others come first. */
+/** A reply's verdict, within its tags if it has them; words that contain others come first. */
 export function verdictIn(
   reply: string,
 ): 'unsolved' | 'unsolvable' | 'unsure' | 'solved' | 'solvable' {

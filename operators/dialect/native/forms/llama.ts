@@ -54,7 +54,7 @@ function unquoted(quoted: string): string {
   }
 }
 
-/** The JSON objects that a text consists of, with `;` or white space between; null if it is not so. */
+/** The JSON objects that make up a text, with `;` or white space between; null if there is anything else. */
 function objectsIn(text: string): readonly string[] | null {
   const found: string[] = [];
   let at = 0;
@@ -67,7 +67,7 @@ function objectsIn(text: string): readonly string[] | null {
   return found.length === 0 ? null : found;
 }
 
-/** Where the object that begins at `start` ends; null if none does. */
+/** Where the object that begins at `start` ends; null if it does not. */
 function objectEnd(text: string, start: number): number | null {
   if (text[start] !== '{') return null;
   let depth = 0;
