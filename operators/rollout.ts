@@ -24,7 +24,7 @@ export type { RolloutOptions };
 
 const SAMPLING = ['temperature', 'topP', 'topK', 'minP', 'repetitionPenalty'] as const;
 
-/** With the sampling that holds for the question. */
+/** With the sampling for this question. */
 async function optionsOf(
   question: Question,
   options: RolloutOptions,

@@ -37,45 +37,42 @@ import {
 } from './rewards/reward.ts';
 import { type WithPosition, withPosition } from './withPosition.ts';
 
-/** Which part of a response answers: what the policy wrote, or all of it. */
+/** Where to look for a response's answer: in what the policy wrote, or in all of it. */
 export type AnswersIn = 'own' | 'whole';
 
 /** The reward and the advantage, and how many groups are worked on at once. */
 export interface ScoreOptions {
-  /** The tools of the job: rewards see their tags. */
+  /** The job's tools: rewards see their tags. */
   readonly tools: Pick<CallTool, 'tags'>;
   readonly reward: RewardFunction;
   /**
-   * Where rewards look for answers and form: `own` (default) = in what the policy wrote, `whole` = in results
-   * too, as the references do. A tool that says `\boxed{42}` then answers for the policy: only for tools
+   * Where rewards look for answers and form: `own` (default) = in what the policy wrote, `whole` = also in
+   * results, like the references. A tool that says `\boxed{42}` then answers for the policy: only for tools
    * whose every word is trusted.
    */
   readonly answers?: AnswersIn;
-  /**
-   * What counts as a fault of form in the policy's dialect (`Dialect.formatFault`); left out = the papers'
-   * tags.
-   */
+  /** Finds faults of form in the policy's dialect (`Dialect.formatFault`); left out = in the papers' tags. */
   readonly formatFault?: FormOf | undefined;
   /**
-   * Scores of a group, and the number of tokens that the policy wrote in each, to its advantages; e.g.
-   * `grpo()`.
+   * Turns the scores of a group, and the number of tokens that the policy wrote in each, into its advantages;
+   * for example `grpo()`.
    */
   readonly advantage: GroupAdvantage;
   /**
-   * The same of the reward's part `action`, for the tokens of actions alone (`toolPo()`); left out = there is
+   * The same for the reward's part `action`, for the tokens of actions only (`toolPo()`); left out = there is
    * none.
    */
   readonly actionAdvantage?: GroupAdvantage | undefined;
   /**
-   * Parts that every reward must have, because a later stage reads them (default: none); else code
+   * Parts that every reward must have, because a later stage reads them (default: none); otherwise code
    * `REWARD_PART`.
    */
   readonly partsNeeded?: readonly string[];
-  /** Groups that may be incomplete at once. */
+  /** Limit of incomplete groups. */
   readonly openMax: number;
   /**
-   * Groups whose reward is waited for at once; 1 (default) will do for a reward that needs nothing from
-   * outside.
+   * How many groups' rewards may be pending at once; 1 (default) suffices for a reward that needs nothing
+   * from outside.
    */
   readonly concurrency?: number;
 }
@@ -125,7 +122,7 @@ async function scoreGroup(
   };
 }
 
-/** What the reward answers, once it is known to be one. */
+/** The reward's output, once it is checked. */
 async function rewardsOf(
   group: GroupForReward,
   rollouts: readonly Rollout[],
@@ -144,9 +141,7 @@ async function rewardsOf(
   return given;
 }
 
-/**
- * 0 for rollouts that failed, and for a single one left of several, which has nothing to be compared with.
- */
+/** 0 for failed rollouts, and for the only one left of several, which has nothing to be compared with. */
 function advantages(
   rollouts: readonly Rollout[],
   scores: readonly number[],
@@ -163,7 +158,7 @@ function advantages(
   return all;
 }
 
-/** How well the format is kept is measured for every response, even if the reward does not count it. */
+/** The format is measured for every response, even if the reward does not count it. */
 function withFormat(reward: Reward, group: GroupForReward, own: string): Reward {
   if (reward.parts.format !== undefined) return reward;
   const format = faultOf(group, own) === null ? 0 : -1;
@@ -177,7 +172,7 @@ function policyTokens({ segments }: Rollout): number {
   );
 }
 
-/** rollouts → scored, one record a group. */
+/** rollouts → scored, one record per group. */
 export function score(
   options: ScoreOptions,
 ): OperatorFunction<Delivery<Rollout>, Delivery<Scored>> {

@@ -1,5 +1,5 @@
 /**
- * `withPosition`: a record together with its position, for what is derived from it to refer to.
+ * `withPosition`: a record together with its position, so that what is derived from it can refer to it.
  */
 import type { OperatorFunction } from 'rxjs';
 import type { Delivery } from '../streams/deliveries/index.ts';

@@ -1,4 +1,4 @@
-/** The tool calls that a trajectory shows, each with its result: for rewards that look at how a tool was used. */
+/** The tool calls of a trajectory, each with its result: for rewards that consider how a tool was used. */
 import { isFailedResult } from '../dialect/results.ts';
 import { Finder } from '../dialect/tags.ts';
 
@@ -7,13 +7,13 @@ export interface CallForReward {
   readonly tool: string;
   /** As the policy wrote it. */
   readonly input: string;
-  /** What the tool answered; null = nothing, because the rollout ended there. */
+  /** The tool's answer; null = none, because the rollout ended there. */
   readonly result: string | null;
   /** There is a result, and it shows a failure. */
   readonly failed: boolean;
 }
 
-/** In the order in which they were made; results belong to calls in this order too. */
+/** In the order in which they were made; results follow the same order. */
 export function callsIn(text: string, tools: readonly string[]): CallForReward[] {
   const calls: { tool: string; input: string; result: string | null }[] = [];
   const finder = new Finder(text);

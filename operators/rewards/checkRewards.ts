@@ -1,6 +1,6 @@
 /**
- * What a reward may answer: one reward for each rollout, every number of it finite, and the parts that others
- * read. One NaN would be the mean of its batch, and the step would train nothing.
+ * Checks the output of a reward: one reward for each rollout, every number finite, and the parts that other
+ * code reads. A single NaN would be the mean of its batch, and the step would train nothing.
  */
 
 import { MillraceError, thrownBy } from '../../base/index.ts';
@@ -46,12 +46,12 @@ export function checkAdvantages(values: readonly number[], rollouts: readonly Ro
   );
 }
 
-/** What is wrong with a reward, as a message has it; null = nothing. */
+/** What is wrong with a reward, for a message; null = nothing. */
 function faultIn(reward: Reward): string | null {
   if (typeof reward !== 'object' || reward === null) return `is ${shown(reward)};`;
   const { score, parts } = reward;
   if (typeof parts !== 'object' || parts === null) return `has no \`parts\` ({} for none);`;
-  // The part says which of several rewards it was; their sum does not.
+  // The part shows which of several rewards it was; their sum does not.
   const part = Object.keys(parts).find((name) => !Number.isFinite(parts[name]));
   if (part !== undefined) return `has the part \`${part}\` = ${shown(parts[part])};`;
   return Number.isFinite(score) ? null : `has the score ${shown(score)};`;
@@ -90,7 +90,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
-/** Without this, a missing part would be read as 0 everywhere: nothing right, nothing to choose by. */
+/** Without this check, a missing part would read as 0 everywhere: nothing right, nothing to choose by. */
 export function checkPart(
   part: string,
   rewards: readonly Reward[],

@@ -12,7 +12,7 @@ import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
 const SEVERAL_TOOLS_BONUS = 0.1;
 
-/** What one response got and why. */
+/** What one response got, and why. */
 export interface OutcomeVerdict {
   readonly score: number;
   readonly f1: number;
@@ -57,7 +57,7 @@ export function deepResearch(): PureReward {
     });
 }
 
-/** What a box holds: `\boxed{…}`, or the spaced `\boxed …`; null for any other form. */
+/** The content of a box: `\boxed{…}`, or the spaced `\boxed …`; null for any other form. */
 export function strictBoxContent(box: string | null): string | null {
   if (box === null) return null;
   if (box.includes('\\boxed '))

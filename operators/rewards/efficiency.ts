@@ -12,7 +12,9 @@ import { countToolCalls } from '../dialect/tags.ts';
 import { correctness } from './accuracy.ts';
 import { faultOf, ownTexts, type PureReward } from './reward.ts';
 
-/** A constant, or one that depends on the question (its round, say: σ shrinks from round to round). */
+/**
+ * A constant, or one that depends on the question (on its round, for example: σ shrinks from round to round).
+ */
 export type Sigma = number | ((question: Question) => number);
 
 /** The strength of the two factors; 0 switches one off (it is then 1, or 1/2 in mode `paper`). */
@@ -72,7 +74,7 @@ function factors(values: readonly number[], sigma: number, numerator: number): n
   return values.map((value) => numerator / (1 + Math.exp(sigma * (value - average))));
 }
 
-/** Distance from the mean in population deviations; all 0 where all are equal. */
+/** Distance from the mean in population deviations; all 0 if all are equal. */
 function standardised(values: readonly number[]): number[] {
   const average = mean(values);
   const deviation = Math.sqrt(mean(values.map((value) => (value - average) ** 2)));

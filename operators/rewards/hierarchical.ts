@@ -15,7 +15,7 @@ import { faultOf, ownTexts, type PureReward } from './reward.ts';
 export interface HierarchicalOptions {
   /** For using at least two different tools (default 0.1). */
   readonly bonus?: number;
-  /** How an answer to a question of knowledge is scored (default f1, as in the method). */
+  /** How to score an answer to a question of knowledge (default f1, as in the method). */
   readonly knowledge?: KnowledgeScore;
 }
 

@@ -1,4 +1,4 @@
-/** Rewards of groups of rollouts. */
+/** Rewards for groups of rollouts. */
 export { accuracy, correctness, type KnowledgeScore } from './accuracy.ts';
 export type { CallForReward } from './calls.ts';
 export { deepResearch } from './deepResearch.ts';

@@ -10,7 +10,7 @@ import { type NamedPackage, pythonTool } from '../tools/python/index.ts';
 import type { VerifyAnswer } from './toolStar.ts';
 
 export interface MathVerifierOptions {
-  /** math-verify and what it needs, in the order in which they load. */
+  /** math-verify and its dependencies, in loading order. */
   readonly packages: readonly NamedPackage[];
   /** Of one comparison (default 20,000; the library stops each of its own steps after 5 s). */
   readonly timeoutMs?: number;
@@ -23,12 +23,12 @@ export interface MathVerifier {
   close(): Promise<void>;
 }
 
-/** Answers that are longer are not compared: they are no answers. */
+/** Longer answers are not compared: they are no answers. */
 const LENGTH_MAX = 5000;
-/** Pairs whose verdict is kept: the rollouts of a group often answer the same. */
+/** Limit of pairs whose verdict is cached: the rollouts of a group often give the same answer. */
 const KEPT = 4096;
 
-/** The process starts with the first comparison, in some seconds. Rejects as the Python tool does. */
+/** The process starts with the first comparison, which takes a few seconds. Rejects like the Python tool. */
 export function mathVerifier(options: MathVerifierOptions): MathVerifier {
   const { packages, timeoutMs = 20_000, processes = 1 } = options;
   const tool = pythonTool({

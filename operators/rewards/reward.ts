@@ -30,31 +30,31 @@ import { type CallForReward, callsIn } from './calls.ts';
 /** The finished rollouts of one question. `texts[i]` and `lengths[i]` belong together. */
 export interface GroupForReward {
   readonly question: Question;
-  /** The tags of the job's tools, whether or not a response calls them; `score` says it. */
+  /** The tags of the job's tools, whether or not a response calls them; set by `score`. */
   readonly tools: readonly string[];
-  /**
-   * The responses as text, tool calls and results included. What tools say in them is not the policy's.
-   */
+  /** The responses as text, including tool calls and results. What tools say in them is not the policy's. */
   readonly texts: readonly string[];
   /**
-   * What is read as the policy's answers and form: `texts` with nothing in their results, unless the job asks
-   * for whole texts; `score` says it. Left out = made from `texts` (`ownTexts`).
+   * Where to read the policy's answers and form: `texts` with results emptied, unless the job asks for whole
+   * texts; set by `score`. Left out = made from `texts` (`ownTexts`).
    */
   readonly own?: readonly string[];
-  /** What counts as a fault of form in the policy's dialect; left out = the papers' tags. `score` says it. */
+  /**
+   * What counts as a fault of form in the policy's dialect; left out = in the papers' tags. Set by `score`.
+   */
   readonly formatFault?: FormOf;
-  /** Response lengths in tokens, tool results included. */
+  /** Response lengths in tokens, including tool results. */
   readonly lengths: readonly number[];
-  /** How many of these tokens the policy wrote itself; `score` says it. */
+  /** How many of these tokens the policy wrote itself; set by `score`. */
   readonly policyLengths?: readonly number[];
-  /** The rollouts as they were recorded, for rewards that look at more than texts; `score` says them. */
+  /** The recorded rollouts, for rewards that need more than texts; set by `score`. */
   readonly rollouts?: readonly Rollout[];
 }
 
 /** The first fault of a text's form; null = it is well-formed (`Dialect.formatFault`). */
 export type FormOf = (text: string, variant: Variant) => FormatFault | null;
 
-/** The first fault of a response's form, as the policy's dialect has it. */
+/** The first fault of a response's form, in the policy's dialect. */
 export function faultOf(
   { tools, formatFault: own }: Pick<GroupForReward, 'tools' | 'formatFault'>,
   text: string,
@@ -62,12 +62,12 @@ export function faultOf(
   return own === undefined ? formatFault(text, 'reward', tools) : own(text, 'reward');
 }
 
-/** What counts of each response as the policy's own. A reward that reads answers or tags reads them here. */
+/** The policy's own part of each response. A reward that reads answers or tags reads them here. */
 export function ownTexts({ texts, own }: GroupForReward): readonly string[] {
   return own ?? texts.map(withEmptyResults);
 }
 
-/** `signal` is aborted when the answer is no longer wanted. */
+/** `signal` is aborted when the result is no longer wanted. */
 export type RewardFunction = (
   group: GroupForReward,
   signal?: AbortSignal,
@@ -82,25 +82,22 @@ export interface RolloutForReward {
   /** The tags of the job's tools. */
   readonly tools: readonly string[];
   readonly text: string;
-  /** The text with nothing in its results: the answer is looked for here, where no tool can write one. */
+  /** The text with its results emptied: look for the answer here, where no tool can write one. */
   readonly own: string;
   /** Its finished tool calls, in order, with their results. */
   readonly calls: readonly CallForReward[];
   /** Response length in tokens, tool results included. */
   readonly length: number;
-  /** How many of these the policy wrote itself; `length` where the group does not say. */
+  /** How many of these the policy wrote itself; `length` if the group does not say. */
   readonly policyLength: number;
 }
 
-/** A reward that looks at each rollout by itself; its score is also the part `name`. */
+/** A reward that scores each rollout alone; its score is also the part `name`. */
 export function perRollout(name: string, score: (rollout: RolloutForReward) => number): PureReward {
   return (group) => rolloutsOf(group).map((rollout) => named(name, score(rollout)));
 }
 
-/**
- * The same for a score that has to be waited for; the rollouts of a group are asked about one after the
- * other.
- */
+/** The same for an asynchronous score; it is computed for one rollout of a group after another. */
 export function perRolloutAsync(
   name: string,
   score: (rollout: RolloutForReward, signal?: AbortSignal) => Promise<number>,
@@ -121,7 +118,7 @@ function rolloutsOf(group: GroupForReward): RolloutForReward[] {
     let calls: readonly CallForReward[] | undefined;
     return {
       ...{ question, tools, text, own: own[i]! },
-      // Most rewards never look at them, and finding them takes as long as reading an answer.
+      // Most rewards never read the calls, and finding them takes as long as reading an answer.
       get calls() {
         calls ??= callsIn(text, tools);
         return calls;
@@ -142,9 +139,9 @@ export interface WeightedTerm {
 }
 
 /**
- * The weighted sum of several rewards. It keeps the parts of all terms; a part that two terms name alike is
- * that of the later one. A weight that is not finite, and a term that leaves rollouts out, fail with code
- * `REWARD`.
+ * The weighted sum of several rewards. It keeps the parts of all terms; if two terms have a part of the same
+ * name, the later one counts. A weight that is not finite, or a term that leaves rollouts out, fails with
+ * code `REWARD`.
  */
 export function weighted(terms: readonly WeightedTerm[]): RewardFunction {
   for (const [i, { weight }] of terms.entries()) {

@@ -1,11 +1,11 @@
 /**
- * The reward that an agent, or whoever judges its work, gave a session, instead of one for the answer. Its
- * parts are kept; `raw`, how right the work is, is the reward between 0 and 1.
+ * The reward that an agent, or a judge of its work, gave a session, instead of one for the answer. Its parts
+ * are kept; `raw`, how right the work is, is the reward between 0 and 1.
  */
 import type { Reward } from '../../topics/index.ts';
 import type { RewardFunction } from './reward.ts';
 
-/** Rollouts without such a reward get that of `otherwise`. */
+/** `otherwise` scores rollouts without such a reward. */
 export function sessionReward(otherwise: RewardFunction): RewardFunction {
   return async (group, signal) => {
     const rewards = await otherwise(group, signal);

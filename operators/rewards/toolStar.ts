@@ -54,7 +54,7 @@ export function toolStarOutcome({ verify }: ToolStarOptions = {}): RewardFunctio
   };
 }
 
-/** What the box of a well-formed response holds; null if there is none, or the form is not right. */
+/** The box of a well-formed response; null if there is none, or the form is wrong. */
 export function boxedAnswer(text: string, fault: FormatFault | null): string | null {
   const block = fault === null ? firstAnswerBlock(text) : null;
   return block === null ? null : strictBoxContent(lastBoxed(block, 'reward'));
@@ -76,10 +76,7 @@ export async function isSameAnswer(
   return isEquivalent(given, wanted, 'reward');
 }
 
-/**
- * The value of an integer, a decimal or a fraction of integers as a normal form writes it; null for anything
- * else.
- */
+/** The value of an integer, a decimal or a fraction of integers in normal form; null for anything else. */
 function numberIn(form: string): number | null {
   const plain = form.replace(/\\$/, '');
   if (/^-?\d+(\.\d+)?$/.test(plain)) return Number(plain);

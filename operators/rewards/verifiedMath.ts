@@ -1,7 +1,7 @@
 /**
  * Any reward with a symbolic verifier: a mathematical answer that the verifier finds equal to the reference
- * is read as the reference, so that whatever the reward does with a right answer, it does with this one.
- * Answers to knowledge questions, and answers that are right by their normal form, are left alone.
+ * is replaced by the reference, so the reward treats it like any right answer. Answers to knowledge
+ * questions, and answers that are right by their normal form, stay as they are.
  */
 import { boxContent, lastBoxed } from '../../base/text/index.ts';
 import { finalAnswerForm } from '../text/finalAnswer.ts';
@@ -9,7 +9,7 @@ import { correctness } from './accuracy.ts';
 import { ownTexts, type RewardFunction } from './reward.ts';
 import type { VerifyAnswer } from './toolStar.ts';
 
-/** The reward over answers that the verifier has looked at. */
+/** The reward over answers that the verifier has checked. */
 export function verifiedMath(reward: RewardFunction, verify: VerifyAnswer): RewardFunction {
   return async (group, signal) => {
     const { question } = group;
@@ -28,7 +28,7 @@ export function verifiedMath(reward: RewardFunction, verify: VerifyAnswer): Rewa
   };
 }
 
-/** The text with another answer in its last box. */
+/** The text with a different answer in its last box. */
 function withAnswer(text: string, answer: string): string {
   const box = lastBoxed(text, 'reward');
   if (box === null) return text;

@@ -36,19 +36,17 @@ export interface Growth {
    * `branching`'s.
    */
   readonly watch?: (topLogProbs: readonly (readonly number[])[]) => number;
-  /** Or why it cannot be made: then every rollout of the group fails with that reason. */
+  /** Or why it cannot be built: every rollout of the group then fails with that reason. */
   readonly prompt: Int32Array | Error;
   /** Names the draws of the question; each branch adds its index. */
   readonly key: readonly DrawKey[];
-  /**
-   * What its rollouts are called after: `<question id>/<phase>-<round>`, and of a monitored one a name more.
-   */
+  /** Prefix of its rollouts' ids: `<question id>/<phase>-<round>`, plus a name for a monitored one. */
   readonly owner: string;
-  /** Every call that is made, in the order in which calls finish. */
+  /** Every call made, in the order in which calls finish. */
   readonly toolCalls: ToolCall[];
 }
 
-/** False = the branch has ended, and says how; then nothing is held for it. */
+/** False = the branch has ended and says how; nothing is held for it any more. */
 export async function advanceBranch(growth: Growth, branch: Branch): Promise<boolean> {
   let goesOn = false;
   try {
@@ -75,14 +73,14 @@ async function advanced(growth: Growth, branch: Branch): Promise<boolean> {
   return false;
 }
 
-/** What a branch continues from: the group's prompt, or its own. Throws why there is none. */
+/** The context that a branch continues: the group's prompt, or its own. Throws if there is none. */
 export function promptOf(growth: Growth, { prompt: own }: Branch): Int32Array {
   const prompt = own ?? growth.prompt;
   if (prompt instanceof Error) throw prompt;
   return prompt;
 }
 
-/** Begins the environment of a root, if its question has one: what it shows is in the prompt. */
+/** Begins the environment of a root, if its question has one: what it shows goes into the prompt. */
 async function begin(growth: Growth, branch: Branch): Promise<void> {
   const { question, options, signal, toolCalls } = growth;
   if (branch.world !== null || !hasWorld(question)) return;
@@ -96,7 +94,7 @@ function idOf({ owner }: Growth, { index }: Branch): string {
   return `${owner}/${index}`;
 }
 
-/** Generates one segment and runs the call it ends in. Null = the branch goes on. */
+/** Generates one segment and runs the call it ends in. Null = the branch continues. */
 async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   const { options, key } = growth;
   const { engine, dialect } = options;
@@ -120,7 +118,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
       ...(branch.last
         ? { stopTokens: endTokens(dialect.tokenizer) }
         : stopsOf(dialect, prompt, branch)),
-      // What was taken back would only be written again by the same draws.
+      // The same draws would only write again what was undone.
       draws: [...key, branch.index, ...(branch.takenBack ? ['again'] : [])],
       ...logProbsOf(growth, room),
       priority: precedence(growth.question),
@@ -135,7 +133,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   branch.entropyFirst ??= entropy;
   branch.entropyLast = entropy ?? 0;
   if (made.finish === 'length') {
-    // What an engine cuts short goes on in the next round.
+    // A generation cut short by the engine continues in the next round.
     const isShort = made.tokens.length > 0 && made.tokens.length < room;
     return isShort ? null : 'length';
   }
@@ -150,7 +148,7 @@ async function segment(growth: Growth, branch: Branch): Promise<Finish | null> {
   return callTools(growth, branch, turn.calls);
 }
 
-/** The top log-probs that entropies are made of. */
+/** The top log-probs from which entropies are computed. */
 function logProbsOf(
   { watch, branching }: Growth,
   room: number,
@@ -160,7 +158,7 @@ function logProbsOf(
   return { topLogProbs, ...(logProbsPerToken === undefined ? {} : { logProbsPerToken }) };
 }
 
-/** What ends a generation; a stop text may begin in what the turn has already. */
+/** What ends a generation; a stop text may begin in the turn so far. */
 export function stopsOf(
   { stopTokens, stopTexts }: Dialect,
   prompt: Int32Array,
@@ -170,14 +168,12 @@ export function stopsOf(
   return { stopTokens, stopTexts, stopTextsFrom: prompt.length + turnStart(branch) };
 }
 
-/**
- * The tools that a turn calls, one name a call, as its segments have them; `?` for a call that names none.
- */
+/** The tools that a turn calls, one name per call, as in its segments; `?` for a call that names none. */
 function namesOf(calls: readonly DialectCall[]): string {
   return calls.map(({ tool }) => tool || '?').join(',');
 }
 
-/** The tools of the calls that were answered so far. */
+/** The tools of the calls answered so far. */
 function answeredBy({ segments }: Branch): string[] {
   return segments.flatMap(({ kind, tool }) => (kind === 'tool' ? (tool ?? '').split(',') : []));
 }

@@ -1,7 +1,7 @@
 /**
- * One trajectory while it grows: its tokens, who wrote them, and how it ends.
+ * One trajectory as it grows: its tokens, their authors, and how it ends.
  *
- * Invariant: `logProbs` runs parallel to `tokens` (0 where a tool wrote), and `segments` tile them.
+ * Invariant: `logProbs` runs parallel to `tokens` (0 for a tool's), and `segments` tile them.
  */
 import type { Generation } from '../../model/index.ts';
 import type { Finish, Segment } from '../../topics/index.ts';
@@ -17,25 +17,25 @@ export interface Branch {
   readonly tokens: number[];
   readonly logProbs: number[];
   readonly segments: Segment[];
-  /** Its own, with what its environment shows; null = the group's. */
+  /** Its own prompt, including what its environment shows; null = the group's. */
   prompt: Int32Array | null;
   /** Null = it has none, or none yet. */
   world: BranchWorld | null;
   calls: number;
-  /** Number of the next call's record: calls, and what helpers did. */
+  /** Number of the next call's record: for calls and helpers. */
   turns: number;
   /** Names of these since the last result. */
   readonly made: string[];
-  /** Helpers that it has had (helping.ts). */
+  /** Helpers used so far (helping.ts). */
   debugged: boolean;
   takenBack: boolean;
   refined: boolean;
-  /** It writes once more and ends: it called a tool beyond that tool's limit. */
+  /** It writes once more and ends, because it called a tool beyond that tool's limit. */
   last: boolean;
   /** Step entropy of the first segment made by this branch itself: ARPO's baseline. */
   entropyFirst: number | null;
   entropyLast: number;
-  /** Rounds in a row, up to the last, in which it was cloned. */
+  /** Consecutive rounds, up to the last, in which it was cloned. */
   consecutive: number;
   finish: Finish | null;
   reason: string;
@@ -67,7 +67,7 @@ export function root(index: number): Branch {
   };
 }
 
-/** What it is now, to be looked at when it has gone on. */
+/** Its current state, to be examined after it has gone on. */
 export function copy(branch: Branch): Branch {
   return {
     ...branch,
@@ -78,7 +78,7 @@ export function copy(branch: Branch): Branch {
   };
 }
 
-/** A clone that goes on by itself from here; it copies no entropy baseline (ARPO §1.5). */
+/** A clone that continues independently from here; it copies no entropy baseline (ARPO §1.5). */
 export function clone(source: Branch, index: number): Branch {
   return {
     ...root(index),
@@ -115,7 +115,7 @@ export function appendGeneration(branch: Branch, made: Generation, entropy: numb
   }
 }
 
-/** The last segment ends in a call of this tool, or of these, comma-separated. */
+/** The last segment ends in a call of this tool, or of these (comma-separated). */
 export function nameTool({ segments }: Branch, tool: string): void {
   const last = segments.pop();
   if (last !== undefined) segments.push({ ...last, tool });
@@ -144,7 +144,7 @@ export function appendResult(
   });
 }
 
-/** Takes back all tokens from `end` on. */
+/** Removes all tokens from `end` on. */
 export function cutBack({ tokens, logProbs, segments }: Branch, end: number): void {
   tokens.length = end;
   logProbs.length = end;
@@ -156,7 +156,7 @@ export function cutBack({ tokens, logProbs, segments }: Branch, end: number): vo
   segments.push(isWhole ? last : { ...last, end, tool: null });
 }
 
-/** The whole response becomes these tokens, which the refiner wrote; the calls in it are theirs. */
+/** Replaces the whole response by these tokens of the refiner, including their calls. */
 export function replaceBy(branch: Branch, text: Int32Array): void {
   const { tokens, logProbs, segments, made } = branch;
   const version = segments.at(-1)?.version ?? 0;
@@ -168,10 +168,7 @@ export function replaceBy(branch: Branch, text: Int32Array): void {
   segments.splice(0, segments.length, { ...written, tool });
 }
 
-/**
- * What the policy wrote between one result and the next is one part, its end tokens left out; a result is
- * another.
- */
+/** What the policy wrote between two results is one part, without its end tokens; each result is another. */
 export function partsOf(
   { tokens, segments }: Pick<Branch, 'tokens' | 'segments'>,
   { tokenizer, stopTokens }: Pick<Dialect, 'tokenizer' | 'stopTokens'>,

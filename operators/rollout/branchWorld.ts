@@ -7,7 +7,7 @@ import type { CallTool } from '../callTools.ts';
 import { ENVIRONMENT } from '../tools/environment/environmentTools.ts';
 import type { PastCall } from '../tools/tool.ts';
 
-/** What a trajectory has done in its environment. It is not changed: a branch shares what came before. */
+/** What a trajectory has done in its environment. Immutable: branches share what came before. */
 export interface BranchWorld {
   /** Steps in order, the beginning first. */
   readonly steps: readonly (PastCall & { readonly turn: number; readonly reward: number })[];
@@ -22,7 +22,7 @@ export function hasWorld({ task }: Pick<Question, 'task'>): boolean {
   return (task?.world ?? '') !== '';
 }
 
-/** The question and what its environment shows. */
+/** The question, followed by what its environment shows. */
 export function questionIn(question: string, shown: string): string {
   return shown === '' ? question : `${question}\n\n${shown}`;
 }
@@ -44,7 +44,7 @@ export async function beginWorld(
   return { call, world };
 }
 
-/** With what a call did, if it was a step. */
+/** Adds the effect of a call, if it was a step. */
 export function steppedBy(
   world: BranchWorld,
   { turn, tool, input, output, step }: ToolCall,
@@ -54,14 +54,14 @@ export function steppedBy(
   return { steps: [...world.steps, { turn, tool, input, output, reward }], done };
 }
 
-/** As it was before the call of this number. */
+/** Its state before the call with this number. */
 export function worldBefore(world: BranchWorld | null, turn: number): BranchWorld | null {
   if (world === null) return null;
   const steps = world.steps.filter((step) => step.turn < turn);
   return { steps, done: world.done && steps.length === world.steps.length };
 }
 
-/** How it was left. */
+/** Its final state. */
 export function worldEnd(world: BranchWorld | null): WorldEnd | null {
   if (world === null) return null;
   const reward = world.steps.reduce((sum, step) => sum + step.reward, 0);

@@ -1,14 +1,15 @@
 /**
- * Reports rollouts that fail: each is a record with its reason and the run goes on, so without a line a job
- * whose server answers nonsense would look like one that learns nothing. The first, the tenth, the hundredth
- * … are reported: few lines, however many fail.
+ * Reports failed rollouts. Each is a record with its reason and the run goes on, so without a line a job
+ * whose server answers nonsense would look like one that learns nothing.
+ *
+ * The first, the tenth, the hundredth … are reported: few lines, however many fail.
  */
 
 import { outsideText } from '../../base/index.ts';
 import { counted } from '../../base/text/index.ts';
 import type { Rollout } from '../../topics/index.ts';
 
-/** A function that is given each group once it is finished. */
+/** A function to call with each finished group. */
 export function tellingFailures(
   report: (line: string) => void,
 ): (group: readonly Rollout[]) => void {

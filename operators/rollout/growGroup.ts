@@ -30,7 +30,7 @@ interface GroupGrowth extends Growth {
 }
 
 /**
- * Rejects only when `signal` aborts, and for help that branches cannot have; a rollout that fails is a failed
+ * Rejects only if `signal` aborts, and for help that branches cannot have; a rollout that fails is a failed
  * rollout.
  */
 export async function growGroup(
@@ -71,7 +71,7 @@ export async function growGroup(
   return { rollouts, toolCalls: [...monitored, ...toolCalls] };
 }
 
-/** Rounds, until nothing is active: see above. Gives a monitored rollout's calls. */
+/** Runs rounds until nothing is active: see above. Returns a monitored rollout's calls. */
 async function growByRounds(growth: GroupGrowth): Promise<readonly ToolCall[]> {
   const { roots, monitored } = await rootsOf(growth);
   for (let i = 0; i < roots; i++) growth.branches.push(root(i));
@@ -90,22 +90,22 @@ async function growByRounds(growth: GroupGrowth): Promise<readonly ToolCall[]> {
   return monitored;
 }
 
-/** A branch that goes on after a round. */
+/** A branch that continues after a round. */
 interface Survivor {
   readonly branch: Branch;
-  /** What it was at the end of the round. */
+  /** Its state at the end of the round. */
   readonly then: Branch;
-  /** Its next round, which has begun; null: it has ended with it. */
+  /** Its next round, already under way; null: it has ended. */
   readonly next: Promise<Survivor | null>;
 }
 
 /** One segment and its tool call, and on to the next. */
 async function advance(growth: GroupGrowth, branch: Branch): Promise<Survivor | null> {
   if (!(await advanceBranch(growth, branch))) return null;
-  // No one asks any more what a branch of a full group was.
+  // Nothing needs the state of a branch in a full group any more.
   const then = isFull(growth) ? branch : copy(branch);
   const next = advance(growth, branch);
-  // It rejects when the signal aborts; the round that is waited for may do so first.
+  // Rejects if the signal aborts; the round being waited for may do so first.
   next.catch(() => undefined);
   return { branch, then, next };
 }
@@ -122,7 +122,9 @@ function groupPrompt({ question }: Question, options: RolloutOptions): Int32Arra
   }
 }
 
-/** Rollouts to start with (N ≤ n): all without branching, else as set or as a monitored rollout shows. */
+/**
+ * Rollouts to start with (N ≤ n): all without branching, otherwise as set or as a monitored rollout suggests.
+ */
 async function rootsOf(
   growth: Growth,
 ): Promise<{ readonly roots: number; readonly monitored: readonly ToolCall[] }> {
@@ -143,8 +145,8 @@ async function lookAheadOf(growth: GroupGrowth, surviving: readonly Survivor[]):
 }
 
 /**
- * What joins after a round: clones of the survivors, or a fresh rollout for a group that has none and is not
- * full.
+ * What joins after a round: clones of the survivors, or a fresh rollout if a group has no survivors and is
+ * not full.
  */
 function joining(
   growth: GroupGrowth,
@@ -181,7 +183,7 @@ function joining(
 }
 
 /**
- * How sure the branch is after its result: the first tokens that it will go on with. They are sampled again
+ * How sure the branch is after its result: the first tokens of its continuation, which are sampled again
  * then.
  */
 async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
@@ -205,7 +207,7 @@ async function lookAhead(growth: GroupGrowth, branch: Branch): Promise<void> {
     );
     branch.entropyLast = branching!.stepEntropy(ahead.topLogProbs, dialect.tokenizer.vocabSize);
   } catch (error) {
-    // What ails the branch shows when it goes on.
+    // If the branch is faulty, that shows when it continues.
     if (signal.aborted) throw error;
   }
 }
@@ -214,7 +216,7 @@ function entropyChange(branch: Branch): number {
   return branch.entropyLast - (branch.entropyFirst ?? branch.entropyLast);
 }
 
-/** The calls of a group finish in any order; its records are written in that of branches and turns. */
+/** The calls of a group finish in any order; its records are written in the order of branches and turns. */
 function branchIndex(id: string): number {
   return Number(id.slice(id.lastIndexOf('/') + 1));
 }

@@ -21,7 +21,7 @@ import { advanceBranch, type Growth } from './advanceBranch.ts';
 import { type Branch, root } from './branch.ts';
 import { worldBefore } from './branchWorld.ts';
 
-/** All branches of the group: the independent ones, the main chain, its branches; at most `rollouts`. */
+/** All branches of the group: the independent ones, the main chain and its branches; at most `rollouts`. */
 export async function growGuided(
   growth: Growth,
   { steps, perStep, free = 0 }: EntropyGuided,

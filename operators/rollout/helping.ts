@@ -24,25 +24,25 @@ export interface Helping {
   readonly debugger: boolean;
   /** How far it goes back: to the end of a sentence or of a line (`beforeCall`). */
   readonly backTracer: 'off' | 'sentence' | 'line';
-  /** Tokens of prompt and response from which on a response is refined; null = never. */
+  /** Refine a response once prompt and response have this many tokens; null = never. */
   readonly refineFrom: number | null;
 }
 
-/** What of a question's rollouts a helper sees. */
+/** What a helper sees of a question's rollouts. */
 interface Helped {
   readonly question: Question;
   readonly options: { readonly helping?: Helping | undefined; readonly dialect: Dialect };
   readonly prompt: Int32Array | Error;
 }
 
-/** The tool whose programs are mended and taken back. */
+/** The tool whose programs are repaired and undone. */
 const PYTHON = 'python';
 /** The names of the helpers' records. */
 export const DEBUGGER = 'debugger';
 export const BACK_TRACER = 'back-tracer';
 export { REFINER };
 
-/** What the debugger is asked. */
+/** The debugger's input. */
 export interface DebugRequest {
   /** `<rollout>#<turn>`: names its draws. */
   readonly id: string;
@@ -50,7 +50,7 @@ export interface DebugRequest {
   readonly error: string;
 }
 
-/** What the refiner is asked. */
+/** The refiner's input. */
 export interface RefineRequest {
   readonly id: string;
   readonly question: string;
@@ -62,17 +62,17 @@ export interface Calls {
   /** Of the next record: `<rollout>#<turn>`. */
   readonly id: string;
   make(tool: string, input: string): Promise<Called>;
-  /** The record of what no one was asked for. */
+  /** The record of something done without asking anybody. */
   note(tool: string, input: string): void;
 }
 
-/** What a job's rollouts share with each other, and how far behind they may be. */
+/** What a job's rollouts share, and how far they may lag. */
 export interface HelpingPlace {
   readonly branching: 'none' | 'rounds' | 'guided';
   readonly lagMax: number;
 }
 
-/** Fails with `USAGE` where rollouts cannot have this help. */
+/** Fails with `USAGE` if rollouts cannot have this help. */
 export function checkHelping(helping: Helping, { branching, lagMax }: HelpingPlace): void {
   const mends = helping.debugger ? ['roles.debugger'] : [];
   const cuts = [
@@ -89,7 +89,7 @@ export function checkHelping(helping: Helping, { branching, lagMax }: HelpingPla
   if (lagMax > 0) refuse(cuts, 'lagMax=0', 'the versions of what is undone are not in the record');
 }
 
-/** What happens to a failed program: the text that the policy reads, or null if the program was undone. */
+/** The fate of a failed program: the text that the policy reads, or null if the program was undone. */
 export async function helped(
   { options }: Helped,
   branch: Branch,
@@ -127,7 +127,7 @@ function tokensWithin(
     if (decode(tokens.slice(0, middle)).length <= text.length) low = middle;
     else high = middle - 1;
   }
-  // A character that is not whole decodes to something else.
+  // An incomplete character decodes to something else.
   while (low > 0 && !text.startsWith(decode(tokens.slice(0, low)))) low--;
   return low;
 }

@@ -17,34 +17,34 @@ export interface RolloutOptions extends Sampling {
   readonly tools: CallTool;
   readonly gate: PolicyGate;
   readonly seed: number;
-  /** Rollouts of a question (n). */
+  /** Rollouts per question (n). */
   readonly samples: (question: Question) => number;
-  /** Most response tokens, tool results included (L). */
+  /** Limit of response tokens, including tool results (L). */
   readonly responseMax: number;
-  /** Most tool calls of one rollout (K). */
+  /** Limit of tool calls per rollout (K). */
   readonly callLimit: number;
   /**
-   * Most calls of a tool in one rollout. One beyond it is not made: the policy writes once more, without a
-   * result, and the rollout ends. Left out = only `callLimit` counts.
+   * Limit of calls per tool in one rollout. A call beyond it is not made: the policy writes once more,
+   * without a result, and the rollout ends. Left out = only `callLimit` counts.
    */
   readonly toolLimit?: ((tool: string) => number) | undefined;
   /** How a question's group branches; null = n independent rollouts. A guided group may have fewer than n. */
   readonly branching: (question: Question) => Branching | EntropyGuided | null;
-  /** Questions rolled out at once; those that wait for their version are not counted. */
+  /** Questions rolled out at once, not counting those that wait for their version. */
   readonly concurrency: number;
-  /** What of the sampling is other than above, for a question; nothing unless given. */
+  /** Sampling options of a question that differ from those above; none unless given. */
   readonly live?: {
     ready(question: Question, signal: AbortSignal): Promise<void>;
     of(question: Question): Readonly<Record<string, unknown>>;
   };
-  /** Who helps a rollout on; no one when left out. */
+  /** Helps rollouts; left out = no help. */
   readonly helping?: Helping | undefined;
   readonly clock: Clock;
   /** Called when rollouts fail. */
   readonly report?: ((line: string) => void) | undefined;
   /**
-   * How a group is grown, in place of segments, calls and branches: episodes of one continued thought,
-   * say.
+   * How to grow a group, instead of segments, calls and branches: for example episodes of one continued
+   * thought.
    */
   readonly grow?: Grow | undefined;
 }
@@ -53,13 +53,12 @@ export interface RolloutOptions extends Sampling {
 export interface Group {
   readonly rollouts: readonly Rollout[];
   readonly toolCalls: readonly ToolCall[];
-  /** Records of other topics, in order; none when left out. */
+  /** Records of other topics, in order; none if left out. */
   readonly also?: readonly SideRecord[];
 }
 
 /**
- * Grows the group of a question. Rejects only when the signal aborts; a rollout that fails is a failed
- * rollout.
+ * Grows the group of a question. Rejects only if the signal aborts; a rollout that fails is a failed rollout.
  */
 export type Grow = (
   question: Question,

@@ -1,11 +1,11 @@
 /**
- * Who goes first when generation is scarce: the group that is due earlier, so that a batch is complete while
- * the engine is still busy with the next one. A number, lower is earlier: the round, and in it the place in
- * the schedule.
+ * Which group goes first when generation is scarce: the one due earlier, so that a batch completes while the
+ * engine is still busy with the next. A number, lower is earlier: the round, and within it the place in the
+ * schedule.
  */
 import type { Question } from '../../topics/index.ts';
 
-/** More places than a round has. */
+/** More places than any round has. */
 const PLACES = 2 ** 32;
 
 /** The `priority` of a question's requests to the engine. */

@@ -8,7 +8,7 @@ import type { ArpoOptions } from './arpo.ts';
 import type { Branching } from './branching.ts';
 import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';
 
-/** How strongly the difference of entropies moves the split. */
+/** How strongly the difference of entropies affects the split. */
 const SPLIT_SLOPE = 0.5;
 /** Share by which each consecutive round of branching lowers the chance of the next. */
 const CONSECUTIVE_PENALTY = 0.05;
@@ -34,7 +34,7 @@ export function aepoInitialRollouts(
 export interface AepoOptions extends ArpoOptions {
   /** Roots by a monitored rollout of the question (default), or `initialRollouts` as ARPO. */
   readonly dynamicBudget?: boolean;
-  /** See `Branching`; as released when left out. */
+  /** See `Branching`; as released if left out. */
   readonly penaltyScope?: Branching['penaltyScope'];
 }
 
@@ -54,7 +54,7 @@ export function aepoDecision(
   return value >= branchProbability;
 }
 
-/** The branching policy that `rollout` takes. `initialRollouts` counts with a fixed budget only. */
+/** The branching policy that `rollout` takes. `initialRollouts` only counts with a fixed budget. */
 export function aepo(options: AepoOptions): Branching {
   const { initialRollouts, beamSize, dynamicBudget = true } = options;
   return {

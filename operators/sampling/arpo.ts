@@ -10,15 +10,15 @@ import { ENTROPY_TOKENS, stepEntropy } from './stepEntropy.ts';
 
 /** ARPO's settings, by the symbols of the paper. */
 export interface ArpoOptions {
-  /** Roots of a group; the rest of the group's rollouts are clones and refills (N). */
+  /** Roots of a group; the rest of its rollouts are clones and refills (N). */
   readonly initialRollouts: number;
-  /** A branch goes on as at most this many after each round (Z). */
+  /** A branch continues as at most this many after each round (Z). */
   readonly beamSize: number;
   /** Probability of a clone at ΔH = 0 (b). */
   readonly branchProbability: number;
   /** How much ΔH moves it (w). */
   readonly entropyWeight: number;
-  /** See `Branching`; as released when left out. */
+  /** See `Branching`; as released if left out. */
   readonly entropyAt?: Branching['entropyAt'];
 }
 

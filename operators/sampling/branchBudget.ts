@@ -1,19 +1,19 @@
 /**
- * The budget of a group that branches: who is cloned after a round, and whether an idle group is refilled
- * (ARPO reference §1.5, steps 6 and 7). Pure: the caller keeps the branches, this says what to do.
+ * The budget of a group that branches: which branches are cloned after a round, and whether an idle group is
+ * refilled (ARPO reference §1.5, steps 6 and 7). Pure: the caller keeps the branches, this decides.
  */
 
 export interface BranchBudget {
-  /** Rollouts that the group will have in the end (n). */
+  /** Rollouts that the group has in the end (n). */
   readonly rollouts: number;
   /** Rollouts created so far. */
   readonly created: number;
-  /** A branch goes on as at most this many (Z). */
+  /** A branch continues as at most this many (Z). */
   readonly beamSize: number;
 }
 
 export interface RoundPlan {
-  /** For each clone, in order of creation, the place of its source among the surviving branches. */
+  /** For each clone, in order of creation, the index of its source among the surviving branches. */
   readonly clones: readonly number[];
   /** Start one fresh rollout from the bare prompt: no branch survived and the group is not full. */
   readonly refill: boolean;

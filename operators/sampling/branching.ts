@@ -18,7 +18,7 @@ export type SplitBudget = (
  * of its `stepEntropy`.
  */
 export interface Branching {
-  /** Roots to start with (N ≤ n), or how they follow from a monitored rollout. */
+  /** Roots to start with (N ≤ n), or how to derive them from a monitored rollout. */
   readonly initialRollouts: number | SplitBudget;
   /** Clones tried per branch and round, plus one (Z). */
   readonly beamSize: number;

@@ -6,7 +6,7 @@
  */
 import { entropyTerm } from './stepEntropy.ts';
 
-/** Log-probs per token that entropies are computed from, as far as an engine gives that many. */
+/** Log-probs per token for computing entropies, if an engine gives that many. */
 export const LOG_PROBS_PER_TOKEN = 50;
 
 /** Window lengths in tokens; 0 = the whole step. */
@@ -50,7 +50,7 @@ export function widestWindow(windows: readonly WindowEntropy[]): WindowEntropy {
 /** A step of a main chain, as a place to branch. */
 export interface BranchPoint {
   readonly step: number;
-  /** Where a branch goes on, in the chain's text. */
+  /** Where a branch continues in the chain's text. */
   readonly position: number;
   readonly entropy: number;
   readonly window: number;

@@ -10,10 +10,10 @@
 import type { Scored } from '../../topics/index.ts';
 import { dispersion } from './dispersion.ts';
 
-/** A number of a scored group; Pareto sampling prefers the larger. */
+/** A number computed from a scored group; Pareto sampling prefers larger ones. */
 export type Objective = (group: Scored) => number;
 
-/** `variance` as released, `deviation` as in the paper: the same fronts, other crowding distances. */
+/** `variance` as released, `deviation` as in the paper: the same fronts, different crowding distances. */
 export type Spread = 'variance' | 'deviation';
 
 /** How much the numbers of tool calls differ. */

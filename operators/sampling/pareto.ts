@@ -1,5 +1,5 @@
 /**
- * Pareto selection: the fronts that fit whole, then the least crowded points of the first that does not
+ * Pareto selection: the fronts that fit whole, then the least crowded points of the first one that does not
  * (ET-Agent §7.3).
  */
 import { nondominatedFronts, type Point } from './fronts.ts';
@@ -21,7 +21,7 @@ export interface ParetoVerdict {
  */
 export type Crowding = 'reference' | 'paper';
 
-/** Selects `keep` of the points (all when there are fewer). */
+/** Selects `keep` of the points (all if there are fewer). */
 export function paretoSelect(
   points: readonly Point[],
   keep: number,
@@ -36,7 +36,7 @@ export function paretoSelect(
     if (missing <= 0) continue;
     const whole = front.length <= missing;
     const fitting = whole ? front : leastCrowded(points, front, missing, { distances, mode });
-    // Not push(...fitting): a front may have more members than a call may have arguments.
+    // Not push(...fitting): a front may have more members than a call can have arguments.
     for (const index of fitting) selected.push(index);
   }
   return { ranks, distances, selected };

@@ -10,20 +10,20 @@
 import type { Selected } from '../../topics/index.ts';
 import type { Point } from './fronts.ts';
 
-/** How earlier windows are remembered. */
+/** How to remember earlier windows. */
 export interface RunningFront {
-  /** Most groups that candidates are sorted with: the last ones judged. */
+  /** Limit of groups that candidates are sorted with: the last ones judged. */
   readonly memory: number;
   /**
-   * The last verdicts of the run, at least `memory` of them if there are as many: read once, before the
-   * first is given.
+   * The last verdicts of the run, at least `memory` of them if there are as many: read once, before the first
+   * new one.
    */
   readonly recent: () => Promise<readonly Selected[]>;
-  /** Resolves when every window before the one that begins with this version is judged. */
+  /** Resolves once every window before the one that begins with this version is judged. */
   readonly turn: (version: number, until: AbortSignal) => Promise<void>;
 }
 
-/** The groups of earlier windows as they are now. */
+/** The current groups of earlier windows. */
 export class EarlierGroups {
   readonly #front: RunningFront;
   readonly #epochs: number;

@@ -1,9 +1,9 @@
 /**
- * Sorting items by a number each, where equals keep the order they had: what a Pareto sort does most.
+ * Sorts items by a number each, keeping the order of equals: what a Pareto sort does most.
  *
  * A radix sort over the bits of the doubles, least significant digit first. Read as whole numbers, doubles of
- * one sign are already in order; turning over the sign bit (and, below zero, the rest) puts all of them in
- * one line. Infinity has its place; NaN must not come, and -0 sorts before 0, so callers give one zero.
+ * one sign are already in order; flipping the sign bit (and, below zero, the rest) puts all of them in order.
+ * Infinity is fine; NaN must not occur, and -0 sorts before 0, so callers give only one zero.
  */
 
 const DIGIT_BITS = 11;
@@ -13,7 +13,7 @@ const LAST = BUCKETS - 1;
 const SHIFTS = [0, DIGIT_BITS, 2 * DIGIT_BITS] as const;
 const SIGN = 0x8000_0000;
 
-/** The items of `before`, by their value in `values` ascending; equals as in `before`. Takes O(n). */
+/** The items of `before`, ordered by their value in `values`; equals as in `before`. Takes O(n). */
 export function stableOrder(values: Float64Array, before: Int32Array): Int32Array {
   let order = before;
   for (const half of halves(values)) {
@@ -26,7 +26,7 @@ export function stableOrder(values: Float64Array, before: Int32Array): Int32Arra
   return order;
 }
 
-/** Items and, in the same places, what they are sorted by. */
+/** Items and, at the same index, their sort keys. */
 interface Sorted {
   readonly items: Int32Array;
   readonly keys: Uint32Array;
@@ -46,7 +46,7 @@ function halves(values: Float64Array): readonly [low: Uint32Array, high: Uint32A
   return [low, high];
 }
 
-/** The same in the order of one digit of the keys. */
+/** Reorders them by one digit of the keys. */
 function byDigit(before: Sorted, shift: number): Sorted {
   const count = before.keys.length;
   const next = new Int32Array(BUCKETS);
@@ -64,7 +64,7 @@ function byDigit(before: Sorted, shift: number): Sorted {
   return { items, keys };
 }
 
-/** Where each bucket begins, from how much is in each; in place. */
+/** Where each bucket begins, from the size of each; in place. */
 function toStarts(counts: Int32Array): void {
   let start = 0;
   for (let bucket = 0; bucket < counts.length; bucket++) {

@@ -63,13 +63,13 @@ export function firstCodePoints(text: string, max: number): string {
   return text.slice(0, end);
 }
 
-/** The first `max` code points, and `...` after them when there are more. */
+/** The first `max` code points, followed by `...` if there are more. */
 export function cutCodePoints(text: string, max: number): string {
   const first = firstCodePoints(text, max);
   return first === text ? text : `${first}...`;
 }
 
-/** Puts a space in place of every whole word `a`, `an`, `the` (lower case). */
+/** Replaces every whole word `a`, `an`, `the` (lower case) by a space. */
 export function withoutArticles(text: string): string {
   return text.replace(ARTICLE, ' ');
 }

@@ -53,7 +53,7 @@ export function finalAnswerForm(text: string): string {
   return strip(withoutMathDelimiters(form));
 }
 
-/** Takes one opening and one closing `\(` or `\[` off. */
+/** Removes one opening and one closing `\(` or `\[`. */
 function withoutMathDelimiters(text: string): string {
   return text.replace(/^\\[([]/, '').replace(/\\[)\]]$/, '');
 }
@@ -72,7 +72,7 @@ function unwrapCommands(text: string): string {
 }
 const BOX = '\\boxed{';
 
-/** `command` and the brace that closes next are taken off, wherever there is one. */
+/** Removes `command` and the brace that closes next, wherever it occurs. */
 function unwrapped(line: string, command: string): string {
   let result = '';
   let from = 0;

@@ -39,7 +39,10 @@ export function latexNormalForm(
   return fractionOfIntegers(form === '0.5' ? '\\frac{1}{2}' : form);
 }
 
-/** What a step may change. A text without it, a number or a word as most answers are, is a normal form. */
+/**
+ * Everything that a step may change. A text without it, such as a number or a word, is already in normal
+ * form.
+ */
 const TOUCHED = /[^\w,+-]|[td]frac/;
 
 /** Whether two answers have the same normal form. Two missing answers are equal, one is not. */
@@ -110,7 +113,7 @@ function unwrapTexts(text: string): string {
   return strip(result.replace(/[ \t]+/g, ' '));
 }
 
-/** The brace of a `\text {` that begins at `at`, white space allowed before it; -1 when none does. */
+/** The brace of a `\text {` that begins at `at`, with optional white space before it; -1 if there is none. */
 function braceOfText(text: string, at: number): number {
   if (!text.startsWith('\\text', at)) return -1;
   let i = at + '\\text'.length;
@@ -118,7 +121,7 @@ function braceOfText(text: string, at: number): number {
   return text[i] === '{' ? i : -1;
 }
 
-/** `x=3` says 3: one equals sign with at most two characters before it. */
+/** `x=3` means 3: one equals sign with at most two characters before it. */
 function rightOfShortEquation(text: string): string {
   const [left = '', right, ...more] = text.split('=');
   return right !== undefined && more.length === 0 && [...left].length <= 2 ? right : text;

@@ -9,7 +9,7 @@
 import { strip, withoutArticles, withoutPunctuation, words } from './characters.ts';
 import { LatexError, latexNormalForm } from './latex.ts';
 
-/** Number of words that two lists share, each as often as the rarer side has it. */
+/** Number of words that two lists share, each as often as in the list that has fewer of it. */
 export function sharedWords(a: readonly string[], b: readonly string[]): number {
   const left = new Map<string, number>();
   for (const word of a) left.set(word, (left.get(word) ?? 0) + 1);

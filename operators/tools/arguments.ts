@@ -8,8 +8,8 @@ import type { ToolDoc } from '../../base/functions/index.ts';
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Against the schema of the function; null = they fit. A schema that cannot be read only checks its required
- * arguments only.
+ * Checks against the schema of the function; null = they fit. For an unreadable schema, checks only the
+ * required arguments.
  */
 export function argumentFault(
   { name, parameters }: Pick<ToolDoc, 'name' | 'parameters'>,
@@ -33,7 +33,7 @@ export function argumentFault(
 
 const checkers = new WeakMap<object, z.ZodType | null>();
 
-/** Made once a schema; null for one that says nothing that can be checked. */
+/** Made once per schema; null for one with nothing to check. */
 function checkerOf(schema: object): z.ZodType | null {
   const known = checkers.get(schema);
   if (known !== undefined) return known;
@@ -41,7 +41,7 @@ function checkerOf(schema: object): z.ZodType | null {
   try {
     made = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
   } catch {
-    // A library may say more of its parameters than JSON Schema knows.
+    // A library may say more about its parameters than JSON Schema knows.
   }
   checkers.set(schema, made);
   return made;

@@ -18,32 +18,32 @@ interface Clock {
   now(): number;
 }
 
-/** One call as it went. */
+/** One call and its outcome. */
 export interface Called {
   readonly output: string;
   readonly ok: boolean;
-  /** Times the tool ran; 0 for a cached result or a tool that does not exist. */
+  /** How often the tool ran; 0 for a cached result or a tool that does not exist. */
   readonly attempts: number;
   readonly cached: boolean;
-  /** From the request to the result, waiting for a free place included. */
+  /** From the request to the result, including the wait for a free place. */
   readonly ms: number;
-  /** Of a call that acted in an environment. */
+  /** For a call that acted in an environment. */
   readonly step?: EnvironmentStep | null;
 }
 
 /** Attempts, retries and cache of the tools. */
 export interface ToolboxOptions {
   readonly clock: Clock;
-  /** Times a tool may run for one call, when it throws (default 1). */
+  /** How often a tool may run for one call if it throws (default 1). */
   readonly attemptsMax?: number;
   /**
    * An empty output counts as a failure, as in the ARPO reference: it is tried again, and reported to the
    * policy if it stays empty. Off by default, because it runs the same program again.
    */
   readonly retryEmpty?: boolean;
-  /** Results of pure tools that are kept (default 1000; 0 = none). */
+  /** How many results of pure tools to cache (default 1000; 0 = none). */
   readonly cacheEntriesMax?: number;
-  /** The cache's key for an input (default: the input itself). */
+  /** The cache key of an input (default: the input itself). */
   readonly cacheKey?: (tool: string, input: string) => string;
 }
 
@@ -59,10 +59,10 @@ export interface Toolbox {
 
 type Outcome = Pick<Called, 'output' | 'ok' | 'attempts' | 'cached' | 'step'>;
 
-/** Times that a tool may say that it is down before the call is given up. */
+/** How often a tool may report that it is down before the call fails. */
 const DOWN_MAX = 3;
 
-/** Runs a tool up to `attemptsMax` times; a throw and, if asked, an empty output are tried again. */
+/** Runs a tool up to `attemptsMax` times; retries after a throw and, if asked, after an empty output. */
 async function attempt(
   tool: Tool,
   input: string,
@@ -80,7 +80,7 @@ async function attempt(
       const result = await tool.run(input, signal, options.situation);
       const { output: said, ok, cached = false, step } = result;
       const output = withoutSecrets(said);
-      // What acted in an environment has acted, whatever it shows.
+      // An action in an environment has taken effect, whatever it shows.
       if (step !== undefined) return { output, ok, attempts, cached, step };
       if (output !== '' || !options.retryEmpty) return { output, ok, attempts, cached };
       failure = `Tool(${tool.name}) returned empty output.`;
@@ -90,7 +90,7 @@ async function attempt(
       if (hasCode(error, 'TOOL_DOWN')) {
         down += 1;
         if (down >= DOWN_MAX) throw error;
-        attempts -= 1; // it has not run
+        attempts -= 1; // it did not run
         continue;
       }
       failure = `Tool(${tool.name}) failed: ${messageOf(error)}`;
@@ -101,9 +101,7 @@ async function attempt(
   }
 }
 
-/**
- * Tags that mean something else in a trajectory, and `tool`, whose calls would look like all calls.
- */
+/** Tags that mean something else in a trajectory, and `tool`, whose calls would look like all calls. */
 const TAKEN = ['think', 'result', 'answer', 'tool'];
 
 /** The tools by their tags. Throws on two tools with one tag, and on a name that cannot be a tag. */

@@ -1,9 +1,9 @@
 /**
- * Tool-Star's helpers (operators/rollout/helping.ts) as tools of a job: a rollout asks them, the policy
- * cannot. Like other calls theirs are records, so a replay answers from those.
+ * Tool-Star's helpers (operators/rollout/helping.ts) as tools of a job: a rollout calls them, the policy
+ * cannot. Their calls are records like others, so a replay answers from those.
  *
- * What they are shown is from outside, and cannot end the message that it is in. What the debugger writes
- * runs where programs of the policy run; what the refiner writes is fenced before it is a thought.
+ * Their input is text from outside, and cannot end the message that it is in. The debugger's output runs
+ * where programs of the policy run; the refiner's output is fenced before it becomes a thought.
  */
 import type { DrawKey } from '../../base/index.ts';
 import { chatFence } from '../dialect/fence.ts';
@@ -28,7 +28,7 @@ export interface HelperToolsOptions {
   readonly refiner?: AskHelper;
 }
 
-/** Requests of one helper at once; its server may have a lower limit. */
+/** Concurrent requests of one helper; its server may have a lower limit. */
 const AT_ONCE = 64;
 /** Longest reply that is read, in UTF-16 units. */
 const REPLY_MAX = 200_000;
@@ -64,7 +64,7 @@ export function helperTools({ seed, ...ask }: HelperToolsOptions): readonly Tool
   ];
 }
 
-/** A reply without the thinking before it. */
+/** A reply without its thinking. */
 function spoken(reply: string): string {
   const thought = reply.lastIndexOf('</think>');
   return thought < 0 ? reply : reply.slice(thought + '</think>'.length);
@@ -73,7 +73,7 @@ function spoken(reply: string): string {
 const FENCE = '```';
 const OPEN = `${FENCE}python`;
 
-/** The program of a reply: within its first fence, or all of it. */
+/** The program in a reply: within its first fence, or all of it. */
 export function programIn(reply: string): string {
   const open = reply.indexOf(OPEN);
   if (open < 0) return strip(reply);

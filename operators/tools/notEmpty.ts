@@ -1,10 +1,10 @@
 /**
- * A tool that is asked again, at once, while what it gives is empty, as the papers' training does (ARPO
- * reference §5.1). An output that stays empty is a failed call with the released text.
+ * A tool that is called again, at once, while its output is empty, as in the papers' training (ARPO reference
+ * §5.1). An output that stays empty is a failed call with the released text.
  */
 import type { Tool } from './tool.ts';
 
-/** `tries` = 1 leaves the tool as it is. */
+/** `tries` = 1 leaves the tool unchanged. */
 export function notEmpty(tool: Tool, tries: number): Tool {
   if (tries <= 1) return tool;
   return {

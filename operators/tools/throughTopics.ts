@@ -37,21 +37,21 @@ const toolRequest = record('ToolRequest', {
   /** The names of its question's files. */
   files: withDefault(list(text), []),
 });
-/** A call for some process to make. */
+/** A call for a worker to make. */
 export interface ToolRequest extends ValueOf<typeof toolRequest> {}
 
 const toolReply = record('ToolReply', {
   rolloutId: text,
   turn: whole,
   tool: text,
-  /** As it was asked: a call of the same number may have been another one before a crash. */
+  /** As it was asked: a call with the same number may have been a different one before a crash. */
   input: text,
   output: text,
   ok: flag,
   attempts: whole,
   cached: flag,
   ms: real,
-  /** Why the tool could not be asked at all (it is down); empty if it was. */
+  /** Why the tool could not be called at all (it is down); empty if it was called. */
   failure: text,
 });
 /** How a call went. */
@@ -76,7 +76,7 @@ export const toolTopics = {
   }),
 };
 
-/** Answers requests with these tools; each tool's own bound on calls at once holds within `concurrency`. */
+/** Answers requests with these tools; each tool's own concurrency limit holds within `concurrency`. */
 export function answerCalls(
   tools: Pick<CallTool, 'call'>,
   options: { readonly concurrency: number },
@@ -105,18 +105,15 @@ export interface ThroughTopicsOptions {
   readonly report: (note: string) => void;
 }
 
-/** After this long without an answer it is reported. */
+/** Report a call that has had no answer for this long. */
 const LONG_MS = 30_000;
-/**
- * Replies that may come between the wish to follow and the first look at the topic: more than all calls under
- * way.
- */
+/** Limit of replies that may arrive before the topic is first read: more than all calls under way. */
 const REPLIES_MISSED_MAX = 10_000;
 
 type Settle = (error: Error | null, reply?: ToolReply) => void;
 
 /**
- * The tools of a job, called through topics. What has no origin (no rollout made it) is called here. Closing
+ * The tools of a job, called through topics. A call without an origin (made by no rollout) runs here. Closing
  * it ends waits and leaves `local` open.
  */
 export function throughTopics(local: CallTool, options: ThroughTopicsOptions): CallTool {

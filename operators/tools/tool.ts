@@ -19,27 +19,25 @@ export interface ToolResult {
   readonly step?: EnvironmentStep;
 }
 
-/** A call that was made before, and its outcome. */
+/** An earlier call and its outcome. */
 export interface PastCall {
   readonly tool: string;
   readonly input: string;
   readonly output: string;
 }
 
-/** What a tool may know of a call besides its input. */
+/** What a tool may know about a call besides its input. */
 export interface CallSituation {
   /**
-   * The trajectory up to the call and with it, in the papers' tags (`Dialect.read`); left out if unknown. A
+   * The trajectory up to and including the call, in the papers' tags (`Dialect.read`); left out if unknown. A
    * result that depends on it is not a function of the input: such a tool is not `pure`.
    */
   readonly trajectory?: () => string;
-  /** The rollout that calls, `<question id>/<phase>-<round>/<index>`; left out if none does. */
+  /** The calling rollout, `<question id>/<phase>-<round>/<index>`; left out if there is none. */
   readonly rolloutId?: string;
   /** The names of its question's files (`task.files`); left out = none. */
   readonly files?: readonly string[];
-  /**
-   * The steps in its environment up to here, those that it was branched off with too, the beginning first.
-   */
+  /** The steps in its environment so far, including those before it branched off, the beginning first. */
   readonly past?: readonly PastCall[];
 }
 
@@ -50,24 +48,24 @@ export interface Tool {
   /** One sentence for a reader (and a system prompt). */
   readonly about: string;
   /**
-   * What it takes, as a JSON schema of an object, for policies that call functions. Left out = one text:
-   * `query` for search, `code` for python, `input` for any other. If there is one text, `run` is given it;
-   * else the arguments as JSON.
+   * Its arguments, as the JSON schema of an object, for policies that call functions. Left out = one text:
+   * `query` for search, `code` for python, `input` for any other. `run` gets that text if there is only one,
+   * otherwise the arguments as JSON.
    */
   readonly parameters?: ToolParameters;
-  /** Most calls that may run at once. */
+  /** Limit of concurrent calls. */
   readonly concurrencyMax: number;
-  /** The same input gives the same output, so that a result may be cached. */
+  /** The same input gives the same output, so results may be cached. */
   readonly pure: boolean;
   /** False = rollouts call it, and their policies cannot. */
   readonly offered?: false;
   run(input: string, signal: AbortSignal, situation?: CallSituation): Promise<ToolResult>;
-  /** A rollout has ended: drop what is held for it. */
+  /** A rollout has ended: drop whatever is held for it. */
   end?(rolloutId: string): void;
   close(): Promise<void>;
 }
 
-/** What a tool throws when its process or server does not answer, so the call must not be trained on. */
+/** The error of a tool whose process or server does not answer, so the call must not be trained on. */
 export function toolDown(tool: string, why: string, cause?: unknown): MillraceError<'TOOL_DOWN'> {
   return new MillraceError('TOOL_DOWN', `the tool ${tool} cannot answer: ${why}`, {
     context: { tool },
@@ -76,7 +74,7 @@ export function toolDown(tool: string, why: string, cause?: unknown): MillraceEr
 }
 
 /**
- * What a tool throws that cannot work on this machine at all: no call of this process will ever be answered,
+ * The error of a tool that cannot work on this machine at all: no call of this process will ever be answered,
  * so its stage ends instead of failing its rollouts one by one.
  */
 export function toolBroken(
@@ -97,8 +95,8 @@ export function isUnanswered(error: unknown): boolean {
 }
 
 /**
- * A tool that is a function of its input: a throw of `answer` is the call's failure. Eight calls may run at
- * once.
+ * A tool that is a function of its input: an error thrown by `answer` is the call's failure. Eight calls may
+ * run at once.
  */
 export function pureTool(
   name: string,

@@ -21,7 +21,7 @@ export interface GoldCall {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a question says about the calls that answer it. */
+/** The gold of a question: what answers it. */
 export type CallGold =
   /** Each of these tools, once (ToolBench). */
   | { readonly kind: 'tools'; readonly tools: readonly string[] }
@@ -34,7 +34,7 @@ export type CallGold =
   /** Responses that one of these patterns fits that fitted none before, in lower case (ALFWorld). */
   | { readonly kind: 'patterns'; readonly patterns: readonly string[] };
 
-/** Whether a call was right; else the first rule that it broke. */
+/** Whether a call was right; otherwise the first rule that it broke. */
 export type CallVerdict = 'correct' | 'unreadable' | 'notOffered' | 'fault' | 'failed' | 'notGold';
 
 /** A verdict on each call, in order. */
@@ -57,7 +57,7 @@ function brokenRule({ name, arguments: given, ok, offered, fault, response }: Cr
   return ok && !isErrorResponse(response) ? null : 'failed';
 }
 
-/** Whether a call matches something of the gold that no earlier call did; called once per call, in order. */
+/** Whether a call matches gold that no earlier call has matched; called once per call, in order. */
 function goldOf(gold: CallGold): (call: CreditedCall) => boolean {
   switch (gold.kind) {
     case 'tools':
@@ -85,7 +85,7 @@ function goldOf(gold: CallGold): (call: CreditedCall) => boolean {
   }
 }
 
-/** A subgoal of ALFWorld as it is compared: in lower case, anywhere in the text. */
+/** A subgoal of ALFWorld as compared: in lower case, anywhere in the text. */
 export function subgoalPattern(pattern: string): RegExp {
   return new RegExp(pattern.toLowerCase());
 }

@@ -8,23 +8,23 @@
  * group's rollouts without a fold.
  */
 
-/** What is compared of a rollout. */
+/** What is compared in a rollout. */
 export interface FoldedLength {
   /** Tokens that the policy wrote. */
   readonly length: number;
   readonly folds: number;
-  /** Failed: neither compared nor compared with. */
+  /** Failed rollouts are neither compared nor compared with. */
   readonly failed?: boolean;
 }
 
-/** S of one length against another; 0 where both are 0. */
+/** S of one length against another; 0 if both are 0. */
 export function foldPreference(direct: number, fold: number): number {
   return direct + fold === 0 ? 0 : (direct - fold) / (direct + fold);
 }
 
 /**
- * S of each rollout of a group: 0 for one without a fold, and if there is none without a fold to compare
- * with.
+ * S of each rollout of a group: 0 for those without a fold, and if the group has none without a fold to
+ * compare with.
  */
 export function foldPreferences(group: readonly FoldedLength[]): number[] {
   const direct = group.filter(({ folds, failed }) => folds === 0 && !failed);

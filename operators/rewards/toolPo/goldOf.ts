@@ -2,7 +2,7 @@
 import type { Question } from '../../../topics/index.ts';
 import type { CallGold, GoldCall } from './callCredit.ts';
 
-/** Null = the calls that answer it are not known. */
+/** Null = the calls that answer it are unknown. */
 export function goldOf({ task }: Pick<Question, 'task'>): CallGold | null {
   const gold = task?.gold ?? null;
   if (gold === null) return null;

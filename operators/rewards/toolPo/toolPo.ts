@@ -21,11 +21,11 @@ import { goldOf } from './goldOf.ts';
  */
 export type CallCredit = 'sum' | 'mean' | 'distinct';
 
-/** What success is, and how actions count as well. */
+/** What counts as success, and how actions count in addition. */
 export interface ToolPoOptions {
   /** R_success; it must leave the part `raw` (default: `accuracy()`). */
   readonly success?: RewardFunction;
-  /** The calls that answer a question; null = they are not known (default: its `task.gold`). */
+  /** The calls that answer a question; null = unknown (default: its `task.gold`). */
   readonly gold?: (question: Question) => CallGold | null;
   /** λ1 (default 1). */
   readonly callWeight?: number;
@@ -78,7 +78,7 @@ export function callCredit(
   }
 }
 
-/** The calls of a rollout that is an episode; none of any other. */
+/** The calls of an episode; empty for any other rollout. */
 function callsOf(rollout: Rollout | undefined): readonly CreditedCall[] {
   return rollout === undefined ? [] : episodeOf(rollout).calls;
 }

@@ -1,11 +1,11 @@
-/** A pure tool whose good results are kept on disk for all runs, such as programs that take long. */
+/** A pure tool whose successful results are cached on disk for all runs, for example slow programs. */
 import type { Tool } from '../tool.ts';
 import { askOnce } from './askOnce.ts';
 import type { ToolCache } from './toolCache.ts';
 
 /**
- * `tool` with its results kept under `scope`, which names everything else that decides them: its version, its
- * packages, its limits. Fails for a tool that is not pure.
+ * `tool` with its results cached under `scope`, which names everything else that decides them: its version,
+ * its packages, its limits. Fails for a tool that is not pure.
  */
 export function cachedTool(tool: Tool, cache: ToolCache, scope: string): Tool {
   if (!tool.pure)

@@ -1,4 +1,4 @@
-/** Results of tools, kept for all runs. */
+/** Results of tools, cached for all runs. */
 export { type Asked, type AskOnce, askOnce, type Known } from './askOnce.ts';
 export { cachedTool } from './cachedTool.ts';
 export { exportReleased, importReleased } from './releasedCache.ts';

@@ -11,19 +11,19 @@ import type { WebResult } from '../web/webResult.ts';
 import type { Searched } from '../web/webSearch.ts';
 import type { ToolCache } from './toolCache.ts';
 
-/** How an import went. */
+/** The result of an import. */
 export interface Imported {
   readonly queries: number;
-  /** Queries that differ from another in case and punctuation alone; the last of them counts. */
+  /** Queries that differ from another only in case and punctuation; the last of them counts. */
   readonly same: number;
 }
 
-/** Entries that are written at once. */
+/** Entries written at once. */
 const BATCH = 1000;
 
 /**
- * Puts the queries of a released cache into `cache`. Fails with code `USAGE` on another form; `file` is what
- * it is called.
+ * Imports the queries of a released cache into `cache`. Fails with code `USAGE` on another form; `file` is
+ * its name in messages.
  */
 export async function importReleased(
   text: string,
@@ -92,7 +92,7 @@ export function exportReleased(cache: ToolCache, options: PagesOptions): string 
   return `${JSON.stringify(Object.fromEntries(pairs), null, 2)}\n`;
 }
 
-/** What a search kept. */
+/** The result that a search cached. */
 function resultsOf(value: string): readonly WebResult[] {
   const searched = JSON.parse(value) as Searched;
   return searched.kind === 'found' ? searched.results : [];

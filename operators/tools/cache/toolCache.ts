@@ -15,8 +15,8 @@ import { openCheckedFile } from '../../../base/lmdb/index.ts';
 import { searchCacheKey } from '../search/searchTool.ts';
 
 /**
- * What is kept: results of providers, finished result texts (the form that the papers release), pages,
- * summaries, what models saw in images, pure tools' outputs.
+ * What is cached: results of providers, finished result texts (the form that the papers release), pages,
+ * summaries, descriptions of images, outputs of pure tools.
  */
 export const cacheKinds = ['search', 'result', 'page', 'summary', 'vision', 'tool'] as const;
 /** One of `cacheKinds`. */
@@ -25,7 +25,7 @@ export type CacheKind = (typeof cacheKinds)[number];
 /** The address of an entry. */
 export interface CachePlace {
   readonly kind: CacheKind;
-  /** What else decides what it says; '' = nothing. */
+  /** What else decides its content; '' = nothing. */
   readonly scope: string;
   /** As it was asked. */
   readonly key: string;
@@ -34,26 +34,26 @@ export interface CachePlace {
 /** One entry. */
 export interface CacheEntry extends CachePlace {
   readonly value: string;
-  /** When it was kept: milliseconds since 1970. */
+  /** When it was cached: milliseconds since 1970. */
   readonly atMs: number;
 }
 
 /** Entries by place. */
 export interface ToolCache {
-  /** Undefined if nothing is kept, or nothing young enough. */
+  /** Undefined if there is no entry, or none young enough. */
   get(place: CachePlace): string | undefined;
-  /** Resolves when it is on disk; it replaces an entry in its place. */
+  /** Resolves once it is on disk; it replaces any entry with the same address. */
   put(place: CachePlace, value: string): Promise<void>;
   remove(place: CachePlace): Promise<void>;
   entries(): Iterable<CacheEntry>;
   close(): Promise<void>;
 }
 
-/** Where the cache is, and how long an entry counts. */
+/** Where the cache is, and how long an entry is valid. */
 export interface ToolCacheOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Older entries are not found; 0 = all are (default). */
+  /** Older entries are not found; 0 = all are valid (default). */
   readonly daysMax?: number;
 }
 
@@ -64,7 +64,7 @@ export function defaultCachePath(env: NodeJS.ProcessEnv = process.env): string {
 
 const DAY_MS = 86_400_000;
 
-/** Opens the cache, or makes it. Fails with code `DAMAGED` when its file was cut short or changed. */
+/** Opens or creates the cache. Fails with code `DAMAGED` if its file was cut short or changed. */
 export function openToolCache({ path, clock, daysMax = 0 }: ToolCacheOptions): ToolCache {
   const file = openCheckedFile(path, 'an entry');
   const read = (id: string): CacheEntry | undefined => {

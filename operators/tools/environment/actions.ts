@@ -1,9 +1,7 @@
 /**
- * How a policy acts in an environment: the tools that it is given, and what a call of one sends. They are
- * those of the environment itself, as it lists them (an environment of tools), or one that takes its action;
- * or functions whose calls are written as commands.
- *
- * They are in every prompt, so a run keeps them as they were when it began.
+ * How a policy acts in an environment: its tools, and what a call of one sends. They are the environment's
+ * own, as it lists them (an environment of tools), or one tool that takes its action; or functions whose
+ * calls are written as commands. They are in every prompt, so a run keeps them as they were when it began.
  */
 import { z } from 'zod';
 import type { ToolParameters } from '../../../base/functions/index.ts';
@@ -26,7 +24,7 @@ export const environmentAction = z.object({
   sends: z.discriminatedUnion('kind', [
     /** The arguments are the action. */
     z.object({ kind: z.literal('action') }),
-    /** A call of the environment's own tool of this name. */
+    /** A call of the environment's own tool with this name. */
     z.object({ kind: z.literal('tool'), tool: z.string() }),
     /** A command, in this field of the action. */
     z.object({ kind: z.literal('command'), form: z.enum(commandForms), field: z.string() }),
@@ -59,13 +57,13 @@ export interface ActionsOptions extends EnvironmentPlace {
   readonly timeoutMs: number;
 }
 
-/** Of a description. */
+/** Limit of a description. */
 const REPLY_BYTES_MAX = 4_000_000;
-/** A server that has only begun to listen. */
+/** How long to wait for a server that has only just begun to listen. */
 const TRIES = 4;
 const PAUSE_MS = 1_000;
 
-/** MCP’s request for the tools. */
+/** MCP’s request for the list of tools. */
 const LIST = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}';
 
 const schemas = z.object({
@@ -162,7 +160,7 @@ function untitled(schema: Readonly<Record<string, unknown>>): Readonly<Record<st
   return { ...rest, properties: Object.fromEntries(named) as object };
 }
 
-/** What a path of the server says, as JSON. */
+/** The JSON reply of a path of the server. */
 async function asked(
   exchange: Exchange,
   path: string,

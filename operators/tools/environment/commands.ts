@@ -74,7 +74,7 @@ export function commandsOf(form: CommandForm): readonly ToolDoc[] {
   return all[form].map(({ command: _, ...doc }) => doc);
 }
 
-/** What a call is as a command. */
+/** A call as a command. */
 export function commandText(form: CommandForm, name: string, given: Arguments): string {
   const found = all[form].find((one) => one.name === name);
   if (found === undefined) throw new Error(`${form} has no function ${name}`);

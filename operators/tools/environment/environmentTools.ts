@@ -34,9 +34,9 @@ export const ENVIRONMENT = 'environment';
 export interface EnvironmentToolsOptions {
   readonly sessions: EnvironmentSessions;
   readonly actions: readonly EnvironmentAction[];
-  /** Fields of an observation that are shown; none = its text, or all of it. */
+  /** Fields of an observation to show; none = its text, or all of it. */
   readonly show: readonly string[];
-  /** Most code points of an observation. */
+  /** Limit of code points of an observation. */
   readonly charactersMax: number;
 }
 
@@ -46,15 +46,15 @@ export interface EnvironmentTools {
   readonly actions: readonly Tool[];
 }
 
-/** What a rollout has of its environment. */
+/** A rollout's session with its environment. */
 interface World {
   /** Null: the environment has ended it. */
   session: EnvironmentSession | null;
-  /** It is lost, and why. */
+  /** It is lost, for this reason. */
   lost: Error | null;
 }
 
-/** There are as many calls at once as there are rollouts; the sessions are bounded. */
+/** There are as many concurrent calls as rollouts; the sessions are bounded. */
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
 /** See above; closing any of them ends all sessions. */
@@ -111,7 +111,7 @@ export function environmentTools(options: EnvironmentToolsOptions): EnvironmentT
     }
   }
 
-  /** The world of a rollout that branched off another one. */
+  /** The session of a rollout that branched off another one. */
   async function again(
     rolloutId: string,
     past: readonly PastCall[],

@@ -1,6 +1,6 @@
 /**
- * An observation as the policy reads it: the text in it, if that is all it has; the fields that a job wants
- * to show; else its JSON. Secrets are removed and it is cut, like every tool's output.
+ * An observation as the policy reads it: its text, if it has nothing else; the fields that a job wants to
+ * show; otherwise its JSON. Secrets are removed and it is cut, like every tool's output.
  */
 import { outputText } from '../outputText.ts';
 
@@ -12,7 +12,7 @@ export interface Shown {
   readonly failed: boolean;
 }
 
-/** `show` = names of fields; none = see above. */
+/** `show` = names of fields; empty = see above. */
 export function observationText(
   observation: Observation,
   { show, charactersMax }: { readonly show: readonly string[]; readonly charactersMax: number },
@@ -37,7 +37,7 @@ function told(observation: Observation): Shown {
   return fine(JSON.stringify(Object.fromEntries(fields)));
 }
 
-/** What a tool of the environment answered, in MCP's form. */
+/** The answer of a tool of the environment, in MCP's form. */
 function answered({ result, error }: Observation): Shown {
   if (isObject(error)) return { text: `Error: ${textOf(error.message ?? error)}`, failed: true };
   if (!isObject(result)) return fine(textOf(result ?? ''));

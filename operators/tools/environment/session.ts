@@ -27,7 +27,7 @@ export interface SessionOptions extends EnvironmentPlace {
 
 /** A message of a server. */
 const MESSAGE_BYTES_MAX = 8_000_000;
-/** A server that does not say goodbye has this long. */
+/** How long to wait for a server that does not say goodbye. */
 const GOODBYE_MS = 2_000;
 
 /** The session is over, and its environment with it. The message may be shown. */
@@ -42,9 +42,9 @@ export class EnvironmentSession {
   readonly closed: Promise<void>;
   #asked = false;
   #lost: SessionLost | null = null;
-  /** Settles the request that is under way. */
+  /** Settles the request under way. */
   #settle: ((answer: Answer | SessionLost) => void) | null = null;
-  /** A server that has no place says so unasked. */
+  /** A server without a free session says so unasked. */
   #unasked: Answer | null = null;
 
   private constructor(socket: WebSocket, options: SessionOptions) {
@@ -103,7 +103,7 @@ export class EnvironmentSession {
       if (answer instanceof SessionLost) throw answer;
       return answer;
     } catch (error) {
-      // What was asked may still be answered, and then as if it were the next answer.
+      // A late answer would be taken for the next one.
       this.#lose(signal.aborted ? 'the request was cancelled' : outsideText(messageOf(error)));
       throw signal.aborted ? error : this.#lost;
     } finally {

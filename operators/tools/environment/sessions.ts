@@ -11,7 +11,7 @@ import type { Observed } from './wire.ts';
 export interface SessionsOptions extends SessionOptions {
   /** Sessions at once. */
   readonly sessionsMax: number;
-  /** Longest wait while others have all of the server's sessions. */
+  /** Longest wait while others use all of the server's sessions. */
   readonly waitMs: number;
 }
 
@@ -21,7 +21,7 @@ export interface Begun {
   readonly first: Observed;
 }
 
-/** Between two attempts on a full server. */
+/** Wait between two attempts on a full server. */
 const PAUSE_MS: number = 100;
 const PAUSE_MAX_MS = 5_000;
 
@@ -94,7 +94,7 @@ export class EnvironmentSessions {
       try {
         await raceAbort(free, signal);
       } catch (error) {
-        // It may have been woken in the same moment: the next one is, then.
+        // It may have been woken at the same moment: then wake the next one.
         const at = this.#waiting.indexOf(wake);
         if (at >= 0) this.#waiting.splice(at, 1);
         else this.#waiting.shift()?.();

@@ -17,19 +17,19 @@ export interface EnvironmentRequest {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What it answers. */
+/** Its answer. */
 export interface Observed extends EnvironmentStep {
   readonly kind: 'observed';
   readonly observation: Readonly<Record<string, unknown>>;
 }
 
-/** Or why it does not. */
+/** Or why there is none. */
 export interface Refused {
   readonly kind: 'refused';
   /** `VALIDATION_ERROR`, `CAPACITY_REACHED` and so on. */
   readonly code: string;
   readonly message: string;
-  /** Of `CAPACITY_REACHED`: the sessions that the server has at all; null = it does not say. */
+  /** For `CAPACITY_REACHED`: how many sessions the server has in all; null = it does not say. */
   readonly sessionsMax: number | null;
 }
 
@@ -56,7 +56,7 @@ const reply = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Null = it is no reply of OpenEnv. */
+/** Null = it is not a reply of OpenEnv. */
 export function readReply(text: string): Observed | Refused | null {
   const read = reply.safeParse(jsonIn(text));
   if (!read.success) return null;

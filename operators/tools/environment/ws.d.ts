@@ -1,4 +1,4 @@
-/** What we use of the package `ws`, which has no types of its own. */
+/** The part of the package `ws` that we use; it has no types of its own. */
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
 

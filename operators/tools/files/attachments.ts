@@ -47,7 +47,7 @@ export function attachmentsIn(options: AttachmentsOptions): ReadAttachment {
       }
       return { bytes: await readAll(file, entry.size) };
     } catch (error) {
-      // Without the path: it is no business of the policy's.
+      // Without the path, which does not concern the policy.
       const { code } = error as NodeJS.ErrnoException;
       const why =
         code === 'ENOENT' ? 'it is not there' : (systemMessage(error) ?? messageOf(error));

@@ -15,12 +15,12 @@ import type { ReadAttachment } from './attachments.ts';
 import { mediaOf } from './media.ts';
 import { VISION } from './visionTool.ts';
 
-/** What reads, and how much is shown. */
+/** What reads files, and how much to show. */
 export interface FileToolOptions {
   readonly read: ReadAttachment;
   /** Closed with the tool. */
   readonly parser: PageParser;
-  /** Most code points shown of a file at once (default 20000). */
+  /** Limit of code points of a file shown at once (default 20000). */
   readonly charactersMax?: number;
 }
 
@@ -35,7 +35,7 @@ const PARAMETERS = {
   required: ['file_name'],
 } as const;
 
-/** Most UTF-16 units kept of a file. */
+/** Limit of UTF-16 units kept of a file. */
 const TEXT_MAX = 2_000_000;
 /** Texts kept: all rollouts of a question read the same file. */
 const TEXTS_KEPT = 8;
@@ -92,7 +92,7 @@ export function fileTool(options: FileToolOptions): Tool {
   };
 }
 
-/** A window of the text, and what is left of it. */
+/** A window of the text, and how much is left. */
 function shown(name: string, text: string, from: number, max: number): ToolResult {
   if (isBlank(text)) return failed(`${name} has no text`);
   const all = Array.from(text);

@@ -1,4 +1,4 @@
-/** What a file is that is not read as text: by its first bytes and, for sound and film, by its name. */
+/** The kind of a file that is not read as text: by its first bytes and, for audio and video, by its name. */
 
 /** A picture with its media type, or audio or video; null = anything else. */
 export type Media =

@@ -29,11 +29,11 @@ export type AskVision = (
   signal: AbortSignal,
 ) => Promise<string | null>;
 
-/** Who sees. */
+/** The model that sees. */
 export interface VisionToolOptions {
   readonly read: ReadAttachment;
   readonly ask: AskVision;
-  /** What else than question and image decides the answer: the model's name and its sampling. */
+  /** What decides the answer besides question and image: the model's name and its sampling. */
   readonly scope: string;
   readonly once: AskOnce;
   /** Calls at once (default 32). */
@@ -103,7 +103,7 @@ function askedOf(input: string): { readonly name: string; readonly question: str
       const { image_name: name, question } = JSON.parse(text) as Readonly<Record<string, unknown>>;
       return { name: typeof name === 'string' ? name : '', question: questionOf(question) };
     } catch {
-      // It is a text after all.
+      // It is plain text after all.
     }
   }
   const end = text.indexOf('\n');

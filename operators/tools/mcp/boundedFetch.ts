@@ -1,6 +1,6 @@
 /**
- * `fetch` for servers that must not fill our memory: a reply fails once it is larger than a message may be; a
- * stream of events, which may go on for days, once one event is.
+ * `fetch` for servers that must not fill our memory: a reply fails once it is larger than a message may be;
+ * an event stream, which may last for days, once one event is.
  */
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -19,7 +19,7 @@ export function boundedFetch(bytesMax: number, own: Fetch = fetch): Fetch {
 
 const LINE_END = 10;
 
-/** `byEvent`: an empty line, which ends an event, begins the count again. */
+/** `byEvent`: an empty line ends an event and resets the count. */
 function boundedBy(bytesMax: number, byEvent: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   let lineIsEmpty = true;

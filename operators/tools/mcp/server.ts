@@ -21,7 +21,7 @@ export type McpPlace =
       readonly kind: 'process';
       readonly command: string;
       readonly args: readonly string[];
-      /** Beside the few variables that every process needs (PATH, HOME …). */
+      /** In addition to the few variables that every process needs (PATH, HOME …). */
       readonly env: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'http'; readonly url: string; readonly token: string | null };
@@ -46,11 +46,11 @@ export interface McpServerOptions {
   readonly timeoutMs: number;
 }
 
-/** Until a server has answered its first request; `npx` may have to fetch it. */
+/** How long a server may take to answer its first request; `npx` may have to fetch it. */
 const START_MS = 60_000;
-/** Of what a server process wrote to stderr, for the message when it ends. */
+/** How much of a server process's stderr to keep for the message when it ends. */
 const LAST_WORDS = 2_000;
-/** A message of a server; a larger one ends the connection. */
+/** Limit of a message from a server; a larger one ends the connection. */
 const MESSAGE_BYTES_MAX = 10_000_000;
 
 export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServer {
@@ -98,8 +98,8 @@ export function mcpServer({ name, place, timeoutMs }: McpServerOptions): McpServ
   }
 
   /**
-   * Made again if the server ended under it. Of several calls that it cut off, the first opens the new
-   * one for all.
+   * Repeated if the server ended during the call. If several calls were cut off, the first reopens the server
+   * for all.
    */
   async function asked<Result>(ask: (client: Client) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {

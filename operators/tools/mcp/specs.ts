@@ -1,8 +1,8 @@
 /**
- * What an MCP server says about its tools, made fit for a prompt. It is untrusted text that goes into every
- * prompt: names must be valid tags, sentences are cut to one line without anything that opens a tag or a
- * message, schemas are plain and bounded. A tool that cannot be made so is refused by name, and can be left
- * out by listing the tools that are wanted.
+ * An MCP server's descriptions of its tools, made fit for a prompt. They are untrusted text that goes into
+ * every prompt: names must be valid tags, sentences are cut to one line without anything that opens a tag or
+ * a message, schemas are plain and bounded. A tool for which that is impossible is refused by name, and can
+ * be left out by listing the wanted tools.
  */
 import type { Tool as ServerTool } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -13,7 +13,7 @@ import { fenceFor } from '../../dialect/fence.ts';
 /** A tool of a server as it appears in prompts and in the run's folder. */
 export const mcpToolSpec = z.object({
   server: z.string(),
-  /** As the server calls it. */
+  /** The server's name for it. */
   tool: z.string(),
   /** Its tag. */
   name: z.string(),
@@ -23,7 +23,7 @@ export const mcpToolSpec = z.object({
 export type McpToolSpec = z.infer<typeof mcpToolSpec>;
 
 const ABOUT_MAX = 600;
-/** Of a text within a schema. */
+/** Limit of a text within a schema. */
 const TEXT_MAX = 300;
 const SCHEMA_CHARACTERS_MAX = 20_000;
 const SCHEMA_DEPTH_MAX = 12;
@@ -31,13 +31,13 @@ const NAME = /^[\w-]{1,64}$/;
 const ARGUMENT = /^[\w.$-]{1,64}$/;
 
 export interface Wanted {
-  /** Put before each name; '' = none. */
+  /** Prefix of each name; '' = none. */
   readonly prefix: string;
-  /** As the server calls them; null = all. */
+  /** The server's names; null = all. */
   readonly tools: readonly string[] | null;
 }
 
-/** The tools of a server that are wanted. Throws code `MCP` if one cannot be used or is missing. */
+/** The wanted tools of a server. Throws code `MCP` if one cannot be used or is missing. */
 export function specsOf(
   server: string,
   offered: readonly ServerTool[],

@@ -1,6 +1,6 @@
 /**
- * A tool of an MCP server as a tool of a job: the policy's text becomes arguments, the server's reply becomes
- * text.
+ * A tool of an MCP server as a tool of a job: the policy's text becomes arguments, and the server's reply
+ * becomes text.
  */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { hasCode, messageOf, outsideText } from '../../../base/index.ts';
@@ -12,7 +12,7 @@ import type { McpServer } from './server.ts';
 import type { McpToolSpec } from './specs.ts';
 
 export interface McpToolOptions {
-  /** Most code points of a result; a longer one is cut and ends in `...`. */
+  /** Limit of code points of a result; a longer one is cut and ends in `...`. */
   readonly charactersMax: number;
   readonly concurrencyMax: number;
 }
@@ -50,7 +50,7 @@ function failed(output: string): ToolResult {
   return { output, ok: false };
 }
 
-/** The text of a result; of other content, its kind. A result that is only data is its JSON. */
+/** The text of a result; for other content, its kind. A result that is only data becomes its JSON. */
 export function textOf({ content, structuredContent }: CallToolResult): string {
   const parts = content.map((part) => {
     switch (part.type) {

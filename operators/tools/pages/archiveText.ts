@@ -1,6 +1,6 @@
 /**
- * The text of an archive: of Office documents, which are archives themselves, or of the files in it. What it
- * is shows in its files, not in its name. Runs in a worker thread (pageWorker.ts).
+ * The text of an archive: of Office documents, which are archives themselves, or of the files in it. Its
+ * files show what it is, not its name. Runs in a worker thread (pageWorker.ts).
  */
 import type { ParsedPage } from './pageParser.ts';
 import { type Entry, entriesOf, unpack } from './unpack.ts';
@@ -8,10 +8,10 @@ import { type Entry, entriesOf, unpack } from './unpack.ts';
 /** Reads a file that is in an archive. */
 export type ReadMember = (bytes: Uint8Array, name: string) => Promise<string>;
 
-/** Files of an archive that are shown; the rest are counted. */
+/** Limit of files shown of an archive; the rest are counted. */
 const MEMBERS_MAX = 20;
 
-/** `readMember` = null in an archive in an archive, whose files are only named. */
+/** `readMember` = null for an archive within an archive, whose files are only named. */
 export async function archiveText(
   bytes: Uint8Array,
   readMember: ReadMember | null,

@@ -1,5 +1,5 @@
 /**
- * `browse`: reads one page of the web for the policy; with a summariser, what a model finds in it about the
+ * `browse`: reads one web page for the policy; with a summariser, returns what a model finds in it about the
  * policy's question (the browser agent of the papers).
  */
 import { strip } from '../../text/characters.ts';
@@ -8,12 +8,12 @@ import type { Tool, ToolResult } from '../tool.ts';
 import type { Summariser } from '../web/summarise.ts';
 import type { ReadPage } from './pageReader.ts';
 
-/** What reads, and how much is shown. */
+/** What reads pages, and how much to show. */
 export interface BrowseToolOptions {
   readonly read: ReadPage;
   /** Null = the page itself is shown (default). */
   readonly summariser?: Summariser | null;
-  /** Most code points of a page that is shown; a longer one is cut and ends in `...` (default 4000). */
+  /** Limit of code points shown of a page; a longer one is cut and ends in `...` (default 4000). */
   readonly charactersMax?: number;
   /** Calls at once (default 32). */
   readonly concurrencyMax?: number;
@@ -31,7 +31,7 @@ const PARAMETERS = {
 /** Longest request about a page, in UTF-16 units. */
 const QUESTION_MAX = 2000;
 
-/** The tool that reads a page. What it opens is the reader's: closing it closes nothing. */
+/** The tool that reads a page. Closing it closes nothing: the reader owns what it opens. */
 export function browseTool(options: BrowseToolOptions): Tool {
   const { read, summariser = null, charactersMax = 4000, concurrencyMax = 32 } = options;
   return {
@@ -66,7 +66,7 @@ function askedOf(input: string): { readonly url: string; readonly question: stri
         question: strip(asked).slice(0, QUESTION_MAX),
       };
     } catch {
-      // It is a text after all.
+      // It is plain text after all.
     }
   }
   const end = text.indexOf('\n');

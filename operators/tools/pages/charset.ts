@@ -1,7 +1,6 @@
 /**
- * Bytes of a page as text, in its encoding: a byte order mark, then what the server says, then
- * what the page says in its first kilobyte, then UTF-8 if the bytes are that, and Windows-1252 otherwise,
- * as browsers have it.
+ * Bytes of a page as text, in its encoding: by a byte order mark, then the server's header, then the page's
+ * first kilobyte, then UTF-8 if the bytes are valid, and Windows-1252 otherwise, like browsers.
  */
 
 const SNIFFED = 1024;
@@ -29,12 +28,12 @@ function charsetIn(text: string): string {
   return /charset\s*=\s*["']?([\w:.-]{1,40})/i.exec(text.slice(0, SNIFFED))?.[1] ?? '';
 }
 
-/** What a page says about itself: `<meta charset>`, `<meta http-equiv>` or an XML declaration. */
+/** What a page says about its encoding: `<meta charset>`, `<meta http-equiv>` or an XML declaration. */
 function declaredIn(bytes: Uint8Array): string {
   const start = Buffer.from(bytes.subarray(0, SNIFFED)).toString('latin1');
   const label = /^\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w:.-]{1,40})/i.exec(start)?.[1];
   const said = label ?? charsetIn(/<meta[^>]{0,400}charset[^>]{0,60}/i.exec(start)?.[0] ?? '');
-  // A page that could be read so far is in no wide encoding, whatever it says.
+  // A page that was readable so far has no wide encoding, whatever it says.
   return /^utf-?16/i.test(said) ? 'utf-8' : said;
 }
 

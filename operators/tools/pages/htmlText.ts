@@ -1,7 +1,6 @@
 /**
- * HTML to readable text: what a reader's view would show, by Mozilla's Readability; everything visible if a
- * page has no main text, or if that is requested (the papers take it all). Runs in a worker thread
- * (pageWorker.ts).
+ * HTML to readable text: what a reader view would show, by Mozilla's Readability; everything visible if a
+ * page has no main text, or on request (the papers take all of it). Runs in a worker thread (pageWorker.ts).
  */
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
@@ -9,13 +8,13 @@ import type { Extract, ParsedPage } from './pageParser.ts';
 
 /** Elements without readable text. */
 const UNREAD = 'title,script,style,noscript,template,svg,iframe,object,canvas';
-/** Elements that are on lines of their own. */
+/** Elements on lines of their own. */
 const BLOCKS = new Set(
   'ADDRESS ARTICLE ASIDE BLOCKQUOTE BR CAPTION DD DETAILS DIV DL DT FIGCAPTION FIGURE FOOTER FORM H1 H2 H3 H4 H5 H6 HEADER HR LI MAIN NAV OL P PRE SECTION SUMMARY TABLE TR UL'.split(
     ' ',
   ),
 );
-/** A shorter main text does not count: lists, forms and tables are not what Readability looks for. */
+/** A shorter main text does not count: Readability does not look for lists, forms and tables. */
 const MAIN_MIN = 200;
 /**
  * Readability takes time out of proportion to larger pages, which are lists and manuals: all of them is their
@@ -39,19 +38,21 @@ export function htmlText(html: string, extract: Extract): ParsedPage {
   return { title: article?.title || title, text, format: 'html' };
 }
 
-/** All text of a piece of HTML that can be seen, a block a line. */
+/** All visible text of a piece of HTML, one block per line. */
 export function allText(html: string): string {
   return visibleText(parseHTML(whole(html)).document as never);
 }
 
-/** The parser takes the first element for the root: a page that leaves `<html>` out, as it may, gets one. */
+/**
+ * The parser takes the first element for the root, so a page that leaves out `<html>`, as it may, gets one.
+ */
 function whole(html: string): string {
   return /<html[\s>]/i.test(html) ? html : `<!doctype html><html><body>${html}</body></html>`;
 }
 
 const serializer = (node: unknown): string => visibleText(node as TreeNode);
 
-/** What is needed of a DOM node here. */
+/** The part of a DOM node used here. */
 interface TreeNode {
   readonly nodeType: number;
   readonly nodeName: string;
@@ -63,7 +64,7 @@ const ELEMENT = 1;
 const TEXT = 3;
 
 /**
- * The text of a tree: blocks on lines of their own, cells and items set off, white space as it is read. Any
+ * The text of a tree: blocks on lines of their own, cells and items separated, white space collapsed. Any
  * depth.
  */
 function visibleText(root: TreeNode | null): string {

@@ -2,7 +2,7 @@
  * Turns pages into text in worker threads.
  *
  * Guarantees: a page is parsed in bounded time and memory; a thread that a page blocks or fills is ended, and
- * the next page gets a new one. So the worst that a page can do is to fail.
+ * the next page gets a new one. So the worst that a page can do is fail.
  */
 import {
   hasCode,
@@ -18,8 +18,8 @@ import {
 import type { PageFormat } from './pageReader.ts';
 
 /**
- * What of an HTML page is taken: the text that a reader's view would show, or everything visible (the
- * papers').
+ * What to take of an HTML page: the text that a reader view would show, or everything visible (as in the
+ * papers).
  */
 export const extracts = ['readable', 'visible'] as const;
 /** One of `extracts`. */
@@ -40,12 +40,12 @@ export interface ParsedPage {
   readonly format: PageFormat;
 }
 
-/** Bounds of the parsing. */
+/** Limits of parsing. */
 export interface PageParserOptions {
   readonly clock: SleepClock;
   /** Of one page (default 15000). */
   readonly timeoutMs?: number;
-  /** Pages that are parsed at once, each in a thread (default 2). */
+  /** Pages parsed at once, each in a thread (default 2). */
   readonly threads?: number;
   /** Heap of each thread (default 512). */
   readonly heapMegabytesMax?: number;

@@ -10,7 +10,7 @@ import { raceAbort } from '../../../base/index.ts';
 import type { AskOnce } from '../cache/askOnce.ts';
 import { webLine, webText } from '../web/webText.ts';
 
-/** What kind of file the text is from. */
+/** The kind of file that the text comes from. */
 export type PageFormat = 'html' | 'pdf' | 'text' | 'docx' | 'xlsx' | 'pptx' | 'zip';
 
 /** A page that was read. */
@@ -29,17 +29,17 @@ export type ReadPage = (url: string, signal: AbortSignal) => Promise<Page>;
 
 /** Fetches and parses one page, without a cache. */
 export interface PageSource {
-  /** What else than the URL decides the text: its cache entries are kept under this. */
+  /** What else decides the text besides the URL: its cache entries use this scope. */
   readonly scope: string;
   readonly read: ReadPage;
   close(): Promise<void>;
 }
 
-/** Whose pages are read, and how much of them. */
+/** Which pages to read, and how much of them. */
 export interface PageReaderOptions {
   readonly source: PageSource;
   readonly once: AskOnce;
-  /** Most UTF-16 units of a page's text (default 20000). */
+  /** Limit of UTF-16 units of a page's text (default 20000). */
   readonly charactersMax?: number;
 }
 
@@ -70,7 +70,7 @@ export function failedPage(reason: string): Page {
   return { kind: 'failed', reason };
 }
 
-/** The URL without what is only for the reader; null if it is not a page's. */
+/** The URL without the parts meant for the reader only; null if it is not the URL of a page. */
 export function pageUrl(given: string): string | null {
   const text = given.trim();
   if (text.length > URL_MAX || !URL.canParse(text)) return null;

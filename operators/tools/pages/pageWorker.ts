@@ -1,6 +1,6 @@
 /**
  * Entry of the thread that turns pages into text (pageParser.ts): whatever a page does to a parser happens
- * here, where time and memory are bounded and the event loop of the run is not held up.
+ * here, where time and memory are bounded and the run's event loop is not held up.
  */
 import { messageOf, serve } from '../../../base/index.ts';
 import { decodePage } from './charset.ts';
@@ -26,7 +26,7 @@ async function parsed(page: PageBytes, outermost: boolean): Promise<ParsedPage> 
   return (await import('./htmlText.ts')).htmlText(text, extract);
 }
 
-/** A file in an archive; where it cannot be read, the reason stands in its place. */
+/** A file in an archive; if it cannot be read, the reason takes its place. */
 async function memberText(bytes: Uint8Array, name: string): Promise<string> {
   try {
     const page = { bytes, contentType: contentTypeOf(name), extract: 'readable' } as const;
@@ -37,7 +37,7 @@ async function memberText(bytes: Uint8Array, name: string): Promise<string> {
   }
 }
 
-/** By the first bytes if they are distinctive, else by the header. */
+/** By the first bytes if they are distinctive, otherwise by the header. */
 function formatOf(bytes: Uint8Array, contentType: string): 'html' | 'pdf' | 'text' | 'zip' {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase();

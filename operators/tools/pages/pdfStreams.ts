@@ -1,8 +1,7 @@
 /**
- * Refuses a PDF file whose streams unpack to more than a reader of text needs: pdf.js unpacks a stream as a
- * whole, outside the heap that a thread's limit bounds.
- *
- * Flate streams are seen, those within others too. What is packed otherwise is left to the time limit.
+ * Refuses a PDF file whose streams decompress to more than a reader of text needs: pdf.js decompresses a
+ * stream as a whole, outside the heap that a thread's limit bounds. Flate streams are checked, including
+ * nested ones. Other compression is left to the time limit.
  */
 import { constants, inflateSync } from 'node:zlib';
 
@@ -10,7 +9,7 @@ const MB = 2 ** 20;
 const STREAM_MAX = 32 * MB;
 const ALL_MAX = 256 * MB;
 
-/** A stream may be packed more than once; this often is looked at. */
+/** How many nested compressions of a stream to check. */
 const LAYERS = 4;
 
 /** Throws a sentence. */
@@ -26,7 +25,7 @@ export function checkPdfStreams(bytes: Uint8Array): void {
   }
 }
 
-/** Of what is in it and, if that is packed too, of what is in that. */
+/** Sizes of its content and, if that is compressed too, of what is in that. */
 function unpackedSize(packed: Buffer, layers: number): number {
   if (layers === 0 || !isFlate(packed)) return 0;
   try {
@@ -35,12 +34,12 @@ function unpackedSize(packed: Buffer, layers: number): number {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
     if (error instanceof TooLarge) throw error;
-    // Something else than a stream, or a broken one: pdf.js sees to it.
+    // Not a stream, or a broken one: pdf.js handles it.
     return 0;
   }
 }
 
-/** What ends early is unpacked as far as it goes, as pdf.js does. */
+/** A truncated stream is decompressed as far as possible, as in pdf.js. */
 const finishFlush = constants.Z_SYNC_FLUSH;
 
 function isFlate(bytes: Buffer): boolean {

@@ -14,7 +14,7 @@ import { RateLimit, type SleepClock, withoutSecrets } from '../../../base/index.
 import { valueAt } from '../web/webResult.ts';
 import { failedPage, type Page, type PageSource } from './pageReader.ts';
 
-/** The service, and how it is asked. */
+/** The service, and how to ask it. */
 export interface ReaderServiceOptions {
   /** Default `https://r.jina.ai`. */
   readonly url?: string;
@@ -24,7 +24,7 @@ export interface ReaderServiceOptions {
   /** Default 30000. */
   readonly timeoutMs?: number;
   readonly requestsPerSecond?: number;
-  /** Ask it for private, loopback and link-local addresses too (default false). */
+  /** Whether to ask it for private, loopback and link-local addresses too (default false). */
   readonly privateAddresses?: boolean;
 }
 
@@ -62,7 +62,9 @@ export function readerService(options: ReaderServiceOptions): PageSource {
   return { scope: `reader/${service}`, read, close: async () => exchange.close() };
 }
 
-/** A service inside your network could be a way in. A name that does not resolve here is left to it. */
+/**
+ * A service inside your network could be a way in. A name that does not resolve here is left to the service.
+ */
 async function leadsOutside(url: URL): Promise<boolean> {
   if (!isPublicHost(url)) return false;
   const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);

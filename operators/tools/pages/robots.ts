@@ -22,10 +22,10 @@ const PATH_MAX = 2000;
 
 /** Allows everything: a site without the file. */
 export const noRobots: Robots = { rules: [] };
-/** Allows nothing: a site whose rules cannot be read at present. */
+/** Allows nothing: for a site whose rules cannot be read at present. */
 export const closedRobots: Robots = { rules: [{ allows: false, pattern: '/' }] };
 
-/** The rules that hold for `agent`, a product name in lower case. */
+/** The rules for `agent`, a product name in lower case. */
 export function parseRobots(file: string, agent: string): Robots {
   const groups = new Map<string, Rule[]>([
     [agent, []],
@@ -73,7 +73,7 @@ export function robotsAllow({ rules }: Robots, { pathname, search }: URL): boole
   return allowed;
 }
 
-/** In one spelling, whatever was percent-encoded. */
+/** Normalises percent-encoding. */
 function decoded(text: string): string {
   try {
     return encodeURI(decodeURI(text)).replaceAll('%25', '%');
@@ -82,7 +82,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A pattern with `*` for any text, from the beginning of the path; `$` at its end holds the path's end. */
+/** A pattern with `*` for any text, from the beginning of the path; `$` at its end matches the path's end. */
 function matches(pattern: string, path: string): boolean {
   const ended = pattern.endsWith('$');
   const parts = (ended ? pattern.slice(0, -1) : pattern).split('*');

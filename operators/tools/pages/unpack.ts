@@ -1,20 +1,20 @@
 /**
- * What is in a ZIP archive, unpacked in bounded memory (fflate).
+ * Unpacks a ZIP archive in bounded memory (fflate).
  *
- * Guarantees: no more than `UNPACKED_MAX` bytes come out of an archive, whatever it says of itself, and no
- * part of it is written to disk. Runs in a worker thread (pageWorker.ts).
+ * Guarantees: no more than `UNPACKED_MAX` bytes come out of an archive, whatever it claims, and no part of it
+ * is written to disk. Runs in a worker thread (pageWorker.ts).
  */
 import { type UnzipFileFilter, unzipSync, zipSync } from 'fflate';
 
 const MB = 2 ** 20;
-/** Of all entries that are taken together. */
+/** For all entries together. */
 const UNPACKED_MAX = 48 * MB;
 const ENTRIES_MAX = 20_000;
 
 /** A file in an archive. */
 export interface Entry {
   readonly name: string;
-  /** As the archive says. */
+  /** According to the archive. */
   readonly size: number;
 }
 
@@ -25,12 +25,12 @@ function unzipped(bytes: Uint8Array, filter: UnzipFileFilter): Record<string, Ui
     return unzipSync(bytes, { filter });
   } catch (error) {
     if (error instanceof TooMuch) throw error;
-    // fflate's codes look like those of the system.
+    // fflate's codes look like system codes.
     throw new Error('it is a broken archive');
   }
 }
 
-/** The files of an archive, in its order. Fails if the bytes are no archive. */
+/** The files of an archive, in order. Fails if the bytes are not an archive. */
 export function entriesOf(bytes: Uint8Array): readonly Entry[] {
   const entries: Entry[] = [];
   unzipped(bytes, ({ name, originalSize: size }) => {
@@ -41,13 +41,13 @@ export function entriesOf(bytes: Uint8Array): readonly Entry[] {
   return entries;
 }
 
-/** The files that are wanted. */
+/** The wanted files. */
 export function unpack(
   bytes: Uint8Array,
   wanted: (name: string) => boolean,
 ): ReadonlyMap<string, Uint8Array> {
   let left = UNPACKED_MAX;
-  // An entry gets as much room as it says: it cannot unpack to more.
+  // An entry gets as much room as it claims: it cannot decompress to more.
   const files = unzipped(bytes, ({ name, size, originalSize }) => {
     if (name === '__proto__' || name.endsWith('/') || !wanted(name)) return false;
     left -= Math.max(size, originalSize);
@@ -58,8 +58,8 @@ export function unpack(
 }
 
 /**
- * The XML in an archive as an archive of ours, which a library that unpacks without bounds may be given: it
- * says the truth about its sizes. `check` sees each part before.
+ * The XML of an archive as a new archive with truthful sizes, for a library that unpacks without limits.
+ * `check` sees each part first.
  */
 export function repacked(
   bytes: Uint8Array,

@@ -1,8 +1,7 @@
 /**
- * Pages straight from the web: fetched by this process, parsed in worker threads.
- *
- * Redirects are followed here, one by one, each checked as the first address was. A site's robots.txt is
- * respected, unless that is switched off.
+ * Fetches pages directly from the web in this process and parses them in worker threads. Redirects are
+ * followed here, one by one, each checked like the first address. A site's robots.txt is respected, unless
+ * that is switched off.
  */
 import type { LookupFunction } from 'node:net';
 import {
@@ -18,23 +17,23 @@ import { type Extract, type PageParserOptions, pageParser } from './pageParser.t
 import { failedPage, type Page, type PageSource, pageUrl } from './pageReader.ts';
 import { closedRobots, noRobots, parseRobots, type Robots, robotsAllow } from './robots.ts';
 
-/** How pages are fetched. */
+/** How to fetch pages. */
 export interface WebPagesOptions {
   readonly clock: SleepClock;
   /** Of one request (default 20000). */
   readonly timeoutMs?: number;
-  /** Most bytes of a page, unpacked (default 8 MiB). */
+  /** Limit of a page's bytes, decompressed (default 8 MiB). */
   readonly bytesMax?: number;
   /** Requests a second; 0 = no limit (default). */
   readonly requestsPerSecond?: number;
   /** Allow private, loopback and link-local addresses (default false). */
   readonly privateAddresses?: boolean;
-  /** Keep to robots.txt (default true). */
+  /** Respect robots.txt (default true). */
   readonly robots?: boolean;
   readonly extract?: Extract;
   readonly userAgent?: string;
   readonly parsing?: Omit<PageParserOptions, 'clock'>;
-  /** How names become addresses, in place of the system's way with what is private left out. */
+  /** How names become addresses, instead of the system's way without private addresses. */
   readonly lookup?: LookupFunction;
 }
 
@@ -42,7 +41,7 @@ const REDIRECTS_MAX = 5;
 const BYTES_MAX = 8 * 1024 * 1024;
 const AGENT = 'millrace';
 const SITES_MAX = 1000;
-/** Many pages wait for one robots.txt, so the end of one of them does not end it; its time does. */
+/** Many pages wait for one robots.txt, so the end of one of them does not end the request; a timeout does. */
 const UNENDED = new AbortController().signal;
 const ACCEPT = 'text/html,application/xhtml+xml,application/pdf,text/plain;q=0.9,*/*;q=0.5';
 
@@ -98,7 +97,7 @@ export function webPages(options: WebPagesOptions): PageSource {
     try {
       return robotsAllow(await known, url);
     } catch (error) {
-      // No one has said anything: the next page asks again.
+      // Nobody has answered: the next page asks again.
       if (sites.get(url.origin) === known) sites.delete(url.origin);
       throw error;
     }
@@ -130,7 +129,7 @@ export function webPages(options: WebPagesOptions): PageSource {
   };
 }
 
-/** Media are not. */
+/** Media are not text. */
 function isReadable(contentType: string): boolean {
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase();
   return !/^(?:image|audio|video|font)\//.test(type) && !/zip|gzip|x-tar|wasm/.test(type);

@@ -1,6 +1,6 @@
 /**
- * The values in a workbook, sheet by sheet, as CSV (read-excel-file): what its formulas gave, not the
- * formulas. Runs in a worker thread (pageWorker.ts).
+ * The values in a workbook, sheet by sheet, as CSV (read-excel-file): results of formulas, not the formulas.
+ * Runs in a worker thread (pageWorker.ts).
  */
 import readWorkbook from 'read-excel-file/universal';
 import type { ParsedPage } from './pageParser.ts';
@@ -17,9 +17,9 @@ export async function xlsxText(bytes: Uint8Array): Promise<ParsedPage> {
   return { title: '', text: texts.join('\n\n'), format: 'xlsx' };
 }
 
-/** Cells up to the last row and column of a sheet, empty ones too. */
+/** Cells up to the last row and column of a sheet, including empty ones. */
 const AREA_MAX = 2_000_000;
-/** Where a row or a cell says that it is. */
+/** The position that a row or a cell states. */
 const PLACE = /(?<![\w:.-])r\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**

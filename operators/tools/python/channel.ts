@@ -1,13 +1,10 @@
 /**
- * Lines from a process that may be hostile: none is longer than the limit, whatever comes. A longer one, and
- * everything after it, is not read.
+ * Reads lines from a possibly hostile process: none is longer than the limit, whatever comes. A longer one,
+ * and everything after it, is not read.
  */
 import type { Readable } from 'node:stream';
 
-/**
- * Calls `heard` with each line as it comes, and with null, once and for all, if one is longer than
- * `lengthMax`.
- */
+/** Calls `heard` with each line as it arrives, and once with null if one is longer than `lengthMax`. */
 export function readLines(
   stream: Readable,
   lengthMax: number,

@@ -18,7 +18,7 @@ const SCRIPTS = fileURLToPath(new URL('./child/', import.meta.url));
 const POLICY = join(SCRIPTS, 'policy.json');
 
 const PRIVILEGES = ['--bounding-set', '-all', '--inh-caps', '-all', '--no-new-privs'];
-/** Strongest first; the first that can start `true` is taken. */
+/** Strongest first; the first one that can start `true` is used. */
 const WRAPPERS: readonly (readonly string[])[] = [
   ['unshare', '-rn', 'setpriv', ...PRIVILEGES, '--pdeathsig', 'KILL'],
   ['unshare', '-rn'],
@@ -50,7 +50,7 @@ function starts(wrapper: readonly string[]): boolean {
 
 let wrapperFound: readonly string[] | undefined;
 
-/** The wrapper that this kernel grants, probed once per process; empty when it grants none. */
+/** The wrapper that this kernel allows, probed once per process; empty if it allows none. */
 export function kernelWrapper(): readonly string[] {
   wrapperFound ??= WRAPPERS.map(resolved).find((wrapper) => wrapper && starts(wrapper)) ?? [];
   return wrapperFound;
@@ -72,7 +72,7 @@ function readable(script: string, pyodide: string, files: readonly string[]): re
   return [...new Set([...folders.map((folder) => join(folder, '*')), ...whole])];
 }
 
-/** Node 20 knows the permission model under its first name only. */
+/** Node 20 only knows the permission model by its first name. */
 function permissionFlag(): string {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const named = major > 23 || (major === 23 && minor >= 5) || (major === 22 && minor >= 13);
@@ -103,12 +103,12 @@ function nodeArguments(script: string, files: readonly string[]): readonly strin
   ];
 }
 
-/** A process that is spoken to through its standard streams. */
+/** A process controlled through its standard streams. */
 export type SandboxProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export interface LaunchOptions {
   readonly script?: string;
-  /** More files that it may read: packages. */
+  /** Further files that it may read: packages. */
   readonly files?: readonly string[];
 }
 

@@ -17,11 +17,11 @@ import { Sandbox, type SandboxSettings } from './sandbox.ts';
 
 const WAITING_MAX = 10_000;
 /**
- * Starts that may fail in a row before the pool goes on with fewer processes, or, if it has none, fails; if
- * the first ones fail, permanently.
+ * Failed starts in a row before the pool continues with fewer processes or, if it has none, fails;
+ * permanently if the first ones fail.
  */
 const FAILURES_MAX = 3;
-/** Processes that a program may lose. */
+/** Processes that one program may use up. */
 const LOST_MAX = 3;
 const CLOSED = toolDown('python', 'it is closed');
 
@@ -51,7 +51,7 @@ export class Pool {
   #running = 0;
   #failures = 0;
   #everStarted = false;
-  /** Starts have failed: none is tried before the next program or the next loss. */
+  /** Starts have failed: no further attempt before the next program or the next loss. */
   #resting = false;
 
   constructor(settings: SandboxSettings, size: PoolSize, start: StartSandbox = Sandbox.start) {
@@ -64,7 +64,7 @@ export class Pool {
     return this.#closing.signal.aborted;
   }
 
-  /** Runs a program in a process of its own for that time. Rejects with code `TOOL_DOWN` or `TOOL_BROKEN`. */
+  /** Runs a program in a process of its own. Rejects with code `TOOL_DOWN` or `TOOL_BROKEN`. */
   async run(program: string): Promise<ProgramResult> {
     for (let lost = 1; ; lost++) {
       const ended = await this.#runOnce(program);
@@ -121,7 +121,7 @@ export class Pool {
     this.#serve();
   }
 
-  /** Hands idle processes to those who wait, and starts what is missing. */
+  /** Hands idle processes to waiting programs, and starts what is missing. */
   #serve(): void {
     if (this.#closed) return;
     for (const dead of this.#idle.filter(({ usable }) => !usable)) this.#forget(dead);
@@ -138,7 +138,7 @@ export class Pool {
     for (let more = target - fresh - this.#starts.size; more > 0; more--) this.#start();
   }
 
-  /** Ends worn processes that wait for programs while there are enough others. */
+  /** Ends worn idle processes while there are enough others. */
   #retireWorn(): void {
     for (const sandbox of this.#idle.filter(({ worn }) => worn)) {
       if (this.#all.size <= this.#size.processes) return;

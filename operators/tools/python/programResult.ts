@@ -22,18 +22,18 @@ export interface ProgramResult {
 }
 
 export interface ProgramLimits {
-  /** Time of one program. */
+  /** Time limit of one program. */
   readonly timeoutMs: number;
-  /** Most memory of one program in MiB; 0 = what is there. */
+  /** Memory limit of one program in MiB; 0 = all there is. */
   readonly memoryMaxMiB: number;
-  /** Most code points of a result; a longer one is cut and ends in `...`. */
+  /** Limit of code points of a result; a longer one is cut and ends in `...`. */
   readonly outputMax: number;
 }
 
-/** Code points that are kept beyond the limit: leading blanks, and one that shows that there was more. */
+/** Code points kept beyond the limit: for leading blanks, and to show that there was more. */
 export const MARGIN = 256;
 
-/** What the policy reads of a program that ended. Throws `TOOL_DOWN` for one that is lost. */
+/** What the policy reads of a finished program. Throws `TOOL_DOWN` for a lost one. */
 export function toolResultOf(ended: ProgramResult, limits: ProgramLimits): ToolResult {
   const text = outputText(ended.text.trim(), limits.outputMax);
   switch (ended.kind) {
@@ -56,7 +56,7 @@ export function toolResultOf(ended: ProgramResult, limits: ProgramLimits): ToolR
   }
 }
 
-/** A call that failed with this text. */
+/** A failed call with this text. */
 export function failed(output: string): ToolResult {
   return { output, ok: false };
 }

@@ -18,31 +18,31 @@ import { failed, type ProgramLimits, type ProgramResult, toolResultOf } from './
 import { type PythonServer, remoteInterpreter } from './remote.ts';
 import type { SandboxPackage } from './sandbox.ts';
 
-/** Limits of the interpreter, and how its output is printed. */
+/** Limits of the interpreter, and how to print its output. */
 export interface PythonOptions {
-  /** Time of one program (default 2000); reading and compiling it count. */
+  /** Time limit of one program (default 2000), including reading and compiling it. */
   readonly timeoutMs?: number;
   /**
-   * Most memory of a program in MiB, from 64 (default 256; on a server: what it has). Past it Python raises
-   * MemoryError.
+   * Memory limit of a program in MiB, at least 64 (default 256; on a server: all it has). Beyond it Python
+   * raises MemoryError.
    */
   readonly memoryMaxMiB?: number;
-  /** Most code points of a result; a longer one is cut and ends in `...` (default 1000). */
+  /** Limit of code points of a result; a longer one is cut and ends in `...` (default 1000). */
   readonly outputMax?: number;
   /** Programs that may run at once, each in a process of about 250 MiB (default 1). */
   readonly processes?: number;
-  /** More such processes that are kept ready for when one is lost to a program that is stuck (default 1). */
+  /** How many spare processes to keep ready for when a program gets stuck (default 1). */
   readonly spares?: number;
-  /** Print the last expression's value when it is None as well, as the ET-Agent reference does. */
+  /** Print the last expression's value even if it is None, like the ET-Agent reference. */
   readonly printNone?: boolean;
-  /** Packages that programs can import: those that were added (`addedPackages`), whole and in order. */
+  /** Packages that programs can import: the added ones (`addedPackages`), complete and in order. */
   readonly packages?: readonly NamedPackage[];
   /**
-   * Python that is run once when a process starts, packages loaded: every program begins from what it leaves
-   * in modules. It runs outside the sandbox's limits: never a model's text.
+   * Python to run once when a process starts, after loading packages: every program starts from the resulting
+   * modules. It runs outside the sandbox's limits, so never pass a model's text.
    */
   readonly prelude?: string;
-  /** Who runs the programs (default: this machine, in a sandbox). It has packages of its own. */
+  /** What runs the programs (default: a sandbox on this machine). It has its own packages. */
   readonly server?: PythonServer;
 }
 
@@ -57,7 +57,7 @@ export interface NamedPackage extends SandboxPackage {
   readonly name: string;
 }
 
-/** Most code points of a program. */
+/** Limit of code points of a program. */
 const PROGRAM_MAX = 100_000;
 
 function bounded(name: string, value: number, min: number, max: number): number {

@@ -14,14 +14,14 @@ import { toolDown } from '../tool.ts';
 import { programPython } from './programPython.ts';
 import { MARGIN, type ProgramLimits, type ProgramResult } from './programResult.ts';
 
-/** A server that runs programs, and how it is asked. */
+/** A server that runs programs, and how to ask it. */
 export interface PythonServer {
   /** Without `/run_code`. */
   readonly url: string;
   /** '' = none. */
   readonly key: string;
   readonly clock: SleepClock;
-  /** Tries of one program, if the server does not answer or says that it could not run it. */
+  /** Attempts per program, if the server does not answer or says that it could not run it. */
   readonly triesMax: number;
   /** Wait between them. */
   readonly retryDelayMs: number;
@@ -33,12 +33,12 @@ export interface RemoteInterpreter {
   close(): void;
 }
 
-/** A program may wait for others at the server for this long. */
+/** How long a program may wait for others at the server. */
 const QUEUE_MAX_MS = 60_000;
 const REPLY_BYTES_MAX = 8 * 2 ** 20;
 /** What an exchange says about a longer one. */
 const TOO_LONG = /over limit/;
-/** Before the error that the frame reports, on the error stream. */
+/** Precedes the error that the frame reports, on the error stream. */
 const MARK = '\0error\0';
 
 const commandResult = z.object({
@@ -53,7 +53,7 @@ const runCodeReply = z.discriminatedUnion('status', [
 ]);
 
 type CommandResult = z.infer<typeof commandResult>;
-/** What another attempt may cure, or not. */
+/** Whether another attempt may help. */
 type NotRun = { readonly kind: 'again' | 'never'; readonly reason: string };
 
 export function remoteInterpreter(

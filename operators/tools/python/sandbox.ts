@@ -18,13 +18,13 @@ export interface SandboxSettings {
   readonly timeoutMs: number;
   /** Python's memory limit, in MiB (it starts at about 30). */
   readonly memoryMaxMiB: number;
-  /** Most code points of output that are kept. */
+  /** Limit of code points of output that are kept. */
   readonly outputMax: number;
-  /** Print a last expression's value when it is None as well. */
+  /** Print a last expression's value even if it is None. */
   readonly printNone: boolean;
   /** What it can import besides the standard library. */
   readonly packages: readonly SandboxPackage[];
-  /** Our own Python, run once at the start: every program begins from what it leaves in modules. */
+  /** Our own Python, run once at the start: every program starts from the resulting modules. */
   readonly prelude?: string;
 }
 
@@ -35,14 +35,14 @@ export interface SandboxPackage {
   readonly imports: readonly string[];
 }
 
-/** What the process may say about itself. */
+/** The messages of the process. */
 const KINDS: readonly ProgramResultKind[] = ['done', 'raised', 'expired', 'forbidden', 'stopped'];
 
-/** Seconds on an idle machine; with packages, and many other processes, minutes. */
+/** Takes seconds on an idle machine; with packages and many other processes, minutes. */
 const START_MAX_MS = 300_000;
 const GRACE_MS = 1000;
 const WATCH_MS = 100;
-/** A process that has grown this far past its start is replaced when another is there. */
+/** A process that has grown this much since its start is replaced once another one is there. */
 const GROWTH_KEPT_MIB = 64;
 /** Most characters of one code point in JSON, and of the rest of an answer. */
 const ESCAPED_MAX = 6;

@@ -16,13 +16,13 @@ export interface BatchesOptions {
   readonly batchMax: number;
   readonly batchesMax: number;
   readonly waitingMax: number;
-  /** Answers that are kept, those used last (0 = none). */
+  /** Cached answers, least recently used dropped first (0 = none). */
   readonly keptMax: number;
   /** Called for every batch. */
   readonly onBatch?: (queries: number) => void;
 }
 
-/** Answers, and how many of them were there already. */
+/** Answers, and how many of them were cached. */
 export interface Answered {
   readonly hits: readonly (readonly Hit[])[];
   readonly kept: number;
@@ -49,7 +49,7 @@ export class Batches {
     this.#kept = new LruCache(options.keptMax);
   }
 
-  /** Queries that wait. */
+  /** Waiting queries. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -60,8 +60,7 @@ export class Batches {
   }
 
   /**
-   * Rejects with code `BUSY` if too many wait, with the signal's reason, or with what the retriever fails
-   * with.
+   * Rejects with code `BUSY` if too many wait, with the signal's reason, or with the retriever's own error.
    */
   async ask(queries: readonly string[], top: number, signal: AbortSignal): Promise<Answered> {
     signal.throwIfAborted();
@@ -104,7 +103,7 @@ export class Batches {
     });
   }
 
-  /** Begins as many batches as may run. */
+  /** Starts as many batches as allowed. */
   #fill(): void {
     while (this.#running < this.#options.batchesMax && this.#waiting.size > 0) {
       this.#running++;
@@ -115,7 +114,7 @@ export class Batches {
     }
   }
 
-  /** The oldest, and those after it that ask for as many passages. */
+  /** The oldest query, and those after it that ask for as many passages. */
   #taken(): Waiting[] {
     const [{ top } = { top: 0 }] = this.#waiting;
     const batch: Waiting[] = [];
@@ -132,7 +131,7 @@ export class Batches {
     const { top } = batch[0]!;
     this.#options.onBatch?.(queries.length);
     try {
-      // It goes on while it has a caller.
+      // Continues as long as it has a caller.
       const hits = await this.#retriever.retrieve(queries, top, allGone(batch));
       const byQuery = new Map(queries.map((query, i) => [query, hits[i] ?? []]));
       for (const [query, found] of byQuery) this.#kept.set(keyOf(query, top), found);
@@ -147,7 +146,7 @@ function keyOf(query: string, top: number): string {
   return `${top} ${query}`;
 }
 
-/** Aborted when every caller is gone. */
+/** Aborted once every caller has gone. */
 function allGone(batch: readonly Waiting[]): AbortSignal {
   const controller = new AbortController();
   let there = batch.length;

@@ -6,7 +6,7 @@ import { MillraceError } from '../../../base/index.ts';
 import type { Hit, Passage, Retriever } from './retriever.ts';
 import { WordIndexBuilder } from './wordIndex.ts';
 
-/** Passages that are taken before others have a turn of the thread. */
+/** Passages taken before others get a turn on the thread. */
 const TURN = 1000;
 
 /**
@@ -47,7 +47,7 @@ export async function bm25Retriever(
         const found = index.find(query, top, before);
         const hits = found.map(async ({ row, score }) => ({ ...(await passageAt(row)), score }));
         results.push(await Promise.all(hits));
-        // Others have a turn of the thread.
+        // Lets others have a turn on the thread.
         await new Promise((resolve) => setImmediate(resolve));
       }
       return results;

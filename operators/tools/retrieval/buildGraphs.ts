@@ -10,33 +10,33 @@ import { type Manifest, VECTORS } from './manifest.ts';
 
 export interface GraphsOptions extends GraphForm {
   readonly passages: number;
-  /** Most in one graph: each thread has this many vectors in memory while building it. */
+  /** Limit of vectors per graph: each thread has this many in memory while building it. */
   readonly passagesMax: number;
-  /** Graphs that are built at once. */
+  /** Graphs built at once. */
   readonly threads: number;
   readonly signal: AbortSignal;
-  /** Called with how many passages are in graphs. */
+  /** Called with the number of passages in graphs. */
   readonly onProgress: (done: number) => void;
 }
 
 export type Graphs = Manifest['graphs'];
 
-/** Added in one call: a second or so. */
+/** Vectors added per call: a second or so. */
 const ADDED = 2000;
 
-/** The stretches, as even as may be. */
+/** The stretches, as even as possible. */
 export function stretches(passages: number, passagesMax: number): Graphs {
   const count = Math.ceil(passages / passagesMax);
   const start = (index: number): number => Math.floor((index * passages) / count);
   return Array.from({ length: count }, (_, index) => {
     const [from, end] = [start(index), start(index + 1)];
-    // What a build with other stretches left is not taken for one of these.
+    // So that files of a build with other stretches are not taken for these.
     return { file: `graph-${from}-${end}.usearch`, from, passages: end - from };
   });
 }
 
 /**
- * Builds those whose files are missing. Rejects with the signal's reason when it aborts; what is built stays.
+ * Builds those whose files are missing. Rejects with the signal's reason if it aborts; what is built stays.
  */
 export async function buildGraphs(
   folder: string,

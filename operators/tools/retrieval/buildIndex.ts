@@ -24,12 +24,12 @@ export type CorpusRow =
   | { readonly place: number; readonly passage: Passage }
   | { readonly place: number; readonly reason: string };
 
-/** How far a build is. */
+/** How far a build has come. */
 export interface BuildProgress {
   readonly stage: 'reading' | 'encoding' | 'graphs';
   /** Passages. */
   readonly done: number;
-  /** Done when this build began: what a rate does not count. */
+  /** Done before this build began: excluded from the rate. */
   readonly before: number;
   /** Null while the corpus is read. */
   readonly total: number | null;
@@ -38,14 +38,14 @@ export interface BuildProgress {
 export interface BuildOptions {
   /** The corpus from its beginning. */
   readonly rows: () => AsyncIterable<CorpusRow>;
-  /** Which corpus it is: a build goes on only with the same. */
+  /** Identifies the corpus: a build only continues with the same one. */
   readonly corpus: Readonly<Record<string, string | number>>;
   readonly encoder: TextEncoder;
   readonly encoderFolder: string;
   readonly to: string;
-  /** The vectors of the passages, made elsewhere by the same encoder: nothing is encoded then. */
+  /** The passages' vectors, made elsewhere by the same encoder: nothing is encoded then. */
   readonly vectors?: GivenVectors;
-  /** A corpus of at most this many passages has no graph: all of them are compared with every query. */
+  /** A corpus of at most this many passages has no graph: every query is compared with all of them. */
   readonly exactMax: number;
   /** Most passages in one graph. */
   readonly graphMax: number;
@@ -64,12 +64,12 @@ export interface GivenVectors {
 
 export interface BuiltIndex {
   readonly passages: number;
-  /** Rows that were left out. */
+  /** Rows left out. */
   readonly refused: number;
   readonly graphs: number;
 }
 
-/** Encoded between two marks of how far it is; fewer if they are long. */
+/** Passages encoded between two progress marks; fewer if they are long. */
 const WINDOW = { passages: 256, characters: 4 << 20 };
 const STATE = 'building.json';
 
@@ -83,8 +83,8 @@ interface State {
 }
 
 /**
- * Builds, or goes on building. Rejects with the signal's reason when it aborts, and with code `RETRIEVER`
- * if the folder holds something else.
+ * Builds, or continues building. Rejects with the signal's reason if it aborts, and with code `RETRIEVER` if
+ * the folder holds something else.
  */
 export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   const { to, encoder, signal } = options;
@@ -119,7 +119,7 @@ export async function buildIndex(options: BuildOptions): Promise<BuiltIndex> {
   return { passages, refused, graphs: graphs.length };
 }
 
-/** Where to go on; a new folder starts at nothing. */
+/** Where to continue; a new folder starts at nothing. */
 async function startOf({ to, corpus, encoder }: BuildOptions): Promise<State> {
   const { digest, settings } = encoder;
   const fresh: State = { corpus, encoder: { digest, settings }, read: null, encoded: 0 };
@@ -151,7 +151,7 @@ async function keep({ to }: BuildOptions, state: State): Promise<void> {
   await replaceFile(join(to, STATE), `${JSON.stringify(state)}\n`);
 }
 
-/** Copies what can be used of the corpus to where it stays. */
+/** Copies the usable part of the corpus to its final place. */
 async function readCorpus(
   options: BuildOptions,
   state: State,

@@ -8,7 +8,7 @@ import type { Passage } from './retriever.ts';
 
 /** What is wrong with a row. */
 export interface RowFault {
-  /** Empty when the row as a whole is wrong. */
+  /** Empty if the row as a whole is wrong. */
   readonly field: string;
   readonly reason: string;
 }

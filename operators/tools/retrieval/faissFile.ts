@@ -1,7 +1,6 @@
 /**
  * A flat index of FAISS (`IndexFlatIP`, `IndexFlatL2`), read without FAISS: a header, and the vectors in the
- * order of the corpus. Any other kind of index does not hold the original vectors, and is refused by its
- * name.
+ * order of the corpus. Any other kind of index does not hold the original vectors, and is refused by name.
  */
 import { open, stat } from 'node:fs/promises';
 import { retrieverError } from './retrieverError.ts';
@@ -21,7 +20,7 @@ export interface FaissFile {
 const FLAT: Readonly<Record<string, FaissFile['metric']>> = {
   ...{ IxFI: 'inner product', IxF2: 'distance' },
 };
-/** Others that are met, by what people call them. */
+/** Other kinds, with their usual names. */
 const OTHERS: Readonly<Record<string, string>> = {
   ...{ IwFl: 'IVF,Flat', IwPQ: 'IVF,PQ', IwSq: 'IVF,SQ', IxPq: 'PQ', IxSQ: 'SQ', IHNf: 'HNSW' },
   ...{ IHNp: 'HNSW,PQ', IHNs: 'HNSW,SQ', IHN2: 'HNSW', IxPT: 'a transform before an index' },

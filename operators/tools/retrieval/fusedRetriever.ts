@@ -17,12 +17,12 @@ export const fusionMethods = ['rrf', 'weighted'] as const;
 /** One of `fusionMethods`. */
 export type FusionMethod = (typeof fusionMethods)[number];
 
-/** What is fused, and how. */
+/** What to fuse, and how. */
 export interface FusionOptions {
   readonly method: FusionMethod;
-  /** Of each part, in `weighted`; 1 each when left out. */
+  /** Weight of each part, for `weighted`; 1 each if left out. */
   readonly weights?: readonly number[];
-  /** Least number of candidates from each part (default 100). */
+  /** Minimum number of candidates from each part (default 100). */
   readonly candidates?: number;
 }
 
@@ -71,6 +71,6 @@ function reciprocalRanks(list: readonly Hit[]): number[] {
 function scaled(list: readonly Hit[], weight: number): number[] {
   const scores = list.map(({ score }) => score);
   const [worst, best] = [Math.min(...scores), Math.max(...scores)];
-  // A list of equal scores says only that they exist.
+  // A list of equal scores says nothing about their order.
   return scores.map((score) => weight * (best === worst ? 1 : (score - worst) / (best - worst)));
 }

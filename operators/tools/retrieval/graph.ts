@@ -20,10 +20,7 @@ export interface GraphForm {
 
 /** Neighbours of a passage on a level; on the lowest there are twice as many. */
 const CONNECTIVITY = 16;
-/**
- * Candidates that are kept in mind while a neighbourhood is looked for: as the graph grows, and as it is
- * asked.
- */
+/** Candidates kept while looking for a neighbourhood: when the graph grows, and when it is searched. */
 const EXPANSION_ADD = 128;
 const EXPANSION_SEARCH = 56;
 
@@ -45,8 +42,8 @@ export function newGraph({ dimensions, normalised }: GraphForm): Index {
 }
 
 /**
- * usearch by its CommonJS module: the other one looks for the native build from a file name in a stack trace,
- * and if that is not as it expects (under tsx) never stops looking.
+ * usearch by its CommonJS module: the other one takes the path of the native build from a stack trace, and if
+ * that has an unexpected form (under tsx) never stops looking.
  */
 export function library(): typeof import('usearch') {
   try {

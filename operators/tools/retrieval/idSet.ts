@@ -1,8 +1,7 @@
 /**
- * Which ids were seen, in at most 16 bytes per id: a set of tens of millions of strings does not fit a `Set`.
- *
- * Ids are compared by 64 bits of hash: among twenty million, the chance that two collide is one in a hundred
- * thousand.
+ * Which ids have been seen, in at most 16 bytes per id: a set of tens of millions of strings does not fit a
+ * `Set`. Ids are compared by 64 bits of hash: among twenty million, the chance that two collide is one in a
+ * hundred thousand.
  */
 const CAPACITY = 1024;
 
@@ -11,7 +10,7 @@ export class IdSet {
   #low = new Uint32Array(CAPACITY);
   #size = 0;
 
-  /** False if it was there. */
+  /** False if it was already in the set. */
   add(id: string): boolean {
     const [high, low] = hash(id);
     if (!this.#put(high, low)) return false;

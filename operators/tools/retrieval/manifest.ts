@@ -38,9 +38,9 @@ const shape = z.object({
   version: z.literal(VERSION),
   passages: count.min(1),
   dimensions: count.min(1),
-  /** Whose vectors these are. */
+  /** The encoder of the vectors. */
   encoder: z.object({ folder: z.string(), digest: z.string(), settings }),
-  /** Stretches of passages with a graph each; none where all are compared with every query. */
+  /** Stretches of passages with a graph each; none if all are compared with every query. */
   graphs: z.array(z.object({ file: z.string(), from: count, passages: count.min(1) })),
   files: z.record(z.string(), z.object({ bytes: count, sha256: z.string() })),
 });
@@ -49,7 +49,7 @@ export type Manifest = z.infer<typeof shape>;
 
 const AGAIN = 'copy the folder again, or build it again with `millrace retriever build`';
 
-/** The manifest of a folder. Fails with code `RETRIEVER` if there is none, or it is of another version. */
+/** The manifest of a folder. Fails with code `RETRIEVER` if there is none, or if it has another version. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const path = join(folder, MANIFEST);
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -74,7 +74,7 @@ export async function readManifest(folder: string): Promise<Manifest> {
   throw retrieverError(`${path} is damaged (${field || 'not JSON'}): ${AGAIN}`, path);
 }
 
-/** Makes the folder an index of these files. */
+/** Makes the folder an index with these files. */
 export async function writeManifest(
   folder: string,
   index: Omit<Manifest, 'version' | 'files'>,
@@ -89,10 +89,7 @@ export async function writeManifest(
   await replaceFile(join(folder, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/**
- * Fails with code `RETRIEVER` at the first file that is not as it was written; `all` = every digest is
- * computed.
- */
+/** Fails with code `RETRIEVER` at the first file that has changed; `all` = every digest is computed. */
 export async function checkFiles(folder: string, manifest: Manifest, all = false): Promise<void> {
   const graphs = new Set(manifest.graphs.map(({ file }) => file));
   for (const [name, { bytes, sha256 }] of Object.entries(manifest.files)) {

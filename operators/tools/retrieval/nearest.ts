@@ -13,7 +13,7 @@ export interface Nearest {
   readonly scores: Float64Array;
 }
 
-/** The product of the two vectors at these places. */
+/** The product of the two vectors at these offsets. */
 export function dot(
   a: Float32Array,
   atA: number,

@@ -15,11 +15,11 @@ import type { OpenSearch, SearchCall } from './searchWorker.ts';
 export interface RetrieverOptions {
   /** Opens the encoder of the queries: `openEncoder` of `model/encoder`. */
   readonly openEncoder: OpenEncoder;
-  /** The encoder's folder, if it is no longer the one that the index was built with. */
+  /** The encoder's folder, if it has moved since the index was built. */
   readonly encoder?: string;
-  /** For search, and as many for encoding (default: half of what there is, at least one). */
+  /** Threads for search, and as many for encoding (default: half of those there are, at least one). */
   readonly threads?: number;
-  /** Whether every file's digest is checked, not only those of the graphs. */
+  /** Whether to check every file's digest, not only those of the graphs. */
   readonly verify?: boolean;
 }
 

@@ -14,12 +14,12 @@ import { retrieverError } from './retrieverError.ts';
 
 /** Bytes of an offset: a whole number of 64 bits, little-endian. */
 const OFFSET_BYTES = 8;
-/** Written at once. */
+/** Bytes written at once. */
 const CHUNK_BYTES = 1 << 20;
 
 export interface PassageWriter {
   add(passage: Passage): Promise<void>;
-  /** All is on disk. */
+  /** Everything is on disk. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export interface PassageReader {
   close(): void;
 }
 
-/** Its calls block: where others wait meanwhile, it is for a worker. */
+/** Its calls block, so use it in a worker if others are waiting. */
 export function openPassages(folder: string): PassageReader {
   const path = join(folder, PASSAGES);
   const texts = openSync(path, 'r');

@@ -47,17 +47,17 @@ export interface QdrantOptions extends QdrantPlace {
   readonly timeoutMs?: number;
 }
 
-/** What a collection is. */
+/** A collection's properties. */
 export interface CollectionShape {
   readonly points: number;
   /** The dimensions of a point's one vector; null if points have other vectors. */
   readonly dimensions: number | null;
 }
 
-/** What a point has besides its vector. */
+/** A point's data besides its vector. */
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** A point that is put. */
+/** A point to be put. */
 export interface Point {
   /** A UUID. */
   readonly id: string;
@@ -96,7 +96,7 @@ export class QdrantClient {
     this.#exchange = new Exchange({ clock, timeoutMs, replyBytesMax: REPLY_BYTES_MAX });
   }
 
-  /** As messages call it. */
+  /** Its name in messages. */
   get name(): string {
     return this.#address;
   }
@@ -117,7 +117,7 @@ export class QdrantClient {
     await this.#ask({ method: 'PUT', path: '', body }, signal);
   }
 
-  /** Resolves when they can be found. */
+  /** Resolves once they can be found. */
   async put(points: readonly Point[], signal: AbortSignal): Promise<void> {
     await this.#ask({ method: 'PUT', path: '/points?wait=true', body: { points } }, signal);
   }
@@ -162,7 +162,7 @@ export class QdrantClient {
     this.#exchange.close();
   }
 
-  /** What the reply has as `result`. `absent`: null if there is nothing (404). */
+  /** The `result` of the reply. `absent`: null if there is nothing (404). */
   async #ask(
     { method, path, body }: Request,
     signal: AbortSignal,
@@ -201,7 +201,7 @@ export class QdrantClient {
   }
 }
 
-/** It says what is wrong in `status.error`. */
+/** `status.error` says what is wrong. */
 function saidByQdrant(reply: string): string {
   try {
     const { status } = JSON.parse(reply) as { status?: unknown };

@@ -11,9 +11,9 @@ import type { EncoderSettings, TextEncoder } from '../../../model/encoder/index.
 import type { Payload, Point, QdrantClient } from './qdrantClient.ts';
 import { byScore, type Hit, type Passage, type Retriever } from './retriever.ts';
 
-/** Points beyond those requested. */
+/** Points fetched beyond those requested. */
 const MORE = 16;
-/** Passages that are encoded and sent at once; fewer if they are long. */
+/** Passages encoded and sent at once; fewer if they are long. */
 const WINDOW = { passages: 256, characters: 2 << 20 };
 
 export interface QdrantRetrieverOptions {
@@ -23,8 +23,8 @@ export interface QdrantRetrieverOptions {
 }
 
 /**
- * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` if it does not exist
- * or of another encoder.
+ * The passages of a collection; it owns client and encoder. Fails with code `RETRIEVER` if the collection
+ * does not exist or uses another encoder.
  */
 export async function qdrantRetriever(
   { client, openEncoder }: QdrantRetrieverOptions,
@@ -96,14 +96,14 @@ export interface FillOptions {
   readonly encoder: TextEncoder;
   readonly passages: AsyncIterable<Passage> | Iterable<Passage>;
   readonly signal: AbortSignal;
-  /** Called with the number of passages in the collection, those from before included. */
+  /** Called with the number of passages in the collection, including earlier ones. */
   readonly onProgress: (done: number) => void;
 }
 
 /** What happened to the passages. */
 export interface Filled {
   readonly put: number;
-  /** Were there already, word for word. */
+  /** Already there, word for word. */
   readonly there: number;
 }
 
@@ -179,8 +179,8 @@ function rowsOf(vectors: Float32Array, dimensions: number): number[][] {
 }
 
 /**
- * Points are known by numbers or UUIDs: this is a UUID (of the version for own forms) that a passage's id
- * always gives.
+ * Points are identified by numbers or UUIDs: this is a UUID (of the version for custom forms) derived from a
+ * passage's id.
  */
 function pointId(id: string): string {
   const hex = createHash('sha256').update(id).digest('hex');
@@ -193,7 +193,7 @@ function pointId(id: string): string {
   ].join('-');
 }
 
-/** Which encoder it is, with its settings: short enough to be in every point. */
+/** Identifies the encoder with its settings: short enough to be in every point. */
 function markOf({ digest, settings }: TextEncoder): string {
   const { pooling, queryPrefix, passagePrefix, normalised, tokensMax } = settings;
   return JSON.stringify([
@@ -201,7 +201,7 @@ function markOf({ digest, settings }: TextEncoder): string {
   ]);
 }
 
-/** Null if others have put the points. */
+/** Null if another program has put the points. */
 function markIn(payload: Payload | null): string | null {
   const mark = payload?.encoder;
   return typeof mark === 'string' && mark.startsWith('["') ? mark : null;

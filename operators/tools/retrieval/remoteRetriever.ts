@@ -26,11 +26,11 @@ import { toolDown } from '../tool.ts';
 import type { Hit, Retriever } from './retriever.ts';
 import { hitsIn, requestFor } from './wire.ts';
 
-/** Whom to ask, and how patiently. */
+/** Which server to ask, and how patiently. */
 export interface RemoteOptions {
   /**
-   * With the route, or without: an address that ends in `/search` is asked in ET-Agent's shape, every other
-   * at `/retrieve`.
+   * With or without the route: an address that ends in `/search` is asked in ET-Agent's form, any other at
+   * `/retrieve`.
    */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`; '' = none. */
@@ -40,17 +40,17 @@ export interface RemoteOptions {
   readonly retryDelayMs: number;
   /** Of one request. */
   readonly timeoutMs: number;
-  /** A line when requests begin to fail, and when they succeed again. */
+  /** Prints a line when requests begin to fail, and when they succeed again. */
   readonly report?: Report;
 }
 
-/** What can be asked; how many passages a server has is not known here. */
+/** What may be asked; the number of passages on the server is unknown. */
 export type Asks = Omit<Retriever, 'passages'>;
 
 const REPLY_BYTES_MAX = 32 * 1024 * 1024;
-/** No server makes us wait longer than this between two tries. */
+/** Limit of a wait between two attempts, whatever a server asks for. */
 const WAIT_MAX_MS = 60_000;
-/** Wrong for every query: the key or the path. */
+/** Statuses that are wrong for every query: the key or the path. */
 const ACCESS = [401, 403, 404, 405];
 const BUSY = [408, 425, 429, 502, 503, 504];
 
@@ -61,7 +61,7 @@ interface Failed {
    * answered, and badly.
    */
   readonly kind: 'away' | 'refused' | 'wrong';
-  /** Whether another try may help. */
+  /** Whether another attempt may help. */
   readonly again: boolean;
   readonly waitMs: number | null;
 }

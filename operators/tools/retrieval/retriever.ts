@@ -14,16 +14,16 @@ export interface Passage {
   readonly title?: string;
 }
 
-/** A passage that was found; a greater score is a better one. */
+/** A passage found; a greater score is better. */
 export interface Hit extends Passage {
   readonly score: number;
 }
 
-/** A corpus that can be asked. */
+/** A searchable corpus. */
 export interface Retriever {
-  /** How many passages it has. */
+  /** Number of passages. */
   readonly passages: number;
-  /** For each query at most `top` passages, best first. Rejects with the signal's reason when it aborts. */
+  /** For each query at most `top` passages, best first. Rejects with the signal's reason if it aborts. */
   retrieve(queries: readonly string[], top: number, signal: AbortSignal): Promise<Hit[][]>;
   close(): Promise<void>;
 }

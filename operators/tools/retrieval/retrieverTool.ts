@@ -24,12 +24,12 @@ export const passageForms = ['documents', 'pages'] as const;
 /** One of `passageForms`. */
 export type PassageForm = (typeof passageForms)[number];
 
-/** How the passages of a search are shown. */
+/** How to show the passages of a search. */
 export interface RetrieverToolOptions {
   /** The tool owns it. */
   readonly retriever: Asks;
   readonly top: number;
-  /** Most code points of a passage; a longer one is cut and ends in `...`. */
+  /** Limit of code points of a passage; a longer one is cut and ends in `...`. */
   readonly charactersMax: number;
   readonly form: PassageForm;
   readonly concurrencyMax: number;

@@ -87,7 +87,7 @@ async function graphSearcher(opened: OpenSearch): Promise<Searcher> {
   };
 }
 
-/** What a graph holds near to a query, by its own rounded distances. */
+/** A graph's candidates near a query, by its own rounded distances. */
 interface Candidates {
   readonly rows: Uint32Array;
   readonly distances: Float32Array;
@@ -127,7 +127,7 @@ function merged(all: readonly Candidates[], wanted: number): Candidates {
   };
 }
 
-/** The passages of these rows; among those of one score the ids decide. */
+/** The passages of these rows; ids decide between equal scores. */
 function hits(passages: PassageReader, { rows, scores }: Nearest, top: number): Hit[] {
   const all = Array.from(rows, (row, i) => ({ ...passages.read(row), score: scores[i]! }));
   return all.sort(byScore).slice(0, top);

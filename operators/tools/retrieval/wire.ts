@@ -20,22 +20,22 @@ export const routes = ['/retrieve', '/search', '/batch_search'] as const;
 /** One of `routes`. */
 export type Route = (typeof routes)[number];
 
-/** What a request asks. */
+/** A parsed request. */
 export interface Asked {
   readonly queries: readonly string[];
   readonly top: number;
   readonly scores: boolean;
 }
 
-/** What a request may ask, and what it asks when it does not say. */
+/** Limits of a request, and its defaults. */
 export interface AskLimits {
-  /** Passages when the request does not say how many. */
+  /** Passages if the request does not say how many. */
   readonly top: number;
   readonly topMax: number;
   readonly queriesMax: number;
 }
 
-/** Most UTF-16 units of a query that are looked up; the rest is left out. */
+/** Limit of UTF-16 units of a query; the rest is ignored. */
 export const QUERY_MAX = 2000;
 
 const QUERIES = ['queries', 'query'];
@@ -43,7 +43,7 @@ const TOP = ['topk', 'top_n', 'top_k'];
 const SCORES = ['return_scores', 'return_score'];
 const FIELDS = [...QUERIES, ...TOP, ...SCORES];
 
-/** What the body of a request asks. Throws a `Refusal` that names the field. */
+/** Parses the body of a request. Throws a `Refusal` that names the field. */
 export function askedIn(body: unknown, route: Route, limits: AskLimits): Asked {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw wrong('', 'the body must be a JSON object: {"queries": ["…"], "topk": 3}');
@@ -148,7 +148,7 @@ export function requestFor(
   return { queries, topk: top, return_scores: true };
 }
 
-/** The passages in the answer to a client, a list for each query; null if it is of another shape. */
+/** The passages in a server's answer, a list for each query; null if it has another form. */
 export function hitsIn(body: unknown, route: '/retrieve' | '/search'): Hit[][] | null {
   const lists = route === '/search' ? [body] : (body as { result?: unknown } | null)?.result;
   if (!Array.isArray(lists)) return null;

@@ -11,7 +11,7 @@ const K = 1.2;
 const B = 0.7;
 const D = 0.5;
 const BETWEEN = /[\s\p{Z}\p{P}]+/u;
-/** Postings that are gathered before they are put away. */
+/** Postings gathered before they are stored. */
 const CHUNK = 1 << 20;
 /** More occurrences of a word in a text count as this many. */
 const COUNT_MAX = 255;
@@ -74,7 +74,7 @@ export class WordIndexBuilder {
     for (let word = 0; word < this.#words.size; word++) starts[word + 1]! += starts[word]!;
     const total = starts[this.#words.size]!;
     const [rows, counts, next] = [new Uint32Array(total), new Uint8Array(total), starts.slice()];
-    // Each chunk goes as soon as it is taken over.
+    // Each chunk is freed as soon as it is copied.
     for (let chunk = this.#chunks.shift(); chunk !== undefined; chunk = this.#chunks.shift()) {
       for (let i = 0; i < chunk.size; i++) {
         const at = next[chunk.words[i]!]!++;
@@ -102,9 +102,9 @@ interface Postings {
 /** Finds texts by their words. */
 export class WordIndex {
   readonly #postings: Postings;
-  /** What the length of each text does to the counts in it. */
+  /** The effect of each text's length on its counts. */
   readonly #norms: Float64Array;
-  /** Of each text for the current query; all 0 in between. */
+  /** For each text and the current query; all 0 in between. */
   readonly #scores: Float64Array;
 
   constructor(postings: Postings) {
@@ -116,8 +116,7 @@ export class WordIndex {
   }
 
   /**
-   * The best `top` texts that have a word of the query, best first; of equal scores the one that `before`
-   * puts first.
+   * The best `top` texts that contain a word of the query, best first; equal scores in the order of `before`.
    */
   find(query: string, top: number, before: (a: number, b: number) => boolean): FoundRow[] {
     const scores = this.#scores;
@@ -136,7 +135,7 @@ export class WordIndex {
     return hits;
   }
 
-  /** Adds what a word gives each text; rows that get their first score go into `found`. */
+  /** Adds a word's contribution to each text; rows with their first score go into `found`. */
   #add(word: string, found: number[]): void {
     const { words, starts, rows, counts } = this.#postings;
     const [norms, scores] = [this.#norms, this.#scores];
@@ -153,7 +152,7 @@ export class WordIndex {
   }
 }
 
-/** Puts a row in its place among those that are in order. */
+/** Inserts a row into those already in order. */
 function insert(sorted: number[], row: number, better: (a: number, b: number) => boolean): void {
   let [low, high] = [0, sorted.length];
   while (low < high) {

@@ -14,7 +14,7 @@ export class CorpusError extends MillraceError<'CORPUS'> {
   readonly file: string;
   /** From 1. */
   readonly line: number;
-  /** Empty when the line as a whole is wrong. */
+  /** Empty if the line as a whole is wrong. */
   readonly field: string;
 
   constructor(file: string, line: number, field: string, reason: string) {

@@ -24,12 +24,12 @@ export interface Found {
   readonly text: string;
 }
 
-/** The documents, and how a result is written. */
+/** The documents, and how to write a result. */
 export interface SearchOptions {
   readonly documents: Iterable<SearchDocument>;
-  /** Most documents in a result (default 4). */
+  /** Limit of documents in a result (default 4). */
   readonly top?: number;
-  /** Most code points of a document in a result; a longer one is cut and ends in `...` (default 1200). */
+  /** Limit of code points of a document in a result; a longer one is cut and ends in `...` (default 1200). */
   readonly charactersMax?: number;
   /**
    * The result's text (default: `Page 1: <text>`, a line a document; ET-Agent reference, plain formatter).
@@ -39,7 +39,7 @@ export interface SearchOptions {
 
 const NOTHING = 'No search results found.';
 const EMPTY = 'invalid query';
-/** Most UTF-16 units of a query that are looked up. */
+/** Limit of UTF-16 units of a query. */
 const QUERY_MAX = 2000;
 
 /** `Page {place}: {text}` joined by newlines. */

@@ -1,4 +1,4 @@
-/** Tools that a model answers for. */
+/** Tools that a model simulates. */
 export { type SimulatorOptions, simulatedTool } from './simulatedTool.ts';
 export {
   type AskSimulator,

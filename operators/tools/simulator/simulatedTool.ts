@@ -15,7 +15,7 @@ import { isErrorResponse } from '../errorResponse.ts';
 import { type Tool, type ToolResult, toolDown } from '../tool.ts';
 import { idOf, type SimulatedSpec, type ToolWorld, type WorldCall } from './world.ts';
 
-/** Who answers, and where answers are kept. */
+/** Who answers, and where answers are cached. */
 export interface SimulatorOptions {
   readonly world: ToolWorld;
   /** `askOnce(cache)` with a cache of the run's own; one for all tools of a world. */
@@ -32,7 +32,7 @@ export function simulatedTool(spec: SimulatedSpec, options: SimulatorOptions): T
   const { name, about, parameters } = spec;
   return {
     ...{ name, about, parameters, concurrencyMax },
-    // The group decides too, and it is not in the input.
+    // The group matters too, and it is not in the input.
     pure: false,
     async run(input, signal, situation = {}) {
       const given = jsonIn(input === '' ? '{}' : input);
@@ -58,7 +58,7 @@ export function simulatorKey({ group, tool, arguments: given }: WorldCall): stri
   return JSON.stringify([group, idOf(tool), canonicalJson(given)]);
 }
 
-/** The group of `<question id>/<phase>-<round>/<index>`; what no rollout asks has a world of its own. */
+/** The group of `<question id>/<phase>-<round>/<index>`; a call from no rollout has a world of its own. */
 function groupOf(rolloutId = ''): string {
   return rolloutId.slice(0, Math.max(0, rolloutId.lastIndexOf('/')));
 }

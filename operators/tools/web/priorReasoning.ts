@@ -7,8 +7,8 @@ const WHOLE_MAX = 5;
 const LAST_KEPT = 4;
 
 /**
- * The log pieces, numbered and joined by blank lines; what is left out becomes one `...` a run.
- * Throws if there are none.
+ * The log pieces, numbered and separated by blank lines; each omitted run becomes one `...`. Throws if there
+ * are none.
  */
 export function priorReasoning(logs: readonly string[]): string {
   if (logs.length === 0) throw new Error('no log piece to shorten: call this after the first step');

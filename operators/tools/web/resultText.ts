@@ -8,18 +8,18 @@
 import { cutCodePoints, firstCodePoints, strip } from '../../text/characters.ts';
 import type { WebResult } from './webResult.ts';
 
-/** What a search that found nothing says. */
+/** The text of a search that found nothing. */
 export const NOTHING_FOUND = 'No search results found.';
 
-/** How much of the results is shown. */
+/** How much of the results to show. */
 export interface PagesOptions {
-  /** Most results. */
+  /** Limit of results. */
   readonly top: number;
-  /** Most code points of a snippet. */
+  /** Limit of code points of a snippet. */
   readonly charactersMax: number;
 }
 
-/** `Page 1: …` a line; `NOTHING_FOUND` if no result has a snippet. */
+/** One line `Page 1: …` per result; `NOTHING_FOUND` if no result has a snippet. */
 export function pagesText(results: readonly WebResult[], options: PagesOptions): string {
   const { top, charactersMax } = options;
   const snippets = results.map(({ snippet }) => strip(snippet)).filter((snippet) => snippet !== '');
@@ -35,7 +35,9 @@ export interface ResultInContext extends WebResult {
   readonly context: string;
 }
 
-/** `**Web Page 1:**` and the record of each result, cut to `charactersMax` with `...` if it is longer. */
+/**
+ * `**Web Page 1:**` and the record of each result, cut to `charactersMax` followed by `...` if it is longer.
+ */
 export function recordsText(results: readonly ResultInContext[], charactersMax: number): string {
   if (results.length === 0) return NOTHING_FOUND;
   const texts = results.map(({ title, url, siteName, date, snippet, context }, place) => {

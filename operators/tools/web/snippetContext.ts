@@ -1,7 +1,7 @@
 /**
  * What a page says around a search's snippet (the papers' deep search): the sentence that shares most words
- * with the snippet, with some thousand characters on both sides; the beginning of the page if no sentence
- * is like it. Linear in the page.
+ * with the snippet, with a few thousand characters on both sides; the beginning of the page if no sentence is
+ * similar. Linear in the page.
  */
 import { firstCodePoints, withoutPunctuation, words } from '../../text/characters.ts';
 
@@ -34,7 +34,7 @@ function likestSentence(text: string, snippet: string): string | null {
   return best;
 }
 
-/** Without the marks around what matched. */
+/** Without the marks around matches. */
 function withoutMarks(snippet: string): string {
   return snippet.replaceAll('<b>', '').replaceAll('</b>', '');
 }

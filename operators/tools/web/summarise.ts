@@ -17,12 +17,12 @@ export type AskSummary = (
   signal: AbortSignal,
 ) => Promise<string | null>;
 
-/** Who summarises. */
+/** The model that summarises. */
 export interface SummariserOptions {
   readonly ask: AskSummary;
   /**
-   * What else than the prompt decides the summary: the model's name and its sampling. Its cache entries are
-   * kept under this.
+   * What decides the summary besides the prompt: the model's name and its sampling. Its cache entries use
+   * this scope.
    */
   readonly scope: string;
   readonly once: AskOnce;
@@ -35,7 +35,7 @@ export interface Summariser {
     given: { readonly reasoning: string; readonly query: string; readonly documents: string },
     signal: AbortSignal,
   ): Promise<string | null>;
-  /** What a page says on `question`; on nothing in particular if that is ''. */
+  /** What a page says about `question`; about nothing in particular if that is ''. */
   ofPage(
     given: { readonly url: string; readonly question: string; readonly text: string },
     signal: AbortSignal,
@@ -45,7 +45,7 @@ export interface Summariser {
 /** Longest summary, in UTF-16 units. */
 const SUMMARY_MAX = 20_000;
 
-/** Summaries by the model that `ask` asks, kept by what it was shown. */
+/** Summaries by the model that `ask` calls, cached by its input. */
 export function summariser({ ask, scope, once }: SummariserOptions): Summariser {
   const asked = async (prompt: string, signal: AbortSignal): Promise<string | null> => {
     const key = createHash('sha256').update(prompt).digest('hex');
@@ -71,7 +71,7 @@ const MODIFIED = '**Modified Reasoning Steps**';
 
 /**
  * The result in a summariser's reply: the text after its last `**Final Information**` on one line without
- * outer backticks, else that after its last `**Modified Reasoning Steps**`, else all of it.
+ * outer backticks, otherwise the text after its last `**Modified Reasoning Steps**`, otherwise all of it.
  */
 export function finalInformation(reply: string): string {
   const final = reply.lastIndexOf(FINAL);

@@ -1,7 +1,7 @@
 /** What a web search finds, whichever the provider. */
 import { webLine, webText } from './webText.ts';
 
-/** One page that was found. Texts are as `webText` leaves them; what a provider does not say is ''. */
+/** One page that was found. Texts have passed `webText`; what a provider does not say is ''. */
 export interface WebResult {
   readonly title: string;
   readonly url: string;
@@ -11,13 +11,13 @@ export interface WebResult {
   readonly snippet: string;
 }
 
-/** Most results that are taken of one reply. */
+/** Limit of results taken from one reply. */
 const RESULTS_MAX = 100;
 const TITLE_MAX = 1000;
 const URL_MAX = 4000;
 const SNIPPET_MAX = 20_000;
 
-/** The names of the fields of a provider's result; a list = the first that is there. */
+/** The names of the fields of a provider's result; of a list, the first one present counts. */
 export type FieldNames = Readonly<Record<keyof WebResult, readonly string[]>>;
 
 /** The results in a list of a reply, by the provider's names of their fields. Null if it is not a list. */

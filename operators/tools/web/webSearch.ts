@@ -12,15 +12,15 @@ import { toolDown } from '../tool.ts';
 import type { SearchProvider } from './providers/provider.ts';
 import type { WebResult } from './webResult.ts';
 
-/** Whom to ask, and how patiently. */
+/** Which provider to ask, and how patiently. */
 export interface WebSearchOptions {
   readonly provider: SearchProvider;
   /** API keys, tried one after the other; none = the provider needs none. */
   readonly keys: readonly string[];
-  /** What to call a refused key in a message: `the key in $SERPER_API_KEY`. */
+  /** What a message calls a refused key: `the key in $SERPER_API_KEY`. */
   readonly keyName?: string;
   readonly clock: SleepClock;
-  /** Tries of one search with each key (default 3). */
+  /** Attempts per search with each key (default 3). */
   readonly triesMax?: number;
   /** Wait between them (default 5000). */
   readonly retryDelayMs?: number;
@@ -28,7 +28,7 @@ export interface WebSearchOptions {
   readonly requestsPerSecond?: number;
   /** Of one request (default 60000). */
   readonly timeoutMs?: number;
-  /** A line when searches begin to fail, and when they succeed again. */
+  /** Prints a line when searches begin to fail, and when they succeed again. */
   readonly report?: (line: string) => void;
 }
 

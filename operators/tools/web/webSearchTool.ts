@@ -1,9 +1,8 @@
 /**
- * `search` on the web: a provider's results as the papers' result texts, kept for all runs.
- *
- * Three forms, each on top of the one before: snippets (`Page 1: …`); with `read`, records of the results
- * with what their pages say around the snippet; with `summariser` as well, what a model makes of those and of
- * the reasoning so far.
+ * `search` on the web: a provider's results as the papers' result texts, cached for all runs. Three forms,
+ * each based on the one before: snippets (`Page 1: …`); with `read`, records of the results with what their
+ * pages say around the snippet; with `summariser` as well, a model's summary of those and of the reasoning so
+ * far.
  */
 import { raceAbort } from '../../../base/index.ts';
 import { splitLogs } from '../../dialect/logs.ts';
@@ -19,33 +18,33 @@ import type { Summariser } from './summarise.ts';
 import type { WebResult } from './webResult.ts';
 import type { Searched, WebSearch } from './webSearch.ts';
 
-/** How the results of a search are shown. */
+/** How to show the results of a search. */
 export interface WebSearchToolOptions {
-  /** Null = no provider is asked: what is kept is all there is. */
+  /** Null = no provider: only cached results. */
   readonly web: WebSearch | null;
   readonly once: AskOnce;
-  /** Finished result texts are looked up here first: those of released caches. Null = none. */
+  /** Where finished result texts are looked up first, those of released caches. Null = nowhere. */
   readonly cache: ToolCache | null;
-  /** Most results (default 10). */
+  /** Limit of results (default 10). */
   readonly top?: number;
-  /** Most code points of a snippet (default 1000). */
+  /** Limit of code points of a snippet (default 1000). */
   readonly charactersMax?: number;
-  /** Reads pages; null = snippets alone (default). */
+  /** Reads pages; null = snippets only (default). */
   readonly read?: ReadPage | null;
-  /** Most code points on each side of the snippet within a page (default 3000). */
+  /** Limit of code points on each side of the snippet within a page (default 3000). */
   readonly contextCharacters?: number;
-  /** Most code points of all records together (default 20000). */
+  /** Limit of code points of all records together (default 20000). */
   readonly recordsCharactersMax?: number;
   readonly summariser?: Summariser | null;
-  /** Calls at once (default 32). */
+  /** Concurrent calls (default 32). */
   readonly concurrencyMax?: number;
 }
 
-/** Most UTF-16 units of a query that are sent. */
+/** Limit of UTF-16 units of a query. */
 const QUERY_MAX = 2000;
 const INVALID = 'invalid query';
 const CANNOT_FETCH = 'Web Page content cannot fetch';
-/** A page of a PDF counts this many words in the papers. */
+/** In the papers, a page of a PDF counts as this many words. */
 const PDF_WORDS_MAX = 600;
 /** Tools whose calls end a piece of the reasoning so far. */
 const CALLED = ['search', 'python'];
@@ -128,7 +127,7 @@ interface Deep {
   readonly situation: CallSituation;
 }
 
-/** The first `max` words, joined by blanks. */
+/** The first `max` words, separated by spaces. */
 function firstWords(text: string, max: number): string {
   let words = 0;
   let end = 0;

@@ -1,21 +1,20 @@
 /**
- * Text from the web on its way to a policy or a summariser: well-formed, of bounded length, without
- * characters that no reader sees.
+ * Text from the web on its way to a policy or a summariser: well-formed, of bounded length, without invisible
+ * characters: controls, marks that change the direction of writing, zero-width spaces, tag characters.
+ * Joiners stay, because scripts and emoji need them.
  *
- * What cannot be seen is left out: controls, marks that turn the direction of writing, zero-width spaces, tag
- * characters. Joiners stay, because scripts and emoji need them. What the text says is not changed; the
- * dialect's fence comes after this.
+ * What the text says is not changed; the dialect's fence comes after this.
  */
 import { withoutSecrets } from '../../../base/index.ts';
 import { strip } from '../../text/characters.ts';
 
-/** Controls and formatting characters, except for line ends, joiners, and signs of Arabic that are seen. */
+/** Controls and formatting characters, except line ends, joiners, and visible signs of Arabic. */
 const UNSEEN =
   /(?![\t\n\u200c-\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])(?:[\p{Cc}\p{Cf}\u3164\uffa0]|[\u{e0100}-\u{e01ef}])/gu;
 
-/** The text as it is read, without secrets, of at most `charactersMax` UTF-16 units. */
+/** The visible text, without secrets, of at most `charactersMax` UTF-16 units. */
 export function webText(text: string, charactersMax: number): string {
-  // Once more after them: any number of unseen characters may have been within a secret.
+  // Again, because any number of invisible characters may have been within a secret.
   const seen = withoutSecrets(
     withoutSecrets(text)
       .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')

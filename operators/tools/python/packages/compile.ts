@@ -1,7 +1,7 @@
 /**
- * A pure-Python wheel as one archive that the interpreter imports from: its modules are compiled (sympy
- * is loaded in a fifth of the time then), its tests are left out. Done in a thread (compileWorker.ts): sympy
- * takes seconds.
+ * A pure-Python wheel as one archive that the interpreter imports from: its modules are compiled (sympy then
+ * loads in a fifth of the time) and its tests left out. Runs in a thread (compileWorker.ts), as sympy takes
+ * seconds.
  */
 import {
   MillraceError,

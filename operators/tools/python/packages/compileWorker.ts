@@ -3,7 +3,7 @@ import { loadPyodide } from 'pyodide';
 import { serve } from '../../../../base/index.ts';
 import { pyodideFolder } from '../launch.ts';
 
-/** Compiles, and drops what is only for those who test the package. */
+/** Compiles, and drops what only testers of the package need. */
 const PROGRAM = `
 import warnings, zipfile
 from importlib import _bootstrap_external as boot

@@ -1,7 +1,6 @@
 /**
- * Pure-Python packages that pyodide's distribution does not have and the sandbox can use all the same, with
- * the SHA-256 of their wheels: math-verify, in the version that decided Tool-Star's rewards, and what it
- * needs.
+ * Pure-Python packages that are missing in pyodide's distribution but work in the sandbox, with the SHA-256
+ * of their wheels: math-verify, in the version that decided Tool-Star's rewards, and its dependencies.
  */
 import type { LockedPackage } from './lockedPackage.ts';
 

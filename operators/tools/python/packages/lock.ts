@@ -1,6 +1,5 @@
 /**
- * The packages of pyodide's own distribution, as its lock file names them: 357, with version, digest and what
- * each needs.
+ * The packages of pyodide's own distribution, from its lock file: 357, with version, digest and dependencies.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +15,7 @@ const lockInfo = z.object({
   info: z.object({
     version: z.string().optional(),
     python: z.string(),
-    /** Older ones have the platform alone. */
+    /** Older ones have only the platform. */
     abi_version: z.string().optional(),
   }),
 });
@@ -90,7 +89,7 @@ export function normalName(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
-/** These packages and everything they need, what is needed first. Throws code `USAGE` for an unknown name. */
+/** These packages and everything they need, dependencies first. Throws code `USAGE` for an unknown name. */
 export function withNeeded(
   { packages }: Pick<PyodideLock, 'packages'>,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** A package that the sandbox can have, with what it is verified by. */
+/** A package that the sandbox can have, and how to verify it. */
 export interface LockedPackage {
   readonly name: string;
   readonly version: string;
@@ -6,7 +6,7 @@ export interface LockedPackage {
   readonly file: string;
   readonly sha256: string;
   readonly depends: readonly string[];
-  /** What a program imports. */
+  /** The names that a program imports. */
   readonly imports: readonly string[];
   /** It holds code for WebAssembly, which fits one version of pyodide. */
   readonly native: boolean;

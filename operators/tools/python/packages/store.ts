@@ -1,9 +1,9 @@
 /**
- * Packages that the user has added for the Python tool, in a folder of the user's cache, one for each version
- * of pyodide: `packages.json`, and next to it one file per package.
+ * Packages that the user has added for the Python tool, in a folder of the user's cache, one per version of
+ * pyodide: `packages.json`, and next to it one file per package.
  *
- * Guarantees: a file is there whole or not at all; before it is given to an interpreter its digest is checked
- * against the list.
+ * Guarantees: a file is there whole or not at all; its digest is checked against the list before an
+ * interpreter gets it.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const addedPackage = z.object({
   file: z.string(),
   /** Of that file. */
   sha256: z.string(),
-  /** Of the wheel that it was made of, and where that came from. */
+  /** Of the original wheel, and where it came from. */
   wheel: z.object({ sha256: z.string(), from: z.string() }),
   native: z.boolean(),
   imports: z.array(z.string()),
@@ -34,7 +34,7 @@ export function packagesFolder(version: string, env: NodeJS.ProcessEnv = process
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'millrace', 'python', version);
 }
 
-/** What was added, what is needed before what needs it. Throws `DAMAGED`. */
+/** The added packages, dependencies first. Throws `DAMAGED`. */
 export async function addedPackages(folder: string): Promise<readonly AddedPackage[]> {
   const path = join(folder, LIST);
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -57,7 +57,7 @@ export async function keepPackage(
   await replaceFile(join(folder, one.file), bytes);
   const added = { ...one, sha256: digestOf(bytes) };
   const all = await addedPackages(folder);
-  // one that is added again keeps its place: what needs it comes after it
+  // one that is added again keeps its place: its dependents come after it
   const isThere = all.some(({ name }) => name === one.name);
   const next = isThere
     ? all.map((each) => (each.name === one.name ? added : each))
@@ -65,7 +65,7 @@ export async function keepPackage(
   await writeList(folder, next);
 }
 
-/** Those that are left and need one of `names` go too; gives the names of all that went. */
+/** Removes packages, and those that need one of `names`; returns the names of all removed. */
 export async function removePackages(
   folder: string,
   names: readonly string[],

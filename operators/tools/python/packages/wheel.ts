@@ -1,8 +1,8 @@
 /**
- * Where a package's wheel comes from: a folder, a mirror of pyodide's distribution, that distribution itself,
- * or, for pure-Python packages, the index of Python packages. Every wheel must have the digest in the lock
- * file or in our own list (indexWheels.ts), whatever its origin says about it. Nothing is fetched over plain
- * HTTP except from this machine.
+ * Finds a package's wheel: in a folder, a mirror of pyodide's distribution, that distribution itself, or, for
+ * pure-Python packages, the index of Python packages. Every wheel must have the digest in the lock file or in
+ * our own list (indexWheels.ts), whatever its source says. Nothing is fetched over plain HTTP except from
+ * this machine.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export interface WheelSources {
   readonly index: string;
   /** Of pyodide's distribution. */
   readonly distribution: string;
-  /** SHA-256 of the index's wheels by file name; our own list when left out. */
+  /** SHA-256 of the index's wheels by file name; our own list if left out. */
   readonly digests?: Readonly<Record<string, string>>;
 }
 
@@ -116,7 +116,7 @@ async function download(
   return reply.bytes;
 }
 
-/** A plain reply may be changed and read on its way. */
+/** A plain reply may be changed and read in transit. */
 function mustBeSafe(address: string, one: LockedPackage): void {
   const { protocol, hostname } = new URL(address);
   if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return;

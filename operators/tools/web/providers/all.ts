@@ -1,4 +1,4 @@
-/** The providers by the names that `tools.search.provider` gives them. */
+/** The providers by their names in `tools.search.provider`. */
 export { bingKind as bing } from './bing.ts';
 export { brightDataKind as brightdata } from './brightData.ts';
 export { searxngKind as searxng } from './searxng.ts';

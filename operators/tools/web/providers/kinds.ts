@@ -1,4 +1,4 @@
-/** The providers that settings choose among. */
+/** The providers that settings can choose. */
 import * as all from './all.ts';
 import type { ProviderKind } from './provider.ts';
 

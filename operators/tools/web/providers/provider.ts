@@ -8,45 +8,44 @@ import type { z } from 'zod';
 import type { HttpRequest } from '../../../../base/http/index.ts';
 import type { WebResult } from '../webResult.ts';
 
-/** How a provider is asked and read. */
+/** How to ask a provider and read its reply. */
 export interface SearchProvider {
-  /** As in the text of a failed search: `Bing search failed: …`. */
+  /** Its name in the text of a failed search: `Bing search failed: …`. */
   readonly name: string;
-  /** What else than the query decides the results: its cache entries are kept under this. */
+  /** What decides the results besides the query: its cache entries use this scope. */
   readonly scope: string;
-  /** Tries of a search that finds nothing: some providers answer with nothing by mistake. */
+  /** Attempts for a search that finds nothing: some providers return nothing by mistake. */
   readonly emptyTriesMax: number;
   request(query: string, key: string): HttpRequest;
-  /**
-   * The results; a text = why it has none to give at present; null = not the shape that the provider
-   * documents.
-   */
+  /** The results; a text = why it has none to give at present; null = not the documented form. */
   read(body: unknown): readonly WebResult[] | string | null;
 }
 
 /** Options of all providers. */
 export interface ProviderOptions {
-  /** In the place of the provider's own address. */
+  /** Instead of the provider's own address. */
   readonly url: string;
   /** Country, two letters; '' = the provider's choice. */
   readonly region: string;
-  /** Language, such as `en` or `zh-CN`; '' = Chinese if the query has Chinese characters, else English. */
+  /**
+   * Language, such as `en` or `zh-CN`; '' = Chinese if the query has Chinese characters, otherwise English.
+   */
   readonly language: string;
   /** Results to ask for. */
   readonly top: number;
 }
 
-/** What settings say to every provider. */
+/** Settings for every provider. */
 export interface SearchSettings extends ProviderOptions {
   /** The pages found are read as well. */
   readonly pages: boolean;
 }
 
-/** A provider that settings choose. */
+/** A provider that settings can choose. */
 export interface ProviderKind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** What it searches: `Google`. */
   readonly about: string;
-  /** Settings that it alone reads, besides the common ones. */
+  /** Settings that only it uses, besides the common ones. */
   readonly settings: Shape;
   /** Environment variable with its API key, unless a setting names another; left out = it needs none. */
   readonly keyEnv?: string;
@@ -75,9 +74,7 @@ export function languageOf(query: string, { language }: Pick<ProviderOptions, 'l
     : 'en-US';
 }
 
-/**
- * `base` with these parameters, written as forms are (`+` for a space); those that are empty are left out.
- */
+/** `base` with these parameters, form-encoded (`+` for a space); empty ones are left out. */
 export function withQuery(base: string, parameters: Readonly<Record<string, string>>): string {
   const kept = Object.entries(parameters).filter(([, value]) => value !== '');
   const query = new URLSearchParams(kept).toString();

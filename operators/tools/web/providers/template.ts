@@ -18,9 +18,9 @@ import {
 export interface TemplateOptions extends ProviderOptions {
   /** `name: value` each. */
   readonly headers: readonly string[];
-  /** JSON that is posted; '' = a GET. */
+  /** JSON to post; '' = a GET. */
   readonly body: string;
-  /** Names with dots between that lead to the list; '' = the reply is the list. */
+  /** Dotted names that lead to the list; '' = the reply is the list. */
   readonly results: string;
   /** Those within a result. */
   readonly fields: { readonly title: string; readonly url: string; readonly snippet: string };
@@ -28,7 +28,7 @@ export interface TemplateOptions extends ProviderOptions {
 
 const BLANK = /\{(query|key|top|region|language)\}/g;
 
-/** A service that the options describe. */
+/** A service described by the options. */
 export function template(options: TemplateOptions): SearchProvider {
   const { url, top, region, headers, body, results, fields } = options;
   return {
@@ -66,7 +66,7 @@ export function template(options: TemplateOptions): SearchProvider {
   };
 }
 
-/** A text as it is between the quotes of JSON. */
+/** A text escaped for use between the quotes of JSON. */
 function withinJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
