@@ -6,7 +6,7 @@
  * measurement bounds later ones: rounding stays the same, other weights stand out.
  */
 
-/** The arithmetic of an engine or a trainer, as far as it is known. */
+/** The arithmetic of an engine or a trainer, as far as known. */
 export type Precision = 'float32' | 'lower' | 'unknown';
 
 /** Differences of log-probs of the same tokens, nats. */
@@ -15,7 +15,7 @@ export interface Apart {
   readonly max: number;
 }
 
-/** How near an engine has to be. */
+/** How close an engine has to be. */
 export interface AgreementRule {
   readonly precision: Precision;
   /** Largest mean difference (nats a token); null = what its precision allows. */
@@ -32,8 +32,8 @@ export function ruleBetween(
 }
 
 /**
- * What precisions allow before anything was measured, and what they allow however well the first weights
- * agreed; nats a token.
+ * What precisions allow before any measurement, and what they allow however well the first weights agreed;
+ * nats per token.
  */
 const ALLOWED = {
   float32: { first: 1e-3, least: 2e-4 },
@@ -72,17 +72,17 @@ export class Agreement {
     return PEAK * this.meanMax;
   }
 
-  /** Whether nothing was measured yet. */
+  /** Whether nothing has been measured yet. */
   get isNew(): boolean {
     return this.#first === null;
   }
 
-  /** What the first weights agreed within; later measurements change nothing. */
+  /** Records what the first weights agreed within; later measurements change nothing. */
   measured(mean: number): void {
     this.#first ??= mean;
   }
 
-  /** Why the bound is what it is, for messages. */
+  /** The reason for the bound, for messages. */
   get reason(): string {
     const { precision, meanMax } = this.#rule;
     const first = this.#first;

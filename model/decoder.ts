@@ -11,9 +11,7 @@
 import type { DecoderConfig } from './config.ts';
 import type { Value } from './graph/graph.ts';
 
-/**
- * The residual stream between two norms: what is there, and what the last part adds (null before the first).
- */
+/** The residual stream between two norms: its value, and what the last part adds (null before the first). */
 export interface Residual {
   readonly stream: Value;
   readonly delta: Value | null;
@@ -27,7 +25,7 @@ export interface Lowering<Result> {
   /** Rows of the table `weight`, one for each token of this pass. */
   embed(weight: string): Value;
   /**
-   * One layer, which `body` writes; a lowering may write it a second time instead of keeping what is in it.
+   * One layer, written by `body`; a lowering may write it a second time instead of keeping its inner values.
    */
   layer(input: Residual, body: (input: Residual) => Residual): Residual;
   /** RMS norm of stream + delta, and that sum: the stream from here on. */
@@ -48,7 +46,7 @@ export interface Lowering<Result> {
   gated(gate: Value, up: Value): Value;
   /** The stream at the given places. */
   pick(input: Residual): Residual;
-  /** The end: from the last norm and the head's weight [vocabSize, hiddenSize]. */
+  /** The end: the last norm and the head's weight [vocabSize, hiddenSize]. */
   head(x: Value, weight: string): Result;
 }
 

@@ -12,19 +12,19 @@ import type { Sampling } from './sampling.ts';
 export interface GenerateRequest extends Sampling {
   /** The whole context: prompt and response so far. */
   readonly tokens: Int32Array;
-  /** Most tokens to generate. */
+  /** Limit of tokens to generate. */
   readonly maxTokens: number;
-  /** Generation ends after the first of these tokens (it is kept in the output). */
+  /** Generation ends after the first of these tokens (which is kept in the output). */
   readonly stopTokens: readonly number[];
   /** Names the stream of draws; token t of the context takes draw t, so a draw is tied to its place. */
   readonly draws: readonly DrawKey[];
   /** Return the top log-probs (and the sampled one) of this many first tokens; 0 = none. */
   readonly topLogProbs: number;
-  /** How many of each of these tokens (default 10). An engine that gives no more gives what it has. */
+  /** How many of each of these tokens (default 10). An engine with a lower limit returns what it has. */
   readonly logProbsPerToken?: number;
   /**
    * Generation ends with the token that completes one of these texts in what was generated; the token is kept
-   * whole, even if it goes on beyond the text. For tags of several tokens.
+   * whole, even if it continues beyond the text. For tags of several tokens.
    */
   readonly stopTexts?: readonly string[];
   /**
@@ -48,12 +48,12 @@ export interface VersionSpan {
   readonly version: number;
 }
 
-/** What a request gave. `tokens` and `logProbs` (nats) are parallel, one entry a generated token. */
+/** The result of a request. `tokens` and `logProbs` (nats) are parallel, one entry per generated token. */
 export interface Generation {
   readonly tokens: Int32Array;
   /** Log-prob of each token at temperature 1, over the whole vocabulary: as the trainer will see it. */
   readonly logProbs: Float32Array;
-  /** `stop` = a stop token was made (it is the last of `tokens`), or a stop text completed. */
+  /** `stop` = a stop token (the last of `tokens`) or a stop text ended it. */
   readonly finish: 'stop' | 'length';
   /** Per requested token: the returned log-probs (one more with a sampled one outside the top). */
   readonly topLogProbs: readonly (readonly number[])[];
@@ -61,7 +61,7 @@ export interface Generation {
   readonly version: number;
   /** Which version made which tokens, in order and without gaps; left out = `version` made them all. */
   readonly spans?: readonly VersionSpan[];
-  /** The stop text that was completed, if one was. */
+  /** The stop text that was completed, if any. */
   readonly stopText?: string;
   /**
    * If requested: entropy of each token's distribution at temperature 1, over the whole vocabulary (nats).
@@ -80,7 +80,7 @@ export interface Checkpoint {
    * is given it.
    */
   readonly uri: string;
-  /** What is there is refused if its digest differs; null = its kind has none, or it is not checked. */
+  /** Refused if its digest differs; null = its kind has none, or it is not checked. */
   readonly digest: string | null;
 }
 
@@ -94,22 +94,22 @@ export interface EngineStats {
 
 /**
  * Generates with the current policy. Many requests may be open at once; `generate` rejects with the signal's
- * reason when it aborts.
+ * reason if it aborts.
  */
 export interface PolicyEngine {
   /** Longest context (prompt and response) in tokens. */
   readonly contextMax: number;
   generate(request: GenerateRequest, signal?: AbortSignal): Promise<Generation>;
-  /** Swap weights; waits until no row is active. */
+  /** Swaps weights; waits until no row is active. */
   load(weights: Checkpoint): Promise<void>;
   stats(): EngineStats;
   close(): Promise<void>;
   /**
-   * For engines that may be given weights and answer with others: the trainer to use in place of this one. It
-   * remembers the weights that it holds, and the engine's log-probs are compared with its own.
+   * For engines that may get one set of weights and answer with another: returns a trainer to use instead of
+   * this one. It remembers the weights that it holds, and the engine's log-probs are compared with its own.
    */
   compareWith?(trainer: TrainerEngine): TrainerEngine;
-  /** How near its log-probs have to be to the trainer's; left out = they are not compared. */
+  /** How close its log-probs must be to the trainer's; left out = not compared. */
   readonly agreement?: AgreementRule;
 }
 
@@ -144,7 +144,7 @@ export interface TrainSequence {
 export interface Loss {
   readonly name: string;
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** URL of a module whose default export is the loss (`defineLoss`), for one that is not of this package. */
+  /** URL of a module whose default export is the loss (`defineLoss`), for one that is not in this package. */
   readonly module?: string;
 }
 
@@ -155,7 +155,7 @@ export interface TrainBatch {
   readonly lr: number;
 }
 
-/** What a step did: its loss, and the joint L2 norm of the gradients before clipping (NaN = not known). */
+/** The result of a step: its loss, and the joint L2 norm of the gradients before clipping (NaN = unknown). */
 export interface StepReport {
   readonly loss: number;
   readonly gradNorm: number;
@@ -165,14 +165,12 @@ export interface StepReport {
   readonly entropy: number | null;
   /** What the loss itself reports, by the names of docs/metrics.md: `clip/fraction`, say. */
   readonly numbers: Readonly<Record<string, number>>;
-  /** Tokens that went through the model, padding left out. */
+  /** Tokens that went through the model, without padding. */
   readonly tokens: number;
-  /**
-   * Sequences of which only log-probs were computed, because they have no gradient; left out = not known.
-   */
+  /** Sequences of which only log-probs were computed, because they have no gradient; left out = unknown. */
   readonly forwardOnly?: number;
   readonly ms: number;
-  /** Longest time for which the caller's event loop stood still during the step; left out = not measured. */
+  /** Longest stall of the caller's event loop during the step; left out = not measured. */
   readonly loopGapMs?: number;
 }
 
@@ -181,13 +179,13 @@ export interface TrainerCheckpoint {
   /** What engines generate with. */
   readonly weights: Checkpoint;
   /**
-   * What training goes on from, besides the weights or instead of them, as the trainer's kind has it; null =
-   * the version was never trained, so the optimiser begins from zero.
+   * What training continues from, besides the weights or instead of them, depending on the kind of trainer;
+   * null = the version was never trained, so the optimiser begins from zero.
    */
   readonly state: Checkpoint | null;
 }
 
-/** What `save` wrote: keep it to `restore` the version later. */
+/** The result of `save`: keep it to `restore` the version later. */
 export interface SavedCheckpoint extends TrainerCheckpoint {
   /** Of the weights. */
   readonly bytes: number;
@@ -201,8 +199,8 @@ export interface SaveTarget {
    */
   readonly folder: string;
   /**
-   * Whether to save the state too (default). A trainer whose steps do not give the same bits when they are
-   * repeated saves it anyway.
+   * Whether to save the state too (default). A trainer whose repeated steps do not give the same bits saves
+   * it in any case.
    */
   readonly state?: boolean;
   /**
@@ -232,13 +230,16 @@ export interface VersionSizes {
   readonly state: number;
 }
 
-/** `score` answers under the weights as they are now. */
+/** `score` uses the current weights. */
 export interface TrainerEngine extends Scorer {
-  /** What a version takes on the disk here; left out = not known, or nothing. */
+  /** Disk space of a version here; left out = unknown, or none. */
   readonly sizes?: VersionSizes;
-  /** What it computes in; left out = float32. */
+  /** Its precision; left out = float32. */
   readonly precision?: Precision;
-  /** Fails, before there is a batch, if this loss cannot be trained with; left out = every known loss can. */
+  /**
+   * Fails, before there is a batch, if this loss cannot be used for training; left out = every known loss
+   * can.
+   */
   check?(loss: Loss): Promise<void>;
   /** One optimiser step over the whole batch (micro-batches inside). */
   step(batch: TrainBatch): Promise<StepReport>;
@@ -261,10 +262,10 @@ export interface TrainerEngine extends Scorer {
 export interface Tokenizer {
   readonly vocabSize: number;
   readonly endToken: number;
-  /** Every token that ends a policy's text, if there are several; `endToken` is one of them. */
+  /** All tokens that end a policy's text, if there are several; `endToken` is one of them. */
   readonly endTokens?: readonly number[];
   /**
-   * The texts of its special tokens and tags: what text from outside must not contain. Left out = none are
+   * The texts of its special tokens and tags, which text from outside must not contain. Left out = none are
    * known.
    */
   readonly markers?: readonly string[];
@@ -278,6 +279,6 @@ export interface Tokenizer {
    * text. Left out = those of `decode([token])`, which are wrong if a character is cut over tokens.
    */
   bytes?(token: number, previous?: number): Uint8Array;
-  /** The id of a token that represents exactly this text (a tag, say); throws if there is none. */
+  /** The id of a token that represents exactly this text (a tag, for example); throws if there is none. */
   id(token: string): number;
 }

@@ -23,7 +23,10 @@ export function miniature(config: DecoderConfig, vocabSizeMax: number): DecoderC
   };
 }
 
-/** `initialise` makes first weights, under which all tokens are about as likely: these are spread further. */
+/**
+ * `initialise` makes first weights, under which all tokens are about equally likely: these are more spread
+ * out.
+ */
 export function spreadWeights(config: DecoderConfig): Tensors {
   const tensors = initialise(config, 0);
   const spread = 50 / Math.sqrt(config.hiddenSize);

@@ -26,7 +26,7 @@ export function savePolicy(
   return write(path, config, shapes, (name) => tensors.get(name) as Tensor, expected);
 }
 
-/** The same of a policy elsewhere: no more than one tensor is in memory. */
+/** The same for a policy elsewhere: at most one tensor is in memory. */
 export function copyPolicy(path: string, config: DecoderConfig, from: TensorSource) {
   return write(path, config, [...parameterShapes(config)], (name) => from.read(name));
 }

@@ -1,14 +1,14 @@
 /**
- * How tokens are drawn from what the policy says: the part of it in a request. As settings:
+ * How tokens are drawn from the policy's distribution, as part of a request. As settings:
  * `model/text/samplingSettings.ts`.
  *
- * It shapes draws alone. Log-probs and entropies that come back are of the policy itself: at temperature 1,
+ * It only shapes draws. Log-probs and entropies in the result are of the policy itself: at temperature 1,
  * over the whole vocabulary, as the trainer computes them (docs/losses.md).
  */
 
 /**
- * How tokens are drawn. Only `temperature` must be given; the rest draws from all tokens, unpenalised, when
- * left out.
+ * How tokens are drawn. Only `temperature` is required; the rest, if left out, draws from all tokens without
+ * penalty.
  */
 export interface Sampling {
   /** 0 = greedy. */
@@ -29,7 +29,7 @@ export function samplingIn(options: Sampling): Required<Sampling> {
   return { temperature, topP, topK, minP, repetitionPenalty };
 }
 
-/** What of it shapes the distribution beyond its temperature, by name. */
+/** The options that shape the distribution beyond its temperature, by name. */
 export function shapedBy(sampling: Sampling): string[] {
   const { topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
   const shaping = {

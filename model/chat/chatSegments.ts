@@ -1,4 +1,4 @@
-/** A rendered conversation cut where the policy's turns begin and end: whose tokens are whose. */
+/** A rendered conversation cut where the policy's turns begin and end, so that each token has an owner. */
 import { MillraceError } from '../../base/index.ts';
 import type { ChatMessage, ChatOptions } from './chatTemplate.ts';
 import type { ChatTokenizer } from './grownChat.ts';
@@ -13,7 +13,7 @@ export interface ChatSegment {
 type Runs = ReturnType<ChatTokenizer['chatRuns']>;
 
 /**
- * The whole conversation in order; `opening` = what the template writes before the policy goes on. Throws
+ * The whole conversation in order; `opening` = what the template writes before the policy continues. Throws
  * `CHAT_TEMPLATE`.
  */
 export function chatSegments(
@@ -54,7 +54,7 @@ function openingBefore(text: string, opening: string, from: number, to: number):
   return to;
 }
 
-/** Behind the first token that ends a turn. */
+/** After the first token that ends a turn. */
 function endBehind(text: string, ends: readonly string[], from: number, to: number): number {
   const found = ends
     .map((end) => ({ at: text.indexOf(end, from), length: end.length }))

@@ -18,13 +18,11 @@ import {
   type Value,
 } from '../../jinja/index.ts';
 
-/** A call that an assistant's message holds, as the OpenAI form has it. */
+/** A call in an assistant's message, in OpenAI's form. */
 export interface ChatToolCall {
   readonly id?: string;
   readonly type?: 'function';
-  /**
-   * `arguments` as an object (most templates) or as JSON text (some); they are rendered as they are given.
-   */
+  /** `arguments` as an object (most templates) or as JSON text (some); rendered as given. */
   readonly function: { readonly name: string; readonly arguments: unknown };
 }
 
@@ -35,31 +33,31 @@ export interface ChatContentPart {
 }
 
 /**
- * A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. One
- * that is frozen never changes within.
+ * A message as chat templates read it; `role` is `system`, `user`, `assistant` or `tool` in most of them. A
+ * frozen message is frozen throughout.
  */
 export interface ChatMessage {
   readonly role: string;
-  /** Null or left out if a message holds tool calls alone. */
+  /** Null or left out if a message has only tool calls. */
   readonly content?: string | null | readonly ChatContentPart[];
   readonly tool_calls?: readonly ChatToolCall[];
   /** What the assistant thought, for templates that have a place for it. */
   readonly reasoning_content?: string | null;
   /** Which call a tool answers. */
   readonly tool_call_id?: string;
-  /** Of the tool that answers. */
+  /** Name of the tool that answers. */
   readonly name?: string;
-  /** Whatever else the template reads. */
+  /** Anything else that the template reads. */
   readonly [field: string]: unknown;
 }
 
 /** What the template gets besides the messages. `now` is the date that it may ask for (UTC). */
 export interface ChatOptions {
-  /** End with what opens the policy's next message. */
+  /** End with the opening of the policy's next message. */
   readonly addGenerationPrompt?: boolean;
-  /** Tools as the template shows them: JSON schemas of functions. A frozen list never changes within. */
+  /** Tools as the template shows them: JSON schemas of functions. A frozen list is frozen throughout. */
   readonly tools?: readonly unknown[];
-  /** Other variables of the template (`enable_thinking`, say). */
+  /** Other variables of the template (`enable_thinking`, for example). */
   readonly variables?: Readonly<Record<string, unknown>>;
   readonly now?: Date;
 }
@@ -74,10 +72,10 @@ export interface ChatTemplate {
   runs(messages: readonly ChatMessage[], options?: ChatOptions): readonly Run[];
 }
 
-/** Characters; those of real models have up to twenty thousand. */
+/** In characters; those of real models have up to twenty thousand. */
 const SOURCE_MAX = 200_000;
 
-/** Whose messages are text from outside. */
+/** Roles whose messages are text from outside. */
 const OUTSIDE: ReadonlySet<string> = new Set([
   'user',
   'tool',
@@ -97,7 +95,7 @@ function tooLong(): TemplateFailure {
   return new TemplateFailure('it takes too long');
 }
 
-/** A failure of the template's in words, with its line. */
+/** A failure of the template in words, with its line. */
 function described(cause: unknown): string {
   if (!(cause instanceof TemplateFailure)) throw cause;
   return cause.line === null ? cause.message : `line ${cause.line}: ${cause.message}`;
@@ -164,7 +162,7 @@ function variablesOf(
   for (const [name, value] of Object.entries(given))
     if (value !== undefined) values.set(name, convert(value));
   values.set('messages', new List(messages.map(saidBy)));
-  // a server of tools describes them itself: what it says makes no tags
+  // a tool server writes its own descriptions: they make no tags
   values.set('tools', toolsValue(tools));
   values.set('add_generation_prompt', addGenerationPrompt);
   return values;
@@ -172,7 +170,7 @@ function variablesOf(
 
 const knownTools = new WeakMap<readonly unknown[], Value>();
 
-/** Tools that are frozen become the same value each time, whose JSON is written once. */
+/** Converts frozen tools only once, so that their JSON is written once. */
 function toolsValue(tools: ChatOptions['tools']): Value {
   const made = () => convert(tools ?? null, { message: -1, outside: true });
   if (tools === undefined || !Object.isFrozen(tools)) return made();
@@ -183,7 +181,7 @@ function toolsValue(tools: ChatOptions['tools']): Value {
 
 const knownMessages = new WeakMap<ChatMessage, { readonly at: number; readonly value: Value }>();
 
-/** A frozen message becomes the same value each time that it stands in the same place. */
+/** Converts a frozen message only once for each position. */
 function saidBy(message: ChatMessage, at: number): Value {
   const known = knownMessages.get(message);
   if (known?.at === at) return known.value;
@@ -192,7 +190,7 @@ function saidBy(message: ChatMessage, at: number): Value {
   return value;
 }
 
-/** A message, its texts marked with where they come from; the role is the job's. */
+/** A message, with its texts marked by origin; the job sets the role. */
 function messageValue(message: ChatMessage, at: number): Value {
   const origin = { message: at, outside: OUTSIDE.has(message.role) };
   const said = convert(message, origin);

@@ -13,7 +13,7 @@ import type { LoadedTokenizer } from '../tokenizers/loadedTokenizer.ts';
 import type { ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
 import { partsOf } from './guardedParts.ts';
 
-/** What growing needs of a loaded tokenizer. */
+/** What growing needs from a loaded tokenizer. */
 export type ChatTokenizer = Tokenizer &
   Pick<
     LoadedTokenizer,
@@ -106,11 +106,11 @@ function after(runs: readonly Run[], position: number): readonly Run[] {
   });
 }
 
-/** Where and how a grown conversation is not the template's. */
+/** Where and how a grown conversation differs from the template's. */
 export interface ChatDifference {
   /** The first token that differs, counted from 0. */
   readonly token: number;
-  /** The message that is written there, or the next one; null after the last. */
+  /** The message at that place, or the next one; null after the last. */
   readonly message: number | null;
   /**
    * `tokens`: the same text in other tokens. `thinking`: the template leaves out what was thought. `left out`
@@ -123,7 +123,7 @@ export interface ChatDifference {
   readonly whole: string;
 }
 
-/** Where tokens that have grown are not the rendering of the whole conversation; null if they are. */
+/** Where the grown tokens differ from the rendering of the whole conversation; null if they do not. */
 export function chatDifference(
   tokenizer: ChatTokenizer,
   grown: ArrayLike<number>,
@@ -154,7 +154,7 @@ function firstDifference(a: ArrayLike<number>, b: ArrayLike<number>): number | n
   return a.length === b.length ? null : length;
 }
 
-/** The message that the text at a position was taken from, or the next one after it. */
+/** The message that the text at a position comes from, or the next one after it. */
 function messageAt(runs: readonly Run[], position: number): number | null {
   let at = 0;
   for (const { text, origin } of runs) {
@@ -165,10 +165,10 @@ function messageAt(runs: readonly Run[], position: number): number | null {
 }
 
 const SHOWN = 80;
-/** How much text must be the same again for a difference to be over. */
+/** How much text must match again for a difference to end. */
 const SAME = 24;
 
-/** What differs after `at`, up to where two texts are the same. */
+/** The difference after `at`, up to where the two texts match again. */
 function described(
   grown: string,
   whole: string,
@@ -202,7 +202,7 @@ function resumes(long: string, short: string): number | null {
   return at <= 0 ? null : at;
 }
 
-/** Texts that no template has. */
+/** Texts that no template contains. */
 const PROBE = 'qvxzkj7391';
 
 /** How a template takes the arguments of a call: as an object, or as JSON text. */

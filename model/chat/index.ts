@@ -1,4 +1,4 @@
-/** Chat templates: text, without an engine. */
+/** Chat templates as text, without an engine. */
 export { type ChatSegment, chatSegments } from './chatSegments.ts';
 export type { ChatContentPart, ChatMessage, ChatOptions, ChatToolCall } from './chatTemplate.ts';
 export {

@@ -19,7 +19,7 @@ export type Condition =
 
 /** Every checkpoint is recorded unless it says otherwise. */
 export interface CheckpointStore {
-  /** Where a trainer is to save a version. */
+  /** Where a trainer should save a version. */
   target(version: number): SaveTarget;
   /**
    * Version 0 of the run, resolved: a copy of the policy file `base`, or the Hugging Face folder `base`,
@@ -31,9 +31,9 @@ export interface CheckpointStore {
   record(resolved: Checkpoint): Checkpoint;
   /** False = it is known to be gone. */
   exists(checkpoint: Checkpoint): Promise<boolean>;
-  /** Reads it through if it has a digest. */
+  /** Reads all of it if it has a digest. */
   condition(checkpoint: Checkpoint): Promise<Condition>;
-  /** Deletes it if the run owns it; nothing happens if it is gone already. */
+  /** Deletes it if the run owns it; does nothing if it is already gone. */
   remove(checkpoint: Checkpoint): Promise<void>;
   /**
    * Copies it for the run in another folder, whose record is the same; what lies outside the run's folder

@@ -46,7 +46,7 @@ async function digestOfFile(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What `read` gives; an error of the checkpoint's files also says which version it is, and the way back. */
+/** The result of `read`; an error of the checkpoint's files also names the version and the way back. */
 export async function readingVersion<T>(
   { version }: Checkpoint,
   read: () => Promise<T>,

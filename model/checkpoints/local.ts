@@ -27,7 +27,7 @@ export function isLocal({ uri }: Checkpoint): boolean {
   return !/^[a-z][a-z0-9+.-]*:\/\//i.test(uri);
 }
 
-/** The path of a resolved checkpoint. Fails with code `CHECKPOINT_KIND` when it is something else. */
+/** The path of a resolved checkpoint. Fails with code `CHECKPOINT_KIND` if it is anything else. */
 export function localPath(checkpoint: Checkpoint): string {
   const { uri, version } = checkpoint;
   if (isLocal(checkpoint) && isAbsolute(uri)) return uri;
@@ -85,7 +85,7 @@ export function localCheckpoints(run: string): CheckpointStore {
       if (isOutside(uri)) return;
       const [source, copy] = [join(run, uri), join(to, uri)];
       await mkdir(dirname(copy), { recursive: true });
-      // What is written once never changes, so one file can serve both runs if the disk can link it.
+      // Files are never changed once written, so one file can serve both runs if the disk can link it.
       await link(source, copy).catch(() => copyFile(source, copy));
     },
   };
@@ -99,12 +99,12 @@ function isOutside(uri: string): boolean {
 /** Copies so that `to` is never half written: temporary name, sync, rename. */
 async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
-  // Of several processes that start at once each writes its own.
+  // If several processes start at once, each writes its own.
   const temporary = unfinished(to);
   await rm(temporary, { force: true });
   await copyFile(from, temporary, constants.COPYFILE_EXCL);
   const handle = await open(temporary, 'r+');
-  await handle.chmod(0o600); // copyFile gives it the rights of the other
+  await handle.chmod(0o600); // copyFile copies the other file's permissions
   await handle.sync().finally(() => handle.close());
   await rename(temporary, to);
 }

@@ -1,4 +1,4 @@
-/** Checks that a checkpoint of a run is what was saved, before anything else is made of it. */
+/** Checks that a checkpoint of a run is what was saved, before anything is made from it. */
 import { MillraceError } from '../../base/index.ts';
 import type { Checkpoint } from '../engine.ts';
 import type { CheckpointStore } from './checkpointStore.ts';
@@ -8,11 +8,11 @@ export interface Of {
   readonly run: string;
   /** What else is known about the version, after its number: `, made by step 3`. */
   readonly about?: string;
-  /** What can be done besides a backup, as the end of a sentence. */
+  /** What to do besides restoring a backup, as the end of a sentence. */
   readonly advice: string;
 }
 
-/** Reads it through. Fails with code `DIGEST` when it was changed; a missing one is left to others. */
+/** Reads all of it. Fails with code `DIGEST` if it was changed; a missing one is for others to report. */
 export async function mustBeWhole(
   store: CheckpointStore,
   checkpoint: Checkpoint,

@@ -32,7 +32,7 @@ export const advantageEstimators = {
   drgrpo: ofGroup(grpo({ normByStd: false })),
   rloo: ofGroup(rloo()),
   opo: ofGroup(opo()),
-  /** A group of one has no second best, and no lead. */
+  /** A group of one has no runner-up, and so no lead. */
   'grpo-passk': ofGroup((scores) =>
     scores.length < 2 ? scores.map(() => 0) : grpoPassk()(scores),
   ),
@@ -43,5 +43,5 @@ export const advantageEstimators = {
   toolpo: { ...ofGroup(toolPo()), actions: toolPo() },
 } as const satisfies Readonly<Record<string, AdvantageEstimator>>;
 
-/** A key of `advantageEstimators`, as the setting `advantage` takes it. */
+/** A key of `advantageEstimators`: a value of the setting `advantage`. */
 export type AdvantageName = keyof typeof advantageEstimators;

@@ -30,10 +30,7 @@ export function sampleDeviation(scores: readonly number[]): number {
   return Math.sqrt(squares / (scores.length - 1));
 }
 
-/**
- * Whether no rollout did better than another: nothing can be learned from such a group. True for an empty
- * list.
- */
+/** Whether no rollout did better than another, so that the group teaches nothing. True for an empty list. */
 export function allEqual(scores: readonly number[]): boolean {
   return scores.every((score) => score === scores[0]);
 }

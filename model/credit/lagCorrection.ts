@@ -28,7 +28,7 @@ export function lagWeight(
 ): number {
   const weight = Math.exp(proximalLogProb - behaviourLogProb);
   const cap = correction.cap ?? Number.POSITIVE_INFINITY;
-  // a weight that is not a number passes, so that the step notices
+  // a weight that is not a number passes through, so that the step notices it
   if (!(weight > cap)) return weight;
   return correction.kind === 'decoupled' ? 0 : cap;
 }

@@ -27,11 +27,11 @@ export interface ActionTokens {
 
 /** Which actions M counts. */
 export interface ActionMaskOptions {
-  /** The tokens of searches for tools too (default: not; the method does not name them). */
+  /** Whether the tokens of searches for tools count too (default: no; the method does not name them). */
   readonly search?: boolean;
 }
 
-/** M: 1 on the tokens of actions among `length` response tokens. Throws on a span that is not within them. */
+/** M: 1 on the tokens of actions among `length` response tokens. Throws if a span is not within them. */
 export function actionMask(
   length: number,
   actions: readonly ActionTokens[],

@@ -10,14 +10,14 @@
 export type Pooling = 'mean' | 'cls';
 
 /**
- * Everything besides the weights that decides which vector a text gets. An index keeps them: queries must be
- * encoded by the same.
+ * Everything besides the weights that decides which vector a text gets. An index records these settings:
+ * queries must be encoded with the same.
  */
 export interface EncoderSettings {
   readonly pooling: Pooling;
-  /** Put before a query: `query: ` for E5, an instruction for BGE. */
+  /** Prefix of a query: `query: ` for E5, an instruction for BGE. */
   readonly queryPrefix: string;
-  /** Put before a passage: `passage: ` for E5. */
+  /** Prefix of a passage: `passage: ` for E5. */
   readonly passagePrefix: string;
   /** Whether vectors have length 1, so that their product is the cosine. */
   readonly normalised: boolean;
@@ -25,19 +25,19 @@ export interface EncoderSettings {
   readonly tokensMax: number;
 }
 
-/** What is not given is read from the folder. */
+/** Settings left out are read from the folder. */
 export interface EncoderOptions extends Partial<EncoderSettings> {
-  /** Of the processor, for one batch (default: half of what there is, at least one). */
+  /** Processor threads for one batch (default: half of those there are, at least one). */
   readonly threads?: number;
 }
 
-/** What a text is encoded as: the prefix differs. */
+/** What a text is encoded as: the prefixes differ. */
 export type EncodedAs = 'query' | 'passage';
 
-/** A model that gives vectors for texts. */
+/** A model that turns texts into vectors. */
 export interface TextEncoder {
   readonly dimensions: number;
-  /** In force: those of the folder, and those that were given. */
+  /** The settings in force: those of the folder, and those given. */
   readonly settings: EncoderSettings;
   /** SHA-256 over weights and tokenizer, in hexadecimal: which encoder this is, wherever its folder is. */
   readonly digest: string;

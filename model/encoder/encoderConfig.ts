@@ -1,7 +1,6 @@
 /**
- * `config.json` of a BERT-like encoder: BERT, RoBERTa and XLM-RoBERTa, which E5 and BGE are made of.
- *
- * They are one network; what differs is where positions begin.
+ * `config.json` of a BERT-like encoder: BERT, RoBERTa and XLM-RoBERTa, on which E5 and BGE are based. They
+ * are one network and differ in where positions begin.
  */
 import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
@@ -96,7 +95,7 @@ export function readEncoderConfig(path: string, json: unknown): EncoderConfig | 
   };
 }
 
-/** Tokens that a text may have. */
+/** Limit of tokens per text. */
 export function positionsFor({ positions, firstPosition }: EncoderConfig): number {
   return positions - firstPosition;
 }

@@ -4,10 +4,10 @@ import { attention, linear } from '../graph/layers.ts';
 import { add, reshape, transpose } from '../graph/ops.ts';
 import { type EncoderConfig, encoderShapes } from './encoderConfig.ts';
 
-/** What the graph calls the block of its weights. */
+/** The graph's name for the block of its weights. */
 export const BLOCK = 'block';
 
-/** Where each parameter is in the block, in numbers from its beginning. */
+/** Where each parameter is in the block, as an index of numbers. */
 export function blockOf(config: EncoderConfig): {
   places: ReadonlyMap<string, number>;
   length: number;

@@ -1,9 +1,9 @@
 /**
  * The settings of an encoder's folder, as sentence-transformers keeps them: how token vectors are pooled,
- * what is put before texts, where they are cut.
+ * which prefixes texts get, and where they are cut.
  *
- * Folders of E5 and BGE say nothing of the prefixes that their authors trained with; without them E5 finds
- * much less. They are known by the folder's name, or by the one in `config.json`.
+ * Folders of E5 and BGE do not record the prefixes of their training, without which E5 finds much less. They
+ * are recognised by the folder's name, or by the one in `config.json`.
  */
 import { readFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { MillraceError } from '../../base/index.ts';
 import type { EncoderOptions, EncoderSettings } from './encoder.ts';
 
-/** Texts are cut here where nothing says otherwise. */
+/** Where to cut texts if nothing else says. */
 const TOKENS_MAX = 512;
 
 const pooling = z.looseObject({
@@ -22,7 +22,7 @@ const pooling = z.looseObject({
 const sentence = z.looseObject({ max_seq_length: z.number().int().positive().nullish() });
 const prompts = z.looseObject({ prompts: z.record(z.string(), z.string()).nullish() });
 
-/** By names: what their authors put before texts, and how they pool. */
+/** By name: the authors' prefixes and pooling. */
 const KNOWN: readonly {
   readonly name: RegExp;
   readonly settings: Pick<EncoderSettings, 'queryPrefix' | 'passagePrefix' | 'pooling'>;
@@ -43,8 +43,8 @@ const KNOWN: readonly {
 ];
 
 /**
- * What is given, else what the folder says, else what is known about its name. `tokensMax` = what the network
- * can take.
+ * The given settings, otherwise the folder's, otherwise those known for its name. `tokensMax` = the network's
+ * limit.
  */
 export async function encoderSettings(
   folder: string,

@@ -29,7 +29,7 @@ export interface EncodeCall {
 }
 
 /**
- * Tokens of one run of the network, padding included: its memory grows with them, and attention's with their
+ * Tokens per run of the network, including padding: its memory grows with them, and attention's with their
  * square.
  */
 const TOKENS_MAX = 4096;
@@ -41,7 +41,7 @@ interface Opened extends OpenedEncoder {
 
 let opened: Opened | undefined;
 
-/** Texts in one run: neighbours in the order of their lengths. */
+/** Texts per run: neighbours in order of length. */
 function* runs(rows: readonly (readonly number[])[]): Generator<readonly number[]> {
   const order = [...rows.keys()].sort((a, b) => rows[a]!.length - rows[b]!.length || a - b);
   let run: number[] = [];
@@ -73,7 +73,7 @@ async function encode(
   return vectors;
 }
 
-/** Over the files that decide a vector, in the order of their names. */
+/** Over the files that decide a vector, in order of their names. */
 function digestOf(folder: string, files: readonly string[]): string {
   const all = [...files, join(folder, 'config.json'), join(folder, 'tokenizer.json')];
   const lines = all.map((path) => `${fileDigest(path)}  ${basename(path)}\n`).sort();

@@ -1,6 +1,6 @@
 /**
- * The network of an encoder's folder, in a session: from its safetensors by our own graph, or, if its kind is
- * another or there are none, from `onnx/model.onnx`.
+ * The network of an encoder's folder, in a session: from its safetensors with our own graph, or, if it is of
+ * another kind or there are none, from `onnx/model.onnx`.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface TokenBatch {
 export interface Network {
   /** What the vectors are computed from, for the encoder's digest. */
   readonly files: readonly string[];
-  /** Tokens that a text may have; null if the file does not say. */
+  /** Limit of tokens per text; null if the file does not say. */
   readonly tokensMax: number | null;
   /** [rows, width, size]. */
   run(batch: TokenBatch): Promise<{ readonly data: Float32Array; readonly size: number }>;
@@ -111,7 +111,8 @@ async function readBlock(file: TensorFile, config: EncoderConfig): Promise<Uint8
 }
 
 /**
- * Names as in the file: heads for other tasks prefix the network's name, TensorFlow named norms differently.
+ * Names as in the file: heads for other tasks prefix the network's name, and TensorFlow named norms
+ * differently.
  */
 function namesIn(file: TensorFile): (name: string) => string {
   const first = [...file.tensors.keys()].find((name) => name.endsWith('word_embeddings.weight'));
@@ -135,8 +136,8 @@ async function readParameter(file: TensorFile, name: string, shape: readonly num
 }
 
 /**
- * A model as exporters write it: `input_ids`, `attention_mask` and perhaps `token_type_ids` in, the last
- * layer out first.
+ * A model in the form that exporters write: `input_ids`, `attention_mask` and perhaps `token_type_ids` in,
+ * the last layer first among the outputs.
  */
 async function onnxNetwork(path: string, threads: number): Promise<Network> {
   const session = await InferenceSession.create(path, {

@@ -6,7 +6,7 @@ import { halfOfThem, startWorker, workerEntry } from '../../base/index.ts';
 import type { OpenEncoder } from './encoder.ts';
 import type { EncodeCall, OpenEncoderCall, OpenedEncoder } from './encoderWorker.ts';
 
-/** Texts that go to the thread at once: between them a signal is heard. */
+/** Texts sent to the thread at once; signals are checked in between. */
 const TEXTS = 64;
 
 /**
@@ -26,7 +26,7 @@ export const openEncoder: OpenEncoder = async (folder, options = {}) => {
     ...{ dimensions, settings, digest },
     async encode(texts, as, signal) {
       const vectors = new Float32Array(texts.length * dimensions);
-      // Texts of like length go together: less of a batch is padding.
+      // Texts of similar length go together, so that a batch has less padding.
       const order = [...texts.keys()].sort((a, b) => texts[a]!.length - texts[b]!.length || a - b);
       for (let start = 0; start < order.length; start += TEXTS) {
         signal.throwIfAborted();

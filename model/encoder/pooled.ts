@@ -1,4 +1,4 @@
-/** The vectors of a text's tokens as one vector. */
+/** Pools the vectors of a text's tokens into one vector. */
 import type { EncoderSettings } from './encoder.ts';
 
 /** Last layer of a batch: [rows, width, size], of which row `i` has `lengths[i]` tokens, from the left. */
@@ -9,7 +9,7 @@ export interface Hidden {
   readonly lengths: readonly number[];
 }
 
-/** The vector of a row into `into`, from `at` on. */
+/** Writes the vector of a row to `into`, from `at` on. */
 export function poolRow(
   { data, width, size, lengths }: Hidden,
   row: number,
@@ -24,7 +24,7 @@ export function poolRow(
     for (let i = 0; i < size; i++) sums[i]! += data[start + token * size + i]!;
   let squares = 0;
   for (let i = 0; i < size; i++) squares += sums[i]! ** 2;
-  // A vector of zeros stays one.
+  // A vector of zeros stays zero.
   const scale = normalised ? 1 / (Math.sqrt(squares) || 1) : 1 / count;
   for (let i = 0; i < size; i++) into[at + i] = sums[i]! * scale;
 }

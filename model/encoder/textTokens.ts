@@ -8,11 +8,11 @@ import { MillraceError, messageOf } from '../../base/index.ts';
 import { readJson } from '../hf/readJson.ts';
 
 export interface TextTokens {
-  /** At most `max`, the ones that begin and end a text included. */
+  /** At most `max` tokens, including those that begin and end a text. */
   encode(text: string, max: number): readonly number[];
 }
 
-/** Of a text that much longer than its tokens may be, the rest is not looked at. */
+/** Limit of a text's length relative to its tokens; the rest is ignored. */
 const CHARACTERS_PER_TOKEN = 100;
 
 /** Rejects with `TOKENIZER`, or with `CHECKPOINT` if there is none. */

@@ -18,7 +18,7 @@ export interface BlockType {
   decode(raw: Uint8Array, into: Float32Array): void;
 }
 
-/** What is read, by its number in a file. */
+/** Readable formats, by their number in a file. */
 export const blockTypes: Readonly<Record<number, BlockType>> = {
   0: { name: 'F32', numbers: 1, bytes: 4, dtype: 'F32', decode: single },
   1: { name: 'F16', numbers: 1, bytes: 2, dtype: 'F16', decode: words('F16') },
@@ -30,7 +30,7 @@ export const blockTypes: Readonly<Record<number, BlockType>> = {
   30: { name: 'BF16', numbers: 1, bytes: 2, dtype: 'BF16', decode: words('BF16') },
 };
 
-/** What is not read, for messages. */
+/** Formats that are not supported, for messages. */
 const OTHERS: Readonly<Record<number, string>> = {
   ...{ 6: 'Q5_0', 7: 'Q5_1', 9: 'Q8_1', 10: 'Q2_K', 11: 'Q3_K', 13: 'Q5_K', 15: 'Q8_K' },
   ...{ 16: 'IQ2_XXS', 17: 'IQ2_XS', 18: 'IQ3_XXS', 19: 'IQ1_S', 20: 'IQ4_NL', 21: 'IQ3_S' },
@@ -62,7 +62,7 @@ function words(dtype: 'F16' | 'BF16') {
     widen(dtype, new Uint16Array(raw.buffer, raw.byteOffset, raw.length / 2), into);
 }
 
-/** The float16 at a byte. */
+/** The float16 at a byte offset. */
 function halfAt(half: Float32Array, raw: Uint8Array, at: number): number {
   return half[raw[at]! | (raw[at + 1]! << 8)]!;
 }

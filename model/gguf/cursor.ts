@@ -5,7 +5,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { checkpointError } from '../hf/checkpointError.ts';
 
-/** Of metadata and tensor descriptions together; those of a vocabulary of 256,000 tokens have about 15e6. */
+/** For metadata and tensor descriptions together; a vocabulary of 256,000 tokens takes about 15e6. */
 const BYTES_MAX = 256 << 20;
 const CHUNK_BYTES = 1 << 20;
 

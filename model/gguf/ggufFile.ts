@@ -44,10 +44,10 @@ const STRING_BYTES_MAX = 16 << 20;
 /** Of all lists together. */
 const ELEMENTS_MAX = 16 << 20;
 const ALIGNMENT_MAX = 1 << 20;
-/** Bytes decoded at once, at most. */
+/** Limit of bytes decoded at once. */
 const CHUNK_BYTES = 4 << 20;
 
-/** Rejects with `CHECKPOINT` when it is missing, cut short, or not one that we read. */
+/** Rejects with `CHECKPOINT` if it is missing, cut short, or of a kind that we do not read. */
 export async function openGgufFile(path: string): Promise<GgufFile> {
   const file = await open(path, 'r').catch((cause) => {
     throw checkpointError(

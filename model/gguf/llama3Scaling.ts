@@ -8,7 +8,7 @@ import type { DecoderConfig, RopeScaling } from '../config.ts';
 import { rotation } from '../rope.ts';
 import { refuse } from './network.ts';
 
-/** Of all Llamas that have it; only the factor differs. */
+/** The same for all Llamas that have it; only the factor differs. */
 const USUAL = {
   lowFrequencyFactor: 1,
   highFrequencyFactor: 4,
@@ -17,7 +17,7 @@ const USUAL = {
 
 const CLOSE = 1e-4;
 
-/** `config` is without scaling. Throws `MODEL_CONFIG`. */
+/** `config` has no scaling yet. Throws `MODEL_CONFIG`. */
 export function llama3Scaling(
   path: string,
   config: DecoderConfig,

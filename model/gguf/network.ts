@@ -12,14 +12,14 @@ import type { GgufFile, Metadata } from './ggufFile.ts';
 type Family = DecoderConfig['architecture'];
 const FAMILIES: readonly string[] = ['llama', 'qwen2', 'qwen3'] satisfies Family[];
 
-/** The factors of Llama 3.1 and later on their frequencies: no parameter, but part of the configuration. */
+/** Llama 3.1's factors on frequencies: not a parameter, but part of the configuration. */
 export const ROPE_FACTORS = 'rope_freqs.weight';
 
 export function refuse(path: string, what: string): MillraceError<'MODEL_CONFIG'> {
   return new MillraceError('MODEL_CONFIG', `${path}: ${what}`, { context: { file: path } });
 }
 
-/** Without the scaling that `rope_freqs.weight` stands for. Throws `MODEL_CONFIG`. */
+/** Without the scaling in `rope_freqs.weight`. Throws `MODEL_CONFIG`. */
 export function networkOf({ path, metadata, tensors }: GgufFile): DecoderConfig {
   const family = metadata.get('general.architecture');
   if (typeof family !== 'string' || !FAMILIES.includes(family))
@@ -93,7 +93,7 @@ function linearScaling(path: string, metadata: Metadata, family: string) {
   );
 }
 
-/** A parameter of the decoder that a tensor of the file is. */
+/** The decoder's parameter for a tensor of the file. */
 export interface Parameter {
   readonly name: string;
   /** Rows of this many heads are ordered as llama.cpp rotates them (`ungrouped`). */

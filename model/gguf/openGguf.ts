@@ -24,7 +24,7 @@ export interface OpenGguf extends TensorSource {
   sideFiles(withTokenizer: boolean): ReadonlyMap<string, unknown>;
 }
 
-/** Rejects with `CHECKPOINT` or `MODEL_CONFIG` when the file is not a whole policy that we know. */
+/** Rejects with `CHECKPOINT` or `MODEL_CONFIG` if the file is not a whole policy of a known kind. */
 export async function openGguf(path: string): Promise<OpenGguf> {
   const file = await openGgufFile(path);
   try {

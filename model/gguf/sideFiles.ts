@@ -39,7 +39,7 @@ interface Ids {
   readonly eos: number | null;
   readonly pad: number | null;
   readonly unk: number | null;
-  /** Those that end a turn, `eos` among them. */
+  /** Tokens that end a turn, including `eos`. */
   readonly ends: readonly number[];
 }
 

@@ -31,7 +31,7 @@ export function vocabularyOf(path: string, metadata: Metadata, vocabSize: number
   return { tokens, kinds };
 }
 
-/** Without those that only fill up the embeddings. */
+/** Without tokens that only fill up the embeddings. */
 export function vocabOf(
   tokens: readonly string[],
   kinds: readonly number[],

@@ -7,7 +7,7 @@
 import type { Derivation, Value } from './graph.ts';
 import { add } from './ops.ts';
 
-/** d loss / d value for each of `values`; `loss` is a scalar (rank 0). Throws when one has no influence. */
+/** d loss / d value for each of `values`; `loss` is a scalar (rank 0). Throws if one has no influence. */
 export function gradients(loss: Value, values: readonly Value[]): readonly Value[] {
   const { graph } = loss;
   return pullBack(graph.derivations, loss, graph.scalar(1), values).map((gradient, index) => {
@@ -17,7 +17,7 @@ export function gradients(loss: Value, values: readonly Value[]): readonly Value
   });
 }
 
-/** `gradient` of `output` carried back through `derivations` to each of `values`; null if none arrives. */
+/** Propagates `gradient` of `output` back through `derivations` to each of `values`; null if none arrives. */
 export function pullBack(
   derivations: readonly Derivation[],
   output: Value,

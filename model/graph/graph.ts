@@ -35,7 +35,7 @@ export interface Derivation {
 export interface NodeOptions {
   readonly type?: ElementType;
   readonly domain?: string;
-  /** What a session's options call it. */
+  /** Its name in a session's options. */
   readonly name?: string;
   readonly attributes?: Readonly<Record<string, Attribute>>;
 }
@@ -78,7 +78,8 @@ export class Graph {
   }
 
   /**
-   * What `make` builds, with its derivations apart: to the rest of the graph it is a constant until derived.
+   * Runs `make` with its derivations kept apart: to the rest of the graph the result is a constant until
+   * derived.
    */
   aside(make: () => Value): { readonly value: Value; readonly derivations: readonly Derivation[] } {
     const before = this.#derivations;
@@ -91,20 +92,20 @@ export class Graph {
     }
   }
 
-  /** A tensor that is fed at every run. Its named dimensions may be used in later shapes. */
+  /** A tensor fed at every run. Its named dimensions may be used in later shapes. */
   input(name: string, type: ElementType, shape: Shape): Value {
     const value = { graph: this, name, type, shape };
     this.#inputs.push(value);
     return value;
   }
 
-  /** A tensor that is fixed when the session is made; its data in the file or in external data. */
+  /** A tensor fixed when the session is made; its data in the file or in external data. */
   initialiser(name: string, type: ElementType, shape: Shape, data: Initialiser['data']): Value {
     this.#initialisers.push({ name, type, shape, data });
     return { graph: this, name, type, shape };
   }
 
-  /** A fixed vector of whole numbers (an axis list, say). */
+  /** A fixed vector of whole numbers (a list of axes, for example). */
   integers(values: readonly number[]): Value {
     return this.share(`int64:${values.join(',')}`, (name) => {
       const data = new BigInt64Array(values.map(BigInt));
@@ -155,8 +156,8 @@ export class Graph {
   }
 
   /**
-   * What `make` builds, once per `key`. It must not depend on anything that `key` does not name. It is
-   * computed at every run, whichever branch needed it first.
+   * The result of `make`, built once per `key`. It must not depend on anything that `key` does not name. It
+   * is computed at every run, whichever branch needed it first.
    */
   share(key: string, make: (name: string) => Value): Value {
     const known = this.#shared.get(key);
@@ -193,7 +194,7 @@ export class Graph {
     };
   }
 
-  /** What the one branch yields where `condition` (one bool) holds, else what the other does. */
+  /** The result of one branch if `condition` (one bool) holds, otherwise of the other. */
   either(condition: Value, then: Branch, otherwise: Branch): readonly Value[] {
     const outputs = then.outputs.map((output) => ({ ...output, graph: this, name: this.#fresh() }));
     this.#nodes.push({
@@ -231,7 +232,7 @@ export class Graph {
     return outputs;
   }
 
-  /** State how gradients pass through `output`, which was computed from `inputs`. Returns `output`. */
+  /** Declares how gradients pass through `output`, which was computed from `inputs`. Returns `output`. */
   derive(output: Value, inputs: readonly Value[], pullback: Pullback): Value {
     this.#derivations.push({ output, inputs, pullback });
     return output;
@@ -243,9 +244,7 @@ export class Graph {
     this.#outputs.push({ name, type: value.type, shape: value.shape });
   }
 
-  /**
-   * Whether the numbers of `value` depend on those of `source`. That a shape is taken from it does not count.
-   */
+  /** Whether the numbers of `value` depend on those of `source`. Taking a shape from it does not count. */
   reads(value: Value, source: Value): boolean {
     const needed = new Set([value.name]);
     for (const node of [...this.#nodes].reverse())
@@ -277,7 +276,7 @@ export class Graph {
   }
 }
 
-/** Names that a node reads, those read in its branches too. */
+/** Names that a node reads, including those read in its branches. */
 function readBy({ inputs, attributes }: OnnxNode): string[] {
   const branches = Object.values(attributes).flatMap((attribute) =>
     typeof attribute === 'object' && 'branch' in attribute ? attribute.branch.nodes : [],

@@ -98,7 +98,7 @@ export function attention(queries: Value, keys: Value, values: Value, mask: Valu
     const rowSum = reduceSum(multiply(g, mixed), [queries.shape.length - 1], true);
     const centred = graph.node('Sub', [matmul(g, flip(values)), rowSum], shares.shape);
     const dScores = multiply(shares, centred);
-    // of two factors the narrower one is given transposed: the runtime is twice as fast then
+    // of two factors the narrower one is transposed: the runtime is twice as fast then
     return [
       multiply(matmul(dScores, keys), scale),
       flip(matmul(flip(scaled), dScores)),
@@ -129,8 +129,7 @@ function zeros(x: Value): Value {
 }
 
 /**
- * What the model says about tokens that came: their log-probs [M], and the entropies [M] of its softmax, in
- * nats.
+ * The model's judgement of given tokens: their log-probs [M], and the entropies [M] of its softmax, in nats.
  */
 export interface Judged {
   readonly logProbs: Value;

@@ -25,7 +25,7 @@ export interface TensorType {
 
 export interface OnnxNode {
   readonly op: string;
-  /** The name by which a session's options refer to it; most need none. */
+  /** Its name in a session's options; most need none. */
   readonly name?: string;
   /** Empty for standard ops. */
   readonly domain: string;

@@ -74,7 +74,7 @@ export function sum(x: Value): Value {
   ]);
 }
 
-/** Same elements in another shape. One name that no input has takes whatever is left. */
+/** The same elements in another shape. One name that no input has takes the remaining size. */
 export function reshape(x: Value, shape: Shape): Value {
   const { graph } = x;
   const named = shape.filter((dim) => typeof dim === 'string');

@@ -53,7 +53,7 @@ export function weightGradient(g: Value, x: Value): Value {
 
 /**
  * Whether there are so few rows that their columns may be divided among threads. A single row is summed in a
- * way of its own, which no share changes: where turning would, it stays as it is.
+ * way of its own, independent of the threads; where turning would change that, it stays as it is.
  */
 function fewRows(a: Value, columns: number): Value {
   const { graph } = a;
@@ -70,7 +70,7 @@ function fewRows(a: Value, columns: number): Value {
   });
 }
 
-/** Rows and columns exchanged. */
+/** Swaps rows and columns. */
 function turn(x: Value): Value {
   const [rows, columns] = x.shape as [Dim, Dim];
   return x.graph.node('Transpose', [x], [columns, rows], { attributes: { perm: [1, 0] } });

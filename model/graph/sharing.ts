@@ -8,7 +8,7 @@
  * by size.)
  */
 const STRETCH = 128;
-/** Columns of a block that is not shared out further. */
+/** Columns of a block that is not divided further. */
 const BLOCK = 16;
 /** A share of more columns is never summed in longer stretches. */
 const NARROW = 64;
@@ -46,7 +46,7 @@ function shares(columns: number, threads: number): number[] {
   return sizes;
 }
 
-/** Terms that are added up at a time. */
+/** Terms added up at a time. */
 function stretch(columns: number, inner: number): number {
   if (columns >= inner) return STRETCH;
   let terms = STRETCH;

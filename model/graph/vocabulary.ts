@@ -17,7 +17,7 @@ interface Chunk {
   readonly size: number;
 }
 
-/** What a chunk leaves, each [M, 1]; `picked` is the target's logit if it is in the chunk, else 0. */
+/** The result of a chunk, each [M, 1]; `picked` is the target's logit if it is in the chunk, otherwise 0. */
 interface Trace {
   readonly maximum: Value;
   readonly total: Value;
@@ -62,7 +62,7 @@ export function judgeInChunks(x: Value, head: Value, targets: Value, chunkTokens
       dx = dx === null ? part : graph.node('Add', [dx, part], x.shape);
       const own = weightGradient(dLogits, from);
       dHead.push(own);
-      // both are there before the next chunk begins, so its logits are the only ones held
+      // both are done before the next chunk begins, so only its logits are held
       from = after(x, part, own);
     }
     const attributes = { axis: 0 };
@@ -128,7 +128,7 @@ function trace(x: Value, weight: Value, column: Value, chunk: Chunk): Trace {
   };
 }
 
-/** Where in the chunk a target is (0 if outside), and 1 if it is inside, else 0: [M, 1] each. */
+/** A target's index in the chunk (0 if outside), and 1 if it is inside, otherwise 0: [M, 1] each. */
 function local(column: Value, { start, size }: Chunk): { places: Value; within: Value } {
   const { graph, shape } = column;
   const whole = (value: number) =>

@@ -40,8 +40,7 @@ const pattern = z
   .nullish();
 
 function isRegExp(text: string): boolean {
-  // a longer one is not a module's name, and one that nests deep enough would crash the process that compiles
-  // it
+  // a longer one is not a module's name, and a deeply nested one would crash the process that compiles it
   if (text.length > PATTERN_CHARACTERS_MAX) return false;
   try {
     new RegExp(text);

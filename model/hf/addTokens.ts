@@ -18,11 +18,11 @@ import { readJson } from './readJson.ts';
 import type { TensorSource } from './tensorSource.ts';
 import { CARRIED, type SavedFolder, writeFolder, writeJson } from './writeFolder.ts';
 
-/** What was added, and the folder as written. */
+/** What was added, and the resulting folder. */
 export interface AddedTokens {
   readonly saved: SavedFolder;
   readonly config: DecoderConfig;
-  /** Texts that are new tokens, with their ids; those that were tokens already are left out. */
+  /** Texts that are new tokens, with their ids; those that were already tokens are left out. */
   readonly added: readonly { readonly text: string; readonly id: number }[];
 }
 
@@ -70,7 +70,7 @@ export async function addTokens(
   }
 }
 
-/** Row by row: the id, and whose mean it begins as. */
+/** Row by row: the id, and the rows whose mean it starts as. */
 function rowsOf(
   tokenizer: BpeTokenizer,
   pieces: ReadonlyMap<string, readonly number[]>,
@@ -78,7 +78,7 @@ function rowsOf(
   return new Map([...pieces.values()].map((of, i) => [tokenizer.vocabSize + i, of]));
 }
 
-/** The tensors with these rows put in, as many as `vocabSize`. */
+/** The tensors with these rows inserted, as many as `vocabSize`. */
 function withRows(
   source: TensorSource,
   vocabSize: number,
@@ -120,7 +120,7 @@ function grown(
 type Json = Readonly<Record<string, unknown>>;
 type Added = AddedTokens['added'];
 
-/** The tokenizer's files with the tokens in all of those that list added ones. */
+/** The tokenizer's files, with the tokens in each file that lists added ones. */
 async function writeTokenizer(
   folder: string,
   files: string,

@@ -12,19 +12,19 @@ export interface AddedToken {
   readonly lstrip: boolean;
   /** Takes the white space after it along. */
   readonly rstrip: boolean;
-  /** Found between other than letters alone; the finder does not know this. */
+  /** Only matches between characters that are not letters; the finder does not support this. */
   readonly single_word: boolean;
-  /** Looked for after the text was normalised. */
+  /** Matched after the text is normalised. */
   readonly normalized: boolean;
 }
 
-/** A stretch of a text: the token that it is, or null. */
+/** A stretch of a text, and its token or null. */
 export interface Piece {
   readonly text: string;
   readonly id: number | null;
 }
 
-/** White space as Rust's regular expressions have it. */
+/** White space according to Rust's regular expressions. */
 const SPACE = '\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 const SPACE_BEFORE = new RegExp(`[${SPACE}]+$`, 'u');
 const SPACE_AFTER = new RegExp(`^[${SPACE}]+`, 'u');

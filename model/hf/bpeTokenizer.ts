@@ -26,11 +26,11 @@ export interface BpeTokenizer extends Omit<Tokenizer, 'endToken'> {
   bytes(token: number): Uint8Array;
   readonly markers: readonly string[];
   /**
-   * Encode parts as one text: tokens may reach over the seams, tags come from parts with `tags` alone. The
-   * same as encoding the text that the parts make, when no part without `tags` spells one.
+   * Encodes parts as one text: tokens may cross the seams, and tags come only from parts with `tags`. The
+   * same as encoding the joined text, if no part without `tags` spells a tag.
    */
   encodeParts(parts: readonly TextPart[]): Int32Array;
-  /** What a user should know: bytes that cannot be written, say. Empty when all is well. */
+  /** What a user should know: bytes that cannot be written, for example. Empty if all is well. */
   readonly problems: readonly string[];
 }
 
@@ -95,8 +95,7 @@ function partsIn(json: unknown): readonly unknown[] {
 }
 
 function tokenizerOf(path: string, json: unknown): BpeTokenizer {
-  // before anything goes down into its parts: a stack that is nearly full is not safe (see the templates'
-  // `deeper`)
+  // before recursion into its parts: a nearly full stack is not safe (see the templates' `deeper`)
   const trust = trustIn(partsIn(json));
   if (trust === 'too large')
     throw refuse(path, 'its normalizer, pre_tokenizer and decoder have too many or too long parts');
@@ -117,7 +116,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
   checkTags(path, data.normalizer, tags);
   const blank = added.filter(({ content }) => content.trim() === '');
   const plain = pipeline(path, { ...data, added_tokens: blank });
-  // what begins a text may get a space before it; what follows a tag does not
+  // the beginning of a text may get a space before it; text after a tag does not
   const later = withoutFirstSpace(data.pre_tokenizer);
   const following =
     later === null ? plain : pipeline(path, { ...data, added_tokens: blank, pre_tokenizer: later });
@@ -133,7 +132,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
       : <Result>(act: () => Result) => act();
   const run = (which: Pipeline, text: string): readonly number[] =>
     text === '' ? [] : which.encode(text, { add_special_tokens: false }).ids;
-  /** A vocabulary may list a tag among its pieces; then it is spelt in pieces of its own. */
+  /** A vocabulary may list a tag among its pieces; it is then spelt by smaller pieces. */
   const spelt = (ids: readonly number[]): readonly number[] =>
     ids.some((id) => texts.has(id))
       ? ids.flatMap((id) => {
@@ -217,7 +216,7 @@ function tokenizerOf(path: string, json: unknown): BpeTokenizer {
 
 function pipeline(path: string, json: TokenizerFile): Pipeline {
   try {
-    // files without a type are of the time when there was one
+    // files without a type date from when there was only one
     return new Pipeline({ ...json, model: { ...json.model, type: 'BPE' } }, {});
   } catch (cause) {
     throw refuse(path, `it cannot be used: ${outsideText((cause as Error).message)}`, cause);
@@ -254,7 +253,7 @@ function piecewise(
   };
 }
 
-/** What of the library's pipeline is used here. */
+/** The part of the library's pipeline that is supported here. */
 interface Cutting extends Pick<Pieces, 'normalizer'> {
   /** A sequence of splits. */
   readonly pre_tokenizer: {
@@ -294,7 +293,7 @@ function preTokenizer(
       throw refuse(path, 'pre_tokenizer: a ByteLevel with add_prefix_space is not supported');
     if (each.type === 'ByteLevel' && each.use_regex !== false)
       return [isolated(GPT2), { ...each, use_regex: false }];
-    // the library takes 0 to 9 alone for digits
+    // the library counts only 0 to 9 as digits
     if (each.type === 'Digits')
       return [isolated(each.individual_digits === true ? '\\p{N}' : '\\p{N}+')];
     if (each.type !== 'Split') return [each];
@@ -307,7 +306,7 @@ function preTokenizer(
   return sequence(written);
 }
 
-/** The pre-tokeniser for what does not begin a text; null if it is the same. */
+/** The pre-tokeniser for text that does not begin a text; null if it is the same. */
 function withoutFirstSpace(given: Step | null): Step | null {
   const all = steps(given, 'pretokenizers');
   const first = (each: Step) => each.type === 'Metaspace' && each.prepend_scheme === 'first';
@@ -315,7 +314,7 @@ function withoutFirstSpace(given: Step | null): Step | null {
   return sequence(all.map((each) => (first(each) ? { ...each, prepend_scheme: 'never' } : each)));
 }
 
-/** Refuse tags that are looked for in text whose letters are changed first, and tags that are whole words. */
+/** Refuses tags that are matched after letters are changed, and tags that only match whole words. */
 function checkTags(
   path: string,
   normalizer: Step | null | undefined,
@@ -348,16 +347,13 @@ export function byteCharacters(): readonly string[] {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(seen(byte) ? byte : next++));
 }
 
-/** As the library has them, in as far as they are read here. */
+/** As in the library, to the extent that they are read here. */
 interface Decoder {
   readonly decoders?: readonly Decoder[];
   text_decoder?: InstanceType<typeof TextDecoder>;
 }
 
-/**
- * The library's decoder of bytes drops U+FEFF if a stretch of bytes begins with it; text keeps what it
- * holds.
- */
+/** The library's byte decoder drops U+FEFF at the beginning of a stretch of bytes; text keeps it. */
 function keepByteOrderMarks(decoder: Decoder): void {
   for (const part of decoder.decoders ?? []) keepByteOrderMarks(part);
   if (decoder.text_decoder === undefined) return;
@@ -374,7 +370,7 @@ function problemsOf(vocab: Readonly<Record<string, number>>, fallback: boolean):
     : [`the vocabulary lacks ${missing} of the 256 bytes: text with them cannot be restored`];
 }
 
-/** Whether a text is the bytes of its tokens and nothing else. */
+/** Whether a text is exactly the bytes of its tokens. */
 function isOfBytes({ decoder, model }: TokenizerFile): boolean {
   if (!decoder || model.end_of_word_suffix) return false;
   const parts = decoder.type === 'Sequence' ? decoder.decoders : [decoder];

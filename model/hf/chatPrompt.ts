@@ -1,6 +1,6 @@
 /**
- * The chat template of a policy: a question (and a system prompt) to the tokens that the policy goes on from.
- * The question is text from outside and makes no tag tokens.
+ * The chat template of a policy: a question (and a system prompt) to the tokens from which the policy
+ * continues. The question is text from outside and makes no tag tokens.
  */
 
 import type { ChatMessage } from '../chat/chatTemplate.ts';

@@ -1,4 +1,4 @@
-/** The error of files that hold a model: what is wrong with which file and tensor, then what to do. */
+/** The error for files of a model: what is wrong with which file and tensor, then what to do. */
 import { MillraceError } from '../../base/index.ts';
 
 export interface CheckpointContext {

@@ -35,7 +35,10 @@ const templateFile = z.looseObject({ chat_template: templates });
 type ConfigFile = z.infer<typeof configFile>;
 const endFile = z.looseObject({ eos_token_id: ids });
 
-/** `json` = what the folder's file `path` holds. Rejects with `TOKENIZER`, `CHECKPOINT` or `CHAT_TEMPLATE`. */
+/**
+ * `json` = the contents of the folder's file `path`. Rejects with `TOKENIZER`, `CHECKPOINT` or
+ * `CHAT_TEMPLATE`.
+ */
 export async function checkpointTokenizer(
   folder: string,
   path: string,
@@ -83,9 +86,7 @@ async function optional<Shape extends z.ZodType>(
 
 const NAMED = ['bos', 'eos', 'pad', 'unk', 'sep', 'cls', 'mask'].map((name) => `${name}_token`);
 
-/**
- * The special tokens that a chat template may name, those of the model's own (`extra_special_tokens`) too.
- */
+/** The special tokens that a chat template may name, including the model's own (`extra_special_tokens`). */
 function namedTokens(config: ConfigFile): Readonly<Record<string, string>> {
   const given = [
     ...NAMED.map((name) => [name, special.safeParse(config[name]).data] as const),

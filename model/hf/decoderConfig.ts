@@ -92,7 +92,7 @@ export function readDecoderConfig(path: string, json: unknown): DecoderConfig {
   return decoder(path, parsed.data, family as Family);
 }
 
-/** What this file asks for that we would compute differently; null = nothing. */
+/** A feature of this file that we would compute differently; null = none. */
 function unsupported(config: File): string | null {
   if (config.hidden_act != null && config.hidden_act !== 'silu')
     return `hidden_act is '${config.hidden_act}'; only silu is implemented`;
@@ -255,7 +255,7 @@ function familyOf(config: DecoderConfig): Family {
   throw refuse('config.json', `${obstacle(config.architecture, config)}: save it as one file`);
 }
 
-/** Why the family's files cannot describe this decoder; null when they can. */
+/** Why the family's files cannot describe this decoder; null if they can. */
 function obstacle(family: Family, config: DecoderConfig): string | null {
   const { attentionBias, outputBias = false, qkNorm = false } = config;
   if (qkNorm !== (family === 'qwen3'))

@@ -1,4 +1,4 @@
-/** The error of a file or folder whose bytes are not those that were written. */
+/** The error for a file or folder whose bytes are not those that were written. */
 import { MillraceError } from '../../base/index.ts';
 
 export function digestError(

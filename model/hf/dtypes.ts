@@ -46,7 +46,7 @@ export function narrow(dtype: 'F16' | 'BF16', values: Float32Array, into: Uint16
   else for (let i = 0; i < bits.length; i++) into[i] = narrowHalf(bits[i]!);
 }
 
-/** Bits of a half (5 bits of exponent, 10 of fraction) to those of the same number as a single. */
+/** Bits of a half (5 bits of exponent, 10 of fraction) to the bits of the same number as a single. */
 function widenHalf(half: number): number {
   const sign = (half & 0x8000) << 16;
   const exponent = (half >>> 10) & 31;

@@ -1,6 +1,6 @@
 /**
- * The SHA-256 of a file, a piece at a time. It blocks its thread until it is done: meant for one
- * that has nothing else to do (rollout/digestWorker.ts).
+ * The SHA-256 of a file, read in pieces. It blocks its thread until done: for a thread with nothing else to
+ * do (rollout/digestWorker.ts).
  */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';

@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { systemCode } from '../../base/index.ts';
 import { type ChatTemplate, chatTemplate } from '../chat/chatTemplate.ts';
 
-/** As `chat_template` in a JSON file has them. */
+/** The form of `chat_template` in a JSON file. */
 export type GivenTemplates =
   | string
   | readonly { readonly name: string; readonly template: string }[]
@@ -28,7 +28,7 @@ type Sources = ReadonlyMap<string, Source>;
 
 const DEFAULT = 'default';
 const WITH_TOOLS = 'tool_use';
-/** Further templates than these are of no use here. */
+/** Limit of further templates. */
 const USED = [DEFAULT, WITH_TOOLS];
 
 /**

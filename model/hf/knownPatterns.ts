@@ -1,6 +1,6 @@
 /**
- * Regular expressions of well-known tokenizers, which take time that grows with the text and no faster. Any
- * other in a `tokenizer.json` may take forever on a short text, and runs under a deadline.
+ * Regular expressions of well-known tokenizers, which run in linear time. Any other in a `tokenizer.json` may
+ * take forever on a short text, and runs under a deadline.
  */
 
 /** GPT-2's pattern, for the white space that Rust's regular expressions have. */
@@ -35,7 +35,7 @@ const known: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** How a part of a `tokenizer.json` may be run. */
+/** How to run a part of a `tokenizer.json`. */
 export type Trust =
   /** Every regular expression in it is known. */
   | 'known'
@@ -46,7 +46,7 @@ export type Trust =
 const PATTERN_CHARACTERS_MAX = 5_000;
 const PARTS_MAX = 1_000;
 
-/** Looks at all parts of `json`, however deep they are. */
+/** Checks all parts of `json`, however deep. */
 export function trustIn(json: unknown): Trust {
   const left: unknown[] = [json];
   let parts = 0;

@@ -94,7 +94,7 @@ export function initialAdapter(
   return { rank, alpha, stabilised, base, modules };
 }
 
-/** From JavaScript, where no type says what is missing. */
+/** For JavaScript callers, for whom no type says what is missing. */
 function checkInitial({ rank, alpha, targets = [] }: InitialAdapter): void {
   const refuse = (what: string): never => {
     throw new MillraceError('USAGE', `the adapter would train nothing: ${what}`);

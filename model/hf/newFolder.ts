@@ -15,7 +15,7 @@ import {
 import { checkpointError } from './checkpointError.ts';
 
 /**
- * Rejects with `CHECKPOINT` when `path` exists; when `fill` fails, nothing is left behind. `fill` syncs its
+ * Rejects with `CHECKPOINT` if `path` exists; if `fill` fails, nothing is left behind. `fill` syncs its
  * files.
  */
 export async function newFolder<Result>(
@@ -43,7 +43,7 @@ export async function newFolder<Result>(
   }
 }
 
-/** An empty folder is not: renaming replaces it. */
+/** An empty folder does not count: renaming replaces it. */
 async function inTheWay(path: string): Promise<boolean> {
   const there = await stat(path).catch(() => null);
   return there !== null && !(there.isDirectory() && (await readdir(path)).length === 0);

@@ -85,7 +85,7 @@ async function findWeights(folder: string): Promise<Weights> {
   );
 }
 
-/** Which open file has a tensor. Throws where index and files do not agree. */
+/** The open file that has a tensor. Throws if index and files disagree. */
 function ownersOf(
   files: readonly TensorFile[],
   { places }: Weights,

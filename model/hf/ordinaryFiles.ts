@@ -1,12 +1,12 @@
 /**
- * Checks that what is in a model's folder are ordinary files, before anything is read: reading a named pipe
- * waits forever, and a device has no end.
+ * Checks that the contents of a model's folder are ordinary files before anything is read: reading a named
+ * pipe waits forever, and a device has no end.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkpointError } from './checkpointError.ts';
 
-/** Folders below it in which a tokenizer, templates and an encoder have files too. */
+/** Folders below it in which a tokenizer, templates and an encoder also have files. */
 const BELOW = 2;
 
 /**

@@ -6,7 +6,7 @@ import { MillraceError, messageOf } from '../../base/index.ts';
 import { type DecoderConfig, parameterShapes } from '../config.ts';
 import { checkpointError, shapeText } from './checkpointError.ts';
 
-/** Found in old files and computed, not stored, by us; and the head's copy of a shared embedding. */
+/** Found in old files and computed by us instead; and the head's copy of a shared embedding. */
 function ignorable(name: string, config: DecoderConfig): boolean {
   return (
     name.endsWith('.rotary_emb.inv_freq') || (config.tiedEmbeddings && name === 'lm_head.weight')
@@ -21,9 +21,7 @@ export interface ParameterProblem {
   readonly found: readonly number[] | undefined;
 }
 
-/**
- * Every difference between the decoder's parameters and the tensors that there are. Throws `MODEL_CONFIG`.
- */
+/** Every difference between the decoder's parameters and the existing tensors. Throws `MODEL_CONFIG`. */
 export function parameterProblems(
   path: string,
   config: DecoderConfig,

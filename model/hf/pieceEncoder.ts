@@ -14,17 +14,17 @@ export interface Pieces {
   readonly cuts: readonly RegExp[];
 }
 
-/** Most pieces that are kept; when there are more, all are forgotten. */
+/** Limit of pieces kept; beyond it, all are forgotten. */
 const KEPT_MAX = 32_768;
-/** Longer ones, in UTF-16 units, hardly come again. */
+/** Longer ones, in UTF-16 units, hardly ever repeat. */
 const LENGTH_MAX = 32;
 
-/** Texts that are kept, and how long they are, in UTF-16 units: a system prompt with its tools. */
+/** How many texts to keep, and of which length in UTF-16 units: a system prompt with its tools. */
 const TEXTS_MAX = 64;
 const TEXT_MIN = 1_000;
 const TEXT_MAX = 32_768;
 
-/** `encode` = of a piece. */
+/** `encode` encodes one piece. */
 export function pieceEncoder(
   { normalizer, cuts }: Pieces,
   encode: (piece: string) => readonly number[],
@@ -36,7 +36,7 @@ export function pieceEncoder(
     const tokens = encode(piece);
     if (piece.length > LENGTH_MAX) return tokens;
     if (kept.size === KEPT_MAX) kept.clear();
-    // A piece is a part of its text, which would be kept with it.
+    // A piece is a slice of its text, which would be kept with it.
     kept.set(Buffer.from(piece, 'utf16le').toString('utf16le'), tokens);
     return tokens;
   };

@@ -21,8 +21,8 @@ import { openTensorFile } from './tensorFile.ts';
 import { type WrittenFile, writeTensorFile } from './writeTensorFile.ts';
 
 /**
- * What the metadata says, as JSON under `adapter`: `base` is the path of the policy that it goes on,
- * `baseDigest` its digest, where known.
+ * The metadata, as JSON under `adapter`: `base` is the path of its policy, `baseDigest` the policy's digest,
+ * if known.
  */
 const described = z.object({
   rank: z.number(),
@@ -49,7 +49,7 @@ function describedIn(path: string, text: string): Described {
 const PREFIX = 'base_model.model.';
 
 /**
- * An adapter as such a file has it. `baseDigest` is the digest of the policy at `base`; left out = unknown.
+ * An adapter in such a file's form. `baseDigest` is the digest of the policy at `base`; left out = unknown.
  */
 export interface PublishedAdapter extends LoraAdapter {
   readonly baseDigest?: string | undefined;
@@ -79,7 +79,7 @@ export async function saveAdapterFile(
 }
 
 /**
- * Read an adapter; null when the file holds something else. A `sha256` that is not empty must be its digest.
+ * Reads an adapter; null if the file holds something else. A `sha256` that is not empty must be its digest.
  */
 export async function loadAdapterFile(path: string, sha256 = ''): Promise<PublishedAdapter | null> {
   const file = await openTensorFile(path);
@@ -109,7 +109,9 @@ export async function loadAdapterFile(path: string, sha256 = ''): Promise<Publis
   }
 }
 
-/** The policy with the adapter merged into it: what generates and what scores without knowing of adapters. */
+/**
+ * The policy with the adapter merged into it, for code that generates or scores without knowing of adapters.
+ */
 export function withAdapter({ config, tensors }: Policy, adapter: LoraAdapter): Policy {
   const changed = [...tensors].map(([name, tensor]): [string, Tensor] => {
     const factors = adapter.modules.get(name.replace(/\.weight$/, ''));
@@ -160,8 +162,8 @@ export class PublishedWeights {
   }
 
   /**
-   * The same to be used once and closed: our own kind of file is mapped in place, not read, and its digest is
-   * computed meanwhile. Do not use what is computed with the weights before `checked`.
+   * The same, to be used once and closed: our own kind of file is mapped in place, not read, and its digest
+   * is computed meanwhile. Do not use anything computed with the weights before `checked`.
    */
   async open(path: string, sha256: string): Promise<OpenWeights> {
     const file = await openMapped(path);
@@ -178,7 +180,7 @@ export class PublishedWeights {
       if (found !== sha256) throw digestError(path, sha256, found);
     };
     const checked = check();
-    // no one awaits it when the weights are given up for another reason
+    // nobody awaits it if the weights are given up for another reason
     checked.catch(() => undefined);
     return checked;
   }
@@ -192,13 +194,13 @@ function warnOnStderr(message: string): void {
 export interface OpenWeights {
   readonly config: DecoderConfig;
   readonly file: MappedFile | null;
-  /** Resolves if the digest is the expected one; rejects when it is another. */
+  /** Resolves if the digest is the expected one; otherwise rejects. */
   readonly checked: Promise<void>;
   read(name: string): Promise<Tensor> | Tensor;
   close(): Promise<void>;
 }
 
-/** A policy in one file of float32 tensors; null when it is something else. */
+/** A policy in one file of float32 tensors; null if it is something else. */
 async function openMapped(path: string): Promise<Omit<OpenWeights, 'checked'> | null> {
   if ((await stat(path).catch(() => null))?.isFile() !== true) return null;
   if ((await adapterIn(path)) !== null) return null;

@@ -74,7 +74,7 @@ export async function openTensorFile(
 
 interface Head {
   readonly raw: Uint8Array;
-  /** Includes those that are not wanted. */
+  /** Includes unwanted ones. */
   readonly places: ReadonlyMap<string, Place>;
   readonly passed: (name: string) => boolean;
   readonly metadata: Readonly<Record<string, string>>;
@@ -201,7 +201,7 @@ function brief(value: unknown): string {
   return outsideText(String(text), 100);
 }
 
-/** Only the texts among it. */
+/** Only its texts. */
 function textsOf(metadata: unknown): Record<string, string> {
   const entries = Object.entries(metadata ?? {});
   return Object.fromEntries(entries.filter(([, value]) => typeof value === 'string'));
@@ -237,7 +237,7 @@ function placeOf(path: string, tensor: string, entry: unknown, dataAt: number): 
   return { dtype, shape, bytes, at: dataAt + start };
 }
 
-/** A tensor of whatever type, as if it were of numbers of 16 bits. */
+/** A tensor of any type, treated as numbers of 16 bits. */
 function bytesAt(path: string, tensor: string, entry: unknown, dataAt: number): Place {
   const offsets = (entry as { data_offsets?: unknown } | null)?.data_offsets;
   const [start, end] = Array.isArray(offsets) ? offsets : [];

@@ -10,7 +10,7 @@ import type { TensorInfo } from './tensorFile.ts';
 
 /** Tensors by name that are read one at a time; close it when done. */
 export interface TensorSource {
-  /** What there is, in the order of a checkpoint. */
+  /** The tensors, in the order of a checkpoint. */
   readonly tensors: ReadonlyMap<string, TensorInfo>;
   /** Widened to float32. Rejects if there is none of this name. */
   read(name: string): Promise<Tensor>;

@@ -1,14 +1,14 @@
 /**
- * Finds a name that occurs twice in one object of a JSON text. `JSON.parse` keeps the last of them and other
- * readers the first, so that two readers of one file would see two files.
+ * Finds a name that occurs twice in one object of a JSON text. `JSON.parse` keeps the last one and other
+ * readers the first, so two readers of the same file would see different contents.
  */
 
 /** A string, or what opens, closes or parts objects and lists. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:,]/gs;
 
-/** The first such name in `json`, which has to be JSON; null if each occurs once. */
+/** The first such name in `json`, which must be JSON; null if each occurs once. */
 export function nameTwice(json: string): string | null {
-  /** Of the objects around, from the outside; null for a list. */
+  /** The names of the enclosing objects, outermost first; null for a list. */
   const around: (Set<string> | null)[] = [];
   let before = '';
   for (const { 0: token } of json.matchAll(TOKEN)) {

@@ -22,7 +22,7 @@ import {
   writeTensorFile,
 } from './writeTensorFile.ts';
 
-/** What is copied from another folder, unchanged, besides the fields of its `config.json`. */
+/** What is copied unchanged from another folder, besides the fields of its `config.json`. */
 export const CARRIED: readonly string[] = [
   'added_tokens.json',
   'additional_chat_templates',
@@ -42,8 +42,7 @@ export interface FolderOptions {
   /** The format of every tensor, or `keep`: that which it had in its source. */
   readonly dtype: Dtype | 'keep';
   /**
-   * Bytes of weights from which a new shard begins; a larger tensor has a shard of its own. 5e9 when left
-   * out.
+   * Bytes of weights at which a new shard begins; a larger tensor has a shard of its own. 5e9 if left out.
    */
   readonly shardBytesMax?: number;
   /** Folder whose tokenizer, generation settings and other fields of `config.json` are copied along. */
@@ -54,7 +53,7 @@ export interface FolderOptions {
 
 /** The folder as written: its digest (`digestOf`), the bytes of its weights and the names of its files. */
 export interface SavedFolder extends WrittenFile {
-  /** Finite numbers that the narrower format could only write as infinity. */
+  /** Finite numbers that became infinite in the narrower format. */
   readonly overflowed: number;
   readonly files: readonly string[];
 }
@@ -155,7 +154,7 @@ export async function writeJson(path: string, value: unknown): Promise<string> {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Copy what is copied along; returns the names. */
+/** Copies the side files; returns their names. */
 async function carry(
   folder: string,
   like: string | undefined,

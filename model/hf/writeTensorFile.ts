@@ -29,7 +29,7 @@ export interface WrittenFile {
 }
 
 export interface Written extends WrittenFile {
-  /** Finite numbers that the narrower format could only write as infinity. */
+  /** Finite numbers that became infinite in the narrower format. */
   readonly overflowed: number;
 }
 
@@ -158,7 +158,8 @@ function header(entries: readonly WriteEntry[], metadata: Metadata): Uint8Array 
 }
 
 /**
- * Run `write` on a file of a temporary name, sync it and rename it to `path`; when it fails nothing is left.
+ * Runs `write` on a file with a temporary name, syncs it and renames it to `path`; if it fails nothing is
+ * left.
  */
 export async function atomically<Result>(
   path: string,

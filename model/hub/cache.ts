@@ -18,7 +18,7 @@ export interface ModelName {
 
 const NAMED = /^([\w.-]+(?:\/[\w.-]+)?)(?:@([\w./-]+))?$/;
 
-/** `Qwen/Qwen2.5-3B-Instruct`, `name@revision`; null if the text is no such name. */
+/** `Qwen/Qwen2.5-3B-Instruct`, `name@revision`; null if the text is not such a name. */
 export function modelName(text: string): ModelName | null {
   const [, model, revision = 'main'] = NAMED.exec(text) ?? [];
   const isPath = [model ?? '', revision].some((part) => /(^|\/)\.{0,2}(\/|$)/.test(part));

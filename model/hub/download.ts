@@ -18,12 +18,12 @@ export interface DownloadOptions {
   readonly commit: string;
   readonly clock: SleepClock;
   readonly signal: AbortSignal;
-  /** Bytes that have come. */
+  /** Bytes received. */
   readonly onBytes: (bytes: number) => void;
   readonly say: (line: string) => void;
 }
 
-/** In a row, without a byte between them. */
+/** Failures in a row, without a byte in between. */
 const FAILURES_MAX = 5;
 const FIRST_WAIT_MS = 1000;
 
@@ -31,7 +31,7 @@ export function incomplete(path: string): string {
   return `${path}.incomplete`;
 }
 
-/** Bytes of it that are here already. */
+/** Bytes of it already on disk. */
 export async function bytesHere(path: string, { bytes }: HubFile): Promise<number> {
   if ((await sizeOf(path)) === bytes) return bytes;
   const part = await sizeOf(incomplete(path));
@@ -57,7 +57,7 @@ export async function download(
       throw await wrong(file, part);
     await rename(part, path);
   } catch (error) {
-    // Another process that downloads it was faster.
+    // Another process downloaded it faster.
     if (systemCode(error) !== 'ENOENT' || (await sizeOf(path)) !== file.bytes) throw error;
   }
 }

@@ -31,7 +31,7 @@ export class Hub {
 
   /** The commit that the revision stands for. */
   async commit(): Promise<string> {
-    // A kept connection may be closed at the other end just then.
+    // A kept connection may have just been closed at the other end.
     return this.#commit().catch((error: unknown) => {
       if (error instanceof Passing) return this.#commit();
       throw error;
@@ -90,7 +90,7 @@ export class Hub {
     const { path, bytes: size, digest: etag } = file;
     const asked = this.#asking(signal);
     const url = `${this.url}/${repo}/resolve/${commit}/${path}`;
-    // By plain ranges, which every mirror of the Hub has.
+    // By plain ranges, which every mirror of the Hub supports.
     const blob = await asked.reply(
       downloadFile({
         ...{ repo, path, revision: commit, hubUrl: this.url, fetch: asked.fetch },
@@ -189,7 +189,7 @@ export class Hub {
   }
 }
 
-/** Of any model there are far fewer. */
+/** Any model has far fewer. */
 const FILES_MAX = 100_000;
 const TOO_MANY = `the Hub lists more than ${FILES_MAX} files: is it a model?`;
 

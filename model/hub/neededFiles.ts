@@ -9,7 +9,7 @@ export interface HubFile {
   /** In the model. */
   readonly path: string;
   readonly bytes: number;
-  /** What it is named in the cache: its SHA-256 if the Hub stores it by LFS, else git's SHA-1. */
+  /** Its name in the cache: its SHA-256 if the Hub stores it by LFS, otherwise git's SHA-1. */
   readonly digest: string;
 }
 
@@ -20,7 +20,7 @@ const INDEX = 'model.safetensors.index.json';
 const SHARD = /^model[\w.-]*-\d+-of-\d+\.safetensors$/;
 const DIGEST = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-/** Fails with code `HUB` where it has no weights that can be read. */
+/** Fails with code `HUB` if it has no readable weights. */
 export function neededFiles(model: string, all: readonly HubFile[]): readonly HubFile[] {
   const names = new Set(all.map(({ path }) => path));
   const isWeights = names.has(INDEX)

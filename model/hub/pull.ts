@@ -17,9 +17,9 @@ export interface PullPlan {
   readonly commit: string;
   readonly files: number;
   readonly bytes: number;
-  /** Of these, the bytes that are here already. */
+  /** How many of these bytes are already here. */
   readonly bytesHere: number;
-  /** On the disk of `place`. */
+  /** Free bytes on the disk of `place`. */
   readonly bytesFree: number;
   readonly place: string;
 }
@@ -32,13 +32,13 @@ export interface PullOptions {
   readonly clock: SleepClock;
   readonly signal: AbortSignal;
   readonly onPlan: (plan: PullPlan) => void;
-  /** Bytes that have come since the last call. */
+  /** Called with the bytes received since the last call. */
   readonly onBytes: (bytes: number) => void;
-  /** A line for the user. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
 }
 
-/** Files at the same time. */
+/** Files downloaded at once. */
 const AT_ONCE = 3;
 
 /**
@@ -61,7 +61,7 @@ export async function pullModel(options: PullOptions): Promise<string> {
   const place = folder ?? modelFolder(cache, name.model);
   const pathOf = (file: HubFile): string =>
     folder === null ? join(place, 'blobs', file.digest) : join(folder, file.path);
-  // In the cache equal files are one.
+  // In the cache, equal files are stored once.
   const files = [...new Map(listed.map((file) => [pathOf(file), file])).values()];
   if (folder !== null) await mustBeTheSame(folder, files, signal);
   await makeFolder(place);
@@ -72,7 +72,7 @@ export async function pullModel(options: PullOptions): Promise<string> {
   return folder ?? linked(place, { name, commit, files: listed, pathOf });
 }
 
-/** What is in the folder under these names must be these files: nothing of the user's is overwritten. */
+/** Existing files with these names must be the same: nothing of the user's is overwritten. */
 async function mustBeTheSame(
   folder: string,
   files: readonly HubFile[],
@@ -130,7 +130,7 @@ interface Downloading extends PullOptions {
   readonly commit: string;
 }
 
-/** A few at the same time; the first failure ends all. */
+/** A few at a time; the first failure ends all. */
 async function downloaded(files: readonly HubFile[], options: Downloading): Promise<void> {
   const { pathOf, signal } = options;
   const failed = new AbortController();
@@ -157,14 +157,14 @@ interface Linking extends Pick<Downloading, 'name' | 'commit' | 'pathOf'> {
   readonly files: readonly HubFile[];
 }
 
-/** The snapshot, and the branch that it is of. */
+/** The snapshot, and the branch that it belongs to. */
 async function linked(place: string, { name, commit, files, pathOf }: Linking): Promise<string> {
   const snapshot = join(place, 'snapshots', commit);
   for (const file of files) {
     const path = join(snapshot, file.path);
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
-    // A file system without links has copies, as huggingface_hub makes them.
+    // A file system without links gets copies, like those of huggingface_hub.
     await symlink(relative(dirname(path), pathOf(file)), path).catch(() =>
       copyFile(pathOf(file), path),
     );

@@ -1,4 +1,4 @@
-/** The losses by the names that jobs and trainers give them. */
+/** The losses by their names in jobs and trainers. */
 export { cispo } from './cispo.ts';
 export { clipped } from './clipped.ts';
 export { dpo } from './dpo.ts';

@@ -90,7 +90,7 @@ export const clipped = defineLoss({
   },
 });
 
-/** What is fed besides rollouts and bounds: scalars. */
+/** Scalars fed besides rollouts and bounds. */
 interface ClippedInputs extends RolloutInputs, RatioBounds {
   /** The dual clip's c. */
   readonly clipC: Value;

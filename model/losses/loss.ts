@@ -28,7 +28,7 @@ export type LossData = 'texts' | 'rollouts' | 'pairs';
 /** How a number of a batch follows from those of its optimiser steps: their mean, or the first step's. */
 export type OverSteps = 'mean' | 'first';
 
-/** Adds up what a step reports of its tokens. */
+/** Adds up what a step reports about its tokens. */
 export interface Tally {
   /** Feeds and log-probs [M] of one run of the graph. */
   add(feeds: Feeds, logProbs: ArrayLike<number>): void;
@@ -53,7 +53,7 @@ export interface LossDefinition<
   Variant,
   Data extends LossData = LossData,
 > {
-  /** With their defaults and a line on each, which jobs show. Settings that are not here are refused. */
+  /** With their defaults and a line on each, which jobs show. Unknown settings are refused. */
   readonly settings: Settings;
   readonly data: Data;
   /**
@@ -84,11 +84,11 @@ export interface LossDefinition<
   learns?(sequence: TargetSequence, settings: z.output<Settings>): boolean;
   /** Null = with these settings a service that has the loss cannot compute it; left out = never. */
   onService?(settings: z.output<Settings>): ServiceLoss | null;
-  /** What it reports besides loss and entropy, by names of docs/metrics.md. */
+  /** What it reports besides loss and entropy, by their names in docs/metrics.md. */
   readonly metrics: Readonly<Record<string, OverSteps>>;
   /** Left out = it reports nothing of its own. */
   tally?(): Tally;
-  /** Settings under which every part of the graph is there: devices and threads are tried out with them. */
+  /** Settings under which every part of the graph exists: for testing devices and threads. */
   readonly trial: z.input<Settings>;
 }
 
@@ -106,7 +106,7 @@ export interface PreparedLoss {
   tally(): Tally;
 }
 
-/** A loss by itself, before it has settings. */
+/** A loss without settings. */
 export interface AnyLoss<
   Settings extends z.ZodObject = z.ZodObject,
   Data extends LossData = LossData,
@@ -114,7 +114,7 @@ export interface AnyLoss<
   readonly settings: Settings;
   readonly data: Data;
   readonly trial: z.input<Settings>;
-  /** Throws zod's error when the settings are not right. */
+  /** Throws zod's error if the settings are invalid. */
   prepare(settings: unknown): PreparedLoss;
 }
 

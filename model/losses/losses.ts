@@ -45,7 +45,8 @@ function byName(name: string): AnyLoss {
 }
 
 async function fromModule(url: string): Promise<AnyLoss> {
-  // In a worker of the built package nothing loads TypeScript yet; in the main thread the job's loader does.
+  // In a worker of the built package nothing loads TypeScript so far; in the main thread the job's loader
+  // does.
   if (url.endsWith('.ts') && import.meta.url.endsWith('.js') && !isMainThread)
     (await import('tsx/esm/api')).register();
   const { default: found } = (await import(url)) as { readonly default?: Partial<AnyLoss> };

@@ -1,4 +1,4 @@
-/** Where the targets of a sequence are: ascending places, none 0. A step has millions of them. */
+/** Where the targets of a sequence are: ascending indices, none 0. A step has millions of them. */
 
 export type Places = readonly number[] | Int32Array;
 

@@ -47,8 +47,8 @@ function cachedLowering(
   const positions = graph.input('positions', 'int32', ['B', 'T']);
   const cache = cachePass(graph, config, positions);
   /**
-   * From the last layer's attention on all is for the logits alone: a branch that runs if they are asked
-   * for.
+   * From the last layer's attention on, everything is for the logits only: a branch that runs if they are
+   * wanted.
    */
   let closeEnd: ((yields: readonly Value[]) => Branch) | null = null;
   const whole = wide(graph, positions);

@@ -29,7 +29,7 @@ export interface Attended {
   /** [B, KV, T, 1, D]. */
   readonly keys: Value;
   readonly values: Value;
-  /** The cache as it was fed, [B, KV, S, D]. */
+  /** The cache as fed, [B, KV, S, D]. */
   readonly oldKeys: Value;
   readonly oldValues: Value;
 }
@@ -51,7 +51,7 @@ export function attended(pass: CachePass, layer: number, q: Value, k: Value, v: 
   return { queries: byHead(pass, q, heads / kvHeads), keys, values, oldKeys, oldValues };
 }
 
-/** Attention of one token a row or of several, as the run has it: [B, T, heads * D]. */
+/** Attention of one token per row or of several, depending on the run: [B, T, heads * D]. */
 export function cachedAttention(pass: CachePass, inputs: Attended): Value {
   const { graph, single } = pass;
   const closeOne = graph.branch();
@@ -61,15 +61,15 @@ export function cachedAttention(pass: CachePass, inputs: Attended): Value {
   return graph.either(single, one, many)[0] as Value;
 }
 
-/** Of one token a row: the cache is read where it is. */
+/** For one token per row: reads the cache in place. */
 export function attentionOfOne(pass: CachePass, inputs: Attended): Value {
-  // a product with a matrix of one row is summed in another order than with several, so a single query is
+  // a product with a one-row matrix is summed in another order than with several, so a single query is
   // doubled
   const doubled = pass.heads === pass.kvHeads;
   return attention(pass, inputs, doubled);
 }
 
-/** Of several: the new keys and values are put into their places first, for the tokens after them. */
+/** For several: the new keys and values are stored first, for the tokens after them. */
 function attentionOfMany(pass: CachePass, inputs: Attended): Value {
   const { graph, places, kvHeads, headDim } = pass;
   const placed = (cache: Value, fresh: Value) => {
@@ -144,10 +144,7 @@ function oneAndRest(graph: Graph): Value {
   );
 }
 
-/**
- * [B, KV, T, G, x] as one matrix per key head, [B, KV, T * G, x]; with every row twice if it is to be
- * doubled.
- */
+/** [B, KV, T, G, x] as one matrix per key head, [B, KV, T * G, x]; with every row twice if `doubled`. */
 function perHead({ graph, kvHeads }: CachePass, x: Value, doubled: boolean): Value {
   const shape: Shape = ['B', kvHeads, 'TG', x.shape.at(-1) ?? 'S'];
   const flat = reshape(x, shape);

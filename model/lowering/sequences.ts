@@ -13,13 +13,11 @@ import { recomputed } from '../graph/recompute.ts';
 import { rotation } from '../rope.ts';
 
 export interface SequenceOptions {
-  /** Keep only what goes into a layer, and recompute the rest of it when its gradient is due. */
+  /** Keep only the input of a layer, and recompute the rest when its gradient is due. */
   readonly recompute?: boolean;
   /** Low-rank adapters by the module they change; their factors are parameters (`adapterNames`). */
   readonly adapters?: ReadonlyMap<string, { readonly scale: number }>;
-  /**
-   * Rows hold several sequences, which do not see each other: inputs give each token's place in its own.
-   */
+  /** Rows hold several sequences, which do not see each other: inputs give each token's index in its own. */
   readonly packed?: boolean;
 }
 
@@ -128,7 +126,7 @@ function rotations(graph: Graph, config: DecoderConfig, places: Value): [Value, 
   return turned(graph, config, graph.node('Unsqueeze', [real, graph.integers([1])], ['T', 1]));
 }
 
-/** The same where each row has its own places [B, T]: [B, 1, T, headDim / 2] each. */
+/** The same if each row has its own places [B, T]: [B, 1, T, headDim / 2] each. */
 function packedRotations(graph: Graph, config: DecoderConfig, places: Value): [Value, Value] {
   const axes = graph.integers([1, 3]);
   const column = graph.node('Unsqueeze', [inReals(graph, places), axes], ['B', 1, 'T', 1]);
@@ -153,7 +151,8 @@ function turned(graph: Graph, config: DecoderConfig, column: Value): [Value, Val
 }
 
 /**
- * 0 where a query may see a key, -Infinity where the key comes later, once for each folded head: [G * T, T].
+ * 0 where a query may see a key, -Infinity where the key comes later, repeated for each folded head: [G * T,
+ * T].
  */
 function causalMask(graph: Graph, folds: number, places: Value): Value {
   const column = graph.node('Unsqueeze', [places, graph.integers([1])], ['T', 1]);

@@ -29,11 +29,11 @@ export interface Part {
 interface Recipe extends Part {
   /** Names of parameters, or numbers that no policy changes. */
   readonly from: readonly string[] | Float32Array;
-  /** Where they are put; null for what is in the file. */
+  /** Where they go; null for those in the file. */
   readonly into: (() => Float32Array) | null;
 }
 
-/** What graphs call the block. */
+/** The graphs' name for the block. */
 export const BLOCK = 'block';
 
 export class WeightPlan {
@@ -104,7 +104,7 @@ export class WeightPlan {
     return { shape, from, data: { location: BLOCK, offset, bytes }, into };
   }
 
-  /** Where in the file these parameters are contiguous; null if they are not. */
+  /** Where these parameters are contiguous in the file; null if they are not. */
   #inFile(names: readonly string[]): number | null {
     const start = this.#file?.offsets.get(names[0] as string);
     if (start === undefined) return null;

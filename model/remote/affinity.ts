@@ -1,6 +1,6 @@
 /**
- * Which server a session goes to. A session keeps its server, so that what its requests share is in that
- * server's prefix cache; new sessions take turns. Remembers the most recent sessions.
+ * Which server a session goes to. A session keeps its server, so that the shared prefix of its requests is in
+ * that server's cache; new sessions take turns. Remembers the most recent sessions.
  */
 const SESSIONS_MAX = 10_000;
 
@@ -20,7 +20,7 @@ export class SessionAffinity {
     return Array.from({ length: this.#servers }, (_, i) => (home + i) % this.#servers);
   }
 
-  /** From now on the session's own server is this one. */
+  /** From now on this is the session's server. */
   bind(session: string, server: number): void {
     this.#homes.delete(session);
     this.#homes.set(session, server);

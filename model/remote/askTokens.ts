@@ -12,11 +12,11 @@ const SEEDS = 2 ** 31;
 export interface TokenServers {
   readonly pool: ServerPool;
   readonly wire: ServerWire;
-  /** Ids of its replies are below it; no bound if it is left out. */
+  /** Ids in its replies must be below this; no bound if left out. */
   readonly vocabSize?: number;
 }
 
-/** What was generated, and by which of the servers. */
+/** What was generated, and by which server. */
 export interface Answered extends Generated {
   readonly server: number;
 }
@@ -44,7 +44,7 @@ export async function askTokens(
   return answered(result);
 }
 
-/** The same from one server alone. */
+/** The same from a single server. */
 export async function askServerTokens(
   servers: TokenServers,
   server: number,

@@ -13,9 +13,9 @@ import type { TokenServers } from './askTokens.ts';
 import { isForgotten } from './forgotten.ts';
 import type { Serving } from './serverWire.ts';
 
-/** What is scored after each publish, and how far servers may be from the trainer. */
+/** What to score after each publish, and how far servers may be from the trainer. */
 export interface CanaryOptions {
-  /** What is scored; a few hundred ordinary tokens in all. */
+  /** The sequences: a few hundred ordinary tokens in all. */
   readonly sequences: readonly Int32Array[];
   /**
    * Largest mean difference from the trainer's (nats a token); null = what the servers' arithmetic allows
@@ -25,22 +25,20 @@ export interface CanaryOptions {
 }
 
 /**
- * What the trainer says about sequences under these weights: per sequence log-probs (nats) as `Scorer.score`
- * gives them. Null = it cannot say: it has other weights now.
+ * The trainer's scores of sequences under these weights: per sequence log-probs (nats) as `Scorer.score`
+ * gives them. Null = it cannot say, as it has other weights now.
  */
 export type Expected = (
   weights: Checkpoint,
   sequences: readonly Int32Array[],
 ) => Promise<readonly Float32Array[] | null>;
 
-/** Log-probs of all places that count, of all sequences, one after the other. */
+/** Log-probs of all relevant places of all sequences, in order. */
 type Scores = Float64Array;
 
-/**
- * Numbers of what was scored twice may differ by this much (nats, mean) if the batch decides the rounding.
- */
+/** How much numbers scored twice may differ (nats, mean) if the batch affects the rounding. */
 const REPEAT_NOISE = 0.02;
-/** What the trainer's numbers have to move by before a server that did not move is found out (nats, mean). */
+/** How far the trainer's numbers must move before a server that did not move is detected (nats, mean). */
 const MOVED = 1e-3;
 
 interface Known {
@@ -48,7 +46,7 @@ interface Known {
   readonly scores: ReadonlyMap<number, Scores>;
 }
 
-/** What one check found: the mean differences from the trainer, by server; null if it could not say. */
+/** The result of one check: the mean differences from the trainer, by server; null if it could not say. */
 export interface CanaryReading {
   readonly gaps: readonly number[] | null;
 }
@@ -57,7 +55,7 @@ export class Canary {
   readonly #servers: TokenServers;
   readonly #options: CanaryOptions;
   readonly #agreement: Agreement;
-  /** Of the weights that servers hold now, by label. */
+  /** For the weights that servers hold now, by label. */
   readonly #known = new Map<string, Known>();
   /** Gives the right values; until there are any, servers are compared only with themselves. */
   expected: Expected = async () => null;
@@ -69,7 +67,7 @@ export class Canary {
     this.#agreement = new Agreement({ precision, meanMax: options.meanMax });
   }
 
-  /** Fails with code `WEIGHTS_WRONG` when a server that is there does not answer as these weights would. */
+  /** Fails with code `WEIGHTS_WRONG` if an available server does not answer as these weights would. */
   async check(weights: Checkpoint, serving: Serving): Promise<CanaryReading> {
     const { sequences } = this.#options;
     const [found, said] = await Promise.all([
@@ -91,13 +89,13 @@ export class Canary {
   }
 
   /**
-   * Fails with code `WEIGHTS_WRONG` when weights that stayed on the servers next to newer ones give other
+   * Fails with code `WEIGHTS_WRONG` if weights that stayed on the servers next to newer ones give different
    * numbers than before.
    */
   async unmoved(serving: Serving): Promise<void> {
     const before = this.#known.get(serving.label);
     if (before === undefined) return;
-    // A server that has lost them is found out by the requests that name them.
+    // A server that has lost them is detected by the requests that name them.
     const found = await this.#scores(serving).catch((error: unknown) => {
       if (isForgotten(error)) return new Map<number, Scores>();
       throw error;
@@ -129,7 +127,7 @@ export class Canary {
       const moved = meanGap(expected, before.expected);
       const held = this.#known.get(before.label)?.scores.get(server);
       const stands = held !== undefined && meanGap(scores, held) === 0 && moved > MOVED;
-      // Nearer to the weights before than to its own, and by more than rounding.
+      // Closer to the previous weights than to its own, and by more than rounding.
       const isOld = moved > 4 * gap && meanGap(scores, before.expected) < gap;
       if (stands || isOld) {
         throw wrong(
@@ -147,7 +145,7 @@ export class Canary {
     );
   }
 
-  /** By server; those that are away are left out. */
+  /** By server; unavailable ones are left out. */
   async #scores(serving: Serving): Promise<Map<number, Scores>> {
     const { pool, wire } = this.#servers;
     const { score } = wire;

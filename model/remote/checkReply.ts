@@ -11,21 +11,18 @@ import type { TokenBytes } from '../rollout/tokenBytes.ts';
 import { isLabel } from './publish.ts';
 import type { Generated, Serving } from './serverWire.ts';
 
-/** What SGLang calls the weights that it was started with. */
+/** SGLang's name for the weights that it was started with. */
 const AT_START = 'default';
-/**
- * For an unknown vocabulary: what cannot be an id in any, and does not fit tokens as they are stored (32
- * bits).
- */
+/** For an unknown vocabulary: no id can be this large, and it does not fit the stored tokens (32 bits). */
 const ANY_VOCABULARY = 2 ** 31;
-/** A log-prob of 0 may come out of half precision as a little more than that. */
+/** In half precision a log-prob of 0 may come out slightly above it. */
 const ROUNDING = 1e-3;
 
 export interface Expected {
   /** The requested maximum of tokens. */
   readonly maxTokens: number;
   readonly serving: Serving;
-  /** Ids are below it; below 2 to the power of 31 if it is not known. */
+  /** Ids are below it; below 2^31 if it is unknown. */
   readonly vocabSize?: number;
 }
 
@@ -70,7 +67,7 @@ export function checked(made: Generated, expected: Expected): Generated {
   return { ...made, logProbs: atMostZero(logProbs), topLogProbs: topLogProbs.map(atMostZero) };
 }
 
-/** Most lists are it already. */
+/** Most lists already are. */
 function atMostZero(logProbs: readonly number[]): readonly number[] {
   return logProbs.some((each) => each > 0) ? logProbs.map((each) => Math.min(0, each)) : logProbs;
 }
@@ -92,10 +89,10 @@ function checkLabel({ label: said }: Generated, { label, reported }: Serving): v
   );
 }
 
-/** What a generation is made of besides the reply. */
+/** What a generation is made from besides the reply. */
 export interface MadeBy {
   readonly version: number;
-  /** To find stop texts by. */
+  /** For finding stop texts. */
   readonly tokenBytes: TokenBytes | undefined;
 }
 
@@ -137,8 +134,8 @@ export function generationOf(
 }
 
 /**
- * Whether a server ended where the request does not say so: before the most tokens, at no stop token, with no
- * stop text completed.
+ * Whether a server ended without reason: before the maximum of tokens, at no stop token, with no stop text
+ * completed.
  */
 export function endedUnasked(
   { tokens }: Generated,

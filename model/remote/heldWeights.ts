@@ -27,7 +27,7 @@ import type { Published, Publishing, Servers } from './publish.ts';
 import type { Serving } from './serverWire.ts';
 import { checkDigest } from './weightsDigest.ts';
 
-/** Weights in use, and by how many requests now. */
+/** Weights in use, and by how many requests. */
 export interface HeldTarget extends Serving {
   readonly version: number;
   /** Null for those that the servers had at the beginning. */
@@ -40,18 +40,18 @@ export interface HeldTarget extends Serving {
 /** Of the last requests, when the engine is closed. */
 const CLOSING_MAX_MS = 5_000;
 
-/** Times that a version is published again because servers answer with other weights, or have lost it. */
+/** How often a version is published again because servers answer with other weights, or have lost it. */
 const WRONG_MAX = 1;
 const LOST_MAX = 3;
 
 /** The servers, and how weights get there. */
 export interface HeldWeightsOptions {
   readonly servers: TokenServers;
-  /** Null: they serve what they serve. */
+  /** Null: they keep serving what they have. */
   readonly publishing: Publishing | null;
-  /** What they serve that nothing was loaded into. */
+  /** What they serve without anything loaded into it. */
   readonly base: Serving;
-  /** Its version, if it is known. */
+  /** Its version, if known. */
   readonly version?: number;
   readonly canary?: CanaryOptions;
   /** The servers' arithmetic. */
@@ -68,9 +68,9 @@ export class HeldWeights {
   readonly #canary: Canary | null;
   readonly #labels: LabelCheck | null;
   #target: HeldTarget | null;
-  /** Adapters that the servers hold: the target's and those that requests under way still name. */
+  /** Adapters on the servers: the target's and those that requests under way still name. */
   readonly #resident = new Set<HeldTarget>();
-  /** Loads one after the other; requests wait for those that replace weights. */
+  /** Loads run one after the other; requests wait for those that replace weights. */
   #loading: Promise<void> = Promise.resolve();
   #replacing: Promise<void> | null = null;
 
@@ -90,19 +90,19 @@ export class HeldWeights {
     return this.#target;
   }
 
-  /** Who says what the canary's sequences should score under each version. */
+  /** Says what the canary's sequences should score under each version. */
   expect(expected: Expected): void {
     if (this.#canary !== null) this.#canary.expected = expected;
   }
 
-  /** Publishes weights and uses them from then on. Rejects as `RemoteEngine.load` does. */
+  /** Publishes weights and uses them from then on. Rejects like `RemoteEngine.load`. */
   load(weights: Checkpoint): Promise<void> {
     const loaded = this.#loading.then(() => this.#loadNow(weights));
     this.#loading = loaded.catch(() => undefined);
     return loaded;
   }
 
-  /** Of many requests that find the same weights gone, the first one loads them. */
+  /** If many requests find the same weights gone, the first one loads them. */
   reload(gone: HeldTarget, weights: Checkpoint): Promise<void> {
     const loaded = this.#loading.then(async () => {
       if (this.#target !== gone) return;
@@ -118,10 +118,7 @@ export class HeldWeights {
     return loaded;
   }
 
-  /**
-   * The weights to ask for, the request counted among theirs in the same moment: none slips past a
-   * replacement.
-   */
+  /** The weights to ask for; counts the request at the same moment, so none slips past a replacement. */
   async enter(signal: AbortSignal | undefined): Promise<HeldTarget> {
     while (this.#replacing !== null) await this.#replacing;
     signal?.throwIfAborted();
@@ -135,7 +132,7 @@ export class HeldWeights {
     for (const tell of serving.idle.splice(0)) tell();
   }
 
-  /** A server has answered a request for these weights: if it says which it has, they must be these. */
+  /** A server has answered a request for these weights: if it says which it has, they must match. */
   async answered(server: number, serving: HeldTarget): Promise<void> {
     if (serving.weights !== null) await this.#labels?.check(server, serving.label);
   }
@@ -155,7 +152,7 @@ export class HeldWeights {
     );
   }
 
-  /** Waits for loads, and unloads the adapters that are left. */
+  /** Waits for loads, and unloads the remaining adapters. */
   async close(): Promise<void> {
     await this.#loading;
     const enough = new AbortController();
@@ -297,7 +294,7 @@ export class HeldWeights {
   }
 }
 
-/** Resolves when no request names these weights any more. */
+/** Resolves once no request names these weights any more. */
 async function ended(serving: HeldTarget): Promise<void> {
   if (serving.active === 0) return;
   await new Promise<void>((resolve) => serving.idle.push(resolve));

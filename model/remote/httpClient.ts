@@ -24,11 +24,12 @@ import { MillraceError, outsideText, type SleepClock, withoutSecrets } from '../
 export type Outcome =
   | { readonly kind: 'reply'; readonly body: unknown }
   | Transient
-  /** The server will not do this request, however often it is asked. */
+  /** The server will not carry out this request, however often it is sent. */
   | { readonly kind: 'refused'; readonly reason: string };
 
 /**
- * Worth another try: no connection, no answer in time, overload, a server error, a reply that is not JSON.
+ * Worth another attempt: no connection, no answer in time, overload, a server error, a reply that is not
+ * JSON.
  */
 export interface Transient {
   readonly kind: 'transient';
@@ -46,15 +47,15 @@ export interface HttpOptions {
   readonly connectionsMax: number;
   /** Name of the environment variable that holds the API key; '' = none. */
   readonly keyEnv: string;
-  /** Carries requests; HTTP unless given. */
+  /** Sends requests; HTTP unless given. */
   readonly exchange?: Pick<Exchange, 'ask' | 'close'>;
 }
 
 export interface JsonRequest {
   readonly url: string;
-  /** Posted as JSON; bytes are put as they are; a GET when left out. */
+  /** Posted as JSON; bytes are sent with PUT unchanged; a GET if left out. */
   readonly body?: unknown;
-  /** The reply may be plain text: routes that only do something say so in a sentence. */
+  /** The reply may be plain text: some routes only answer with a sentence. */
   readonly plain?: boolean;
 }
 
@@ -63,7 +64,7 @@ const REPLY_BYTES_MAX = 64 * 1024 * 1024;
 /** Wrong for every request: the key, the model's name, the path. */
 const ACCESS = [401, 403, 404, 405];
 const TRANSIENT = [408, 409, 425, 429];
-/** Too busy, or a proxy before a server that is down. */
+/** Too busy, or a proxy in front of a server that is down. */
 const AWAY = [429, 502, 503, 504];
 
 export class HttpClient {
@@ -71,7 +72,7 @@ export class HttpClient {
   readonly #headers: Readonly<Record<string, string>>;
   readonly #exchange: Pick<Exchange, 'ask' | 'close'>;
 
-  /** Fails with code `USAGE` when the environment lacks the key. */
+  /** Fails with code `USAGE` if the environment lacks the key. */
   constructor(options: HttpOptions) {
     this.#options = options;
     const key = apiKey(options.keyEnv, 'the model server’s');
@@ -102,7 +103,7 @@ export class HttpClient {
     }
   }
 
-  /** Ends the connections that are kept. */
+  /** Closes the connections kept open. */
   close(): void {
     this.#exchange.close();
   }
@@ -142,7 +143,7 @@ function nan(url: string, said: string): MillraceError {
   return new MillraceError('MODEL_REPLY', answersNaN(origin, pathname, said), { context: { url } });
 }
 
-/** A server may repeat in its answer what it was sent. */
+/** A server may repeat what it was sent in its answer. */
 function replied(url: string, reply: string, plain: boolean): Outcome {
   const text = withoutSecrets(reply);
   try {

@@ -1,17 +1,16 @@
 /**
- * Which weights a server has, if it does not say so with each answer: this asks it after each answer.
- *
- * A label that is still there afterwards was there all the time, since a restarted server forgets it.
- * Answers that come meanwhile share the next question.
+ * Checks which weights a server has, if its answers do not say so: asks it after each answer. A label that is
+ * still there afterwards was there all the time, since a restarted server forgets it. Answers that arrive
+ * meanwhile share the next check.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { ServerPool } from './serverPool.ts';
 import type { LabelWire } from './serverWire.ts';
 
 interface Asking {
-  /** Under way; began before the one that asks now. */
+  /** Under way; began before the current caller asked. */
   running: Promise<string | null> | null;
-  /** Begins when that has ended. */
+  /** Begins once that has ended. */
   next: Promise<string | null> | null;
 }
 
@@ -26,7 +25,7 @@ export class LabelCheck {
     this.#asking = pool.urls.map(() => ({ running: null, next: null }));
   }
 
-  /** Fails with code `WEIGHTS_LOST` when the server has another label now. */
+  /** Fails with code `WEIGHTS_LOST` if the server has another label now. */
   async check(server: number, label: string): Promise<void> {
     const found = await this.#label(server);
     if (found === label) return;

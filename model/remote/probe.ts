@@ -1,5 +1,5 @@
 /**
- * What servers can do, found before they are used in earnest: every URL of a pool, since they may have been
+ * What servers can do, found out before they are relied on: for every URL of a pool, since they may have been
  * started differently.
  */
 
@@ -15,14 +15,12 @@ import type { ServerFacts, Serving } from './serverWire.ts';
  * Log-probs of the same token may differ by this much between two calls, for the rounding of half precision.
  */
 const PROBE_TOLERANCE = 0.05;
-/** Highest log-probs that differ by less than this show no temperature. */
+/** Highest log-probs that differ by less than this reveal no temperature. */
 const FLAT = 0.3;
-/** Tokens that must be the same every time if a seed decides them. */
+/** Number of tokens that must match every time if a seed decides them. */
 const SEEDED_TOKENS = 16;
 
-/**
- * Contexts to try servers with when none are given: ids that are ordinary tokens in most vocabularies.
- */
+/** Contexts for testing servers if none are given: ids that are ordinary tokens in most vocabularies. */
 export function ordinaryContexts(vocabSize = 32): readonly Int32Array[] {
   const [low, high] = [Math.floor(vocabSize / 20), Math.max(2, Math.floor(vocabSize / 2))];
   return Array.from({ length: 4 }, (_, context) => {
@@ -79,7 +77,7 @@ export async function checkModels(
   });
 }
 
-/** What each server says about itself; nulls if it does not, or hides it. */
+/** What each server says about itself; null if it does not say. */
 export async function factsOf({ pool, wire }: TokenServers): Promise<readonly ServerFacts[]> {
   const { facts } = wire;
   return onEach(pool.urls, async (_, server) => {
@@ -92,7 +90,7 @@ export async function factsOf({ pool, wire }: TokenServers): Promise<readonly Se
   });
 }
 
-/** The arithmetic of all servers: the worst of them counts. */
+/** The arithmetic of all servers: the worst counts. */
 export function precisionOf(facts: readonly ServerFacts[]): Precision {
   const dtypes = facts.map(({ dtype }) => dtype);
   if (dtypes.every((dtype) => dtype === 'float32')) return 'float32';
@@ -192,7 +190,7 @@ async function temperedAt(
     const [atOne, atTwo] = [await top(1), await top(2)];
     const differs = Math.abs(atOne[0]! - atTwo[0]!) > PROBE_TOLERANCE;
     if (differs) return 'yes';
-    // Where all tokens are about as likely, no temperature shows.
+    // Where all tokens are about equally likely, no temperature shows.
     const spread = Math.max(...atOne) - Math.min(...atOne);
     if (spread > FLAT) verdict = 'no';
   }
@@ -252,7 +250,7 @@ export async function checkVocabulary(servers: TokenServers, serving: Serving): 
   });
 }
 
-/** A text, and its tokens by the tokenizer that is used here. */
+/** A text, and its tokens by the local tokenizer. */
 export interface EncodedText {
   readonly text: string;
   readonly tokens: Int32Array;
@@ -287,7 +285,7 @@ export async function compareTokenizers(
   return lines.filter((line) => line !== '');
 }
 
-/** What a server said to a request that it need not know; null if it did not do it. */
+/** A server's reply to an optional request; null if it did not carry it out. */
 async function answered(ask: () => Promise<PoolResult<unknown>>): Promise<unknown> {
   try {
     const result = await ask();

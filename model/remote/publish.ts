@@ -18,7 +18,7 @@ import type { LabelWire, ServerWire, Serving, WireRequest } from './serverWire.t
 /** The servers to publish to, by their place in `urls`. */
 export interface Servers {
   readonly urls: readonly string[];
-  /** One POST to one of them, tried several times. */
+  /** One POST to one of them, with several attempts. */
   ask(server: number, request: WireRequest, options?: AskOptions): Promise<PoolResult<unknown>>;
 }
 
@@ -35,23 +35,23 @@ export interface Publishing {
    * servers with different weights. False = the new weights are next to the old ones.
    */
   readonly replaces: boolean;
-  /** Where servers say which weights they have, if not with each answer. */
+  /** Where servers say which weights they have, if their answers do not. */
   readonly label?: LabelWire;
   /**
-   * Brings weights to the servers' machines, so that less is left to do while servers wait. What fails is
-   * tried again by `publish`, which says so.
+   * Brings weights to the servers' machines, so that less remains while servers wait. What fails is retried
+   * by `publish`, which reports it.
    */
   bring?(weights: Checkpoint, servers: Servers): Promise<void>;
   /**
-   * Publishes weights that replace others to all servers, and weights that are loaded beside others to those
-   * that are there.
+   * Publishes weights that replace others to all servers, and weights that are loaded beside others to the
+   * available ones.
    */
   publish(weights: Checkpoint, servers: Servers): Promise<Published>;
   /** These are no longer needed. */
   retire(published: Published, servers: Servers, options?: AskOptions): Promise<void>;
 }
 
-/** How it is done on servers of this wire. Fails with code `USAGE` if they cannot. */
+/** How to publish to servers with this wire. Fails with code `USAGE` if they cannot be published to. */
 export type Publisher = (wire: ServerWire) => Publishing;
 
 /**
@@ -60,7 +60,7 @@ export type Publisher = (wire: ServerWire) => Publishing;
  */
 export type FolderOf = (weights: Checkpoint) => string | null | Promise<string | null>;
 
-/** Brings folders to servers that do not share a disk with this machine; left out = they do. */
+/** Brings folders to servers that share no disk with this machine; left out = they do. */
 export interface CarryOptions {
   readonly carry?: Carry;
 }
@@ -70,7 +70,7 @@ export function labelOf({ version, digest }: Checkpoint): string {
   return `policy-v${version}${digest === null ? '' : `-${digest.slice(0, 12)}`}`;
 }
 
-/** Whether a name on a server is one that `labelOf` gives. */
+/** Whether a name on a server comes from `labelOf`. */
 export function isLabel(name: string): boolean {
   return /^policy-v\d+(-[0-9a-f]{12})?$/.test(name);
 }
@@ -101,7 +101,7 @@ export function publishAdapter(folder: FolderOf, { carry }: CarryOptions = {}): 
           if (there.kind !== 'answer') return there;
           const request = adapters.load(label, there.value);
           const result = await servers.ask(at, request, options);
-          // A name that has the digest means these very weights: an earlier try, or an earlier
+          // A name that includes the digest means these very weights: an earlier attempt, or an earlier
           // start, loaded them.
           const isThere =
             result.kind === 'refused' &&
@@ -200,7 +200,7 @@ type RequestsOf = (
 ) => Promise<PoolResult<readonly WireRequest[]>>;
 
 interface Seen {
-  /** Of the folder here. */
+  /** Of the local folder. */
   readonly path: string;
   readonly carry: Carry | undefined;
   readonly wire: ServerWire;
@@ -264,7 +264,7 @@ function replacing({ requests, shown, bring, reported, label, needs }: Replacing
 
 type Work = (server: number, options?: AskOptions) => Promise<PoolResult<unknown>>;
 
-/** Does the work at the servers that answer; if none does, waits for them. */
+/** Works on the servers that answer; if none does, waits for them. */
 async function byThoseThere(
   weights: Checkpoint,
   { urls }: Servers,
@@ -288,12 +288,12 @@ function succeeded(result: PoolResult<unknown>): PoolResult<unknown> {
 }
 
 interface Settled {
-  /** With the server's name; null = it is done. */
+  /** With the server's name; null = done. */
   readonly failure: string | null;
   readonly away: boolean;
 }
 
-/** Does the same at all servers at once. */
+/** Does the same on all servers at once. */
 async function settled(urls: readonly string[], work: Work): Promise<Settled[]> {
   const results = await Promise.allSettled(urls.map((_, server) => work(server)));
   return results.map((result, server) => {

@@ -29,14 +29,14 @@ export type Offer = z.infer<typeof offer>;
 export type OfferedFiles = Offer['files'];
 
 export const offerReply = z.union([
-  /** The version is whole in this folder, as the model server sees it. */
+  /** The version is complete in this folder, as the model server sees it. */
   z.object({ path: z.string().min(1) }),
-  /** Of each missing file, the bytes that are there. */
+  /** Bytes already there of each missing file. */
   z.object({ missing: z.record(sha256, count) }),
 ]);
 export type OfferReply = z.infer<typeof offerReply>;
 
-/** After a piece: what is there of the file. */
+/** After a piece: how much of the file is there. */
 export const pieceReply = z.object({ bytes: count });
 
 /** Of one request. */

@@ -32,11 +32,11 @@ export interface ReceiversOptions extends Omit<PoolOptions, 'urls'> {
   readonly servers: readonly string[];
 }
 
-/** Receivers that are sent to at the same time. */
+/** Receivers that are sent to at once. */
 const AT_ONCE = 4;
 /** Of a file, in one request. */
 const PIECE_BYTES = 16 * 1024 * 1024;
-/** Replies in a row after which a receiver has stored nothing new. */
+/** Replies in a row without progress before giving up. */
 const STUCK_MAX = 3;
 
 const WORDS = {
@@ -52,12 +52,12 @@ export class Receivers {
   readonly #of: readonly number[];
   readonly #places = new Semaphore(AT_ONCE);
   readonly #closing = new AbortController();
-  /** What is being sent: servers on one machine share it. */
+  /** Transfers under way, which servers on one machine share. */
   readonly #sending = new Map<string, Promise<PoolResult<string>>>();
   /** Of the last folder. */
   #known: { readonly folder: string; readonly files: Promise<OfferedFiles> } | null = null;
 
-  /** Fails with code `USAGE` where a server has no receiver. */
+  /** Fails with code `USAGE` if a server has no receiver. */
   constructor({ receivers, servers, ...options }: ReceiversOptions) {
     this.#of = receiverOf(servers, receivers);
     this.#pool = new ServerPool({ ...options, urls: receivers, words: WORDS });
@@ -101,7 +101,7 @@ export class Receivers {
     const read = (body: unknown) => offerReply.parse(body);
     let before = Number.POSITIVE_INFINITY;
     for (let stuck = 0; ; ) {
-      // A receiver that is away is waited for here, without a place.
+      // Waits here for an unavailable receiver, without holding a place.
       const reply = await this.#pool.askServer(receiver, path, { files }, { ...options, read });
       if (reply.kind !== 'answer') return this.#failed(reply, receiver);
       const said = reply.value as ReturnType<typeof read>;
@@ -128,7 +128,7 @@ export class Receivers {
     }
   }
 
-  /** Null when all of it is there. */
+  /** Null if nothing is missing. */
   async #sendFile(
     path: string,
     {
@@ -201,7 +201,10 @@ async function filesIn(folder: string): Promise<OfferedFiles> {
   return Object.fromEntries(found);
 }
 
-/** As many as servers: in their order; else the one on a server's own machine, or the only one. */
+/**
+ * If there are as many as servers: in their order; otherwise the one on a server's own machine, or the only
+ * one.
+ */
 function receiverOf(servers: readonly string[], receivers: readonly string[]): readonly number[] {
   if (receivers.length === servers.length) return servers.map((_, i) => i);
   const hosts = receivers.map((url) => new URL(url).hostname);

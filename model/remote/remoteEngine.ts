@@ -54,13 +54,13 @@ import type { ServerWire, Serving } from './serverWire.ts';
 export interface RemoteEngineOptions extends PoolOptions {
   /** The servers' protocol: `vllm`, `sglang`, or one of your own. */
   readonly wire: ServerWire;
-  /** Name of the base model, as the servers serve it; SGLang needs none. */
+  /** Name of the base model on the servers; SGLang needs none. */
   readonly model?: string;
-  /** How new weights reach the servers; left out = they serve what they serve, and `load` refuses. */
+  /** How new weights reach the servers; left out = they keep what they have, and `load` refuses. */
   readonly publisher?: Publisher;
-  /** The version that the servers serve already. Left out: nothing is generated before the first `load`. */
+  /** The version that the servers already serve. Left out: nothing is generated before the first `load`. */
   readonly version?: number;
-  /** Longest context in tokens; asked from the servers when left out. */
+  /** Longest context in tokens; asked from the servers if left out. */
   readonly contextMax?: number;
   /**
    * Whether the policy's output head is its embeddings (default: no): some servers cannot replace such
@@ -73,14 +73,11 @@ export interface RemoteEngineOptions extends PoolOptions {
   readonly vocabSize?: number;
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
   readonly tokenBytes?: TokenBytes;
-  /**
-   * Texts as they are encoded here; a server that encodes them differently is reported. Left out = none are
-   * compared.
-   */
+  /** Texts as encoded here; a server that encodes them differently is reported. Left out = no comparison. */
   readonly texts?: readonly EncodedText[];
-  /** Contexts of ordinary tokens to try the servers out with; drawn from the vocabulary when left out. */
+  /** Contexts of ordinary tokens for testing the servers; drawn from the vocabulary if left out. */
   readonly probes?: readonly Int32Array[];
-  /** Compares what was published with the trainer (`compareWith`); left out = it is not. */
+  /** Compares what was published with the trainer (`compareWith`); left out = no comparison. */
   readonly canary?: CanaryOptions;
   /** Called when the engine is closed. */
   readonly onClose?: () => Promise<void>;
@@ -91,7 +88,7 @@ const TIMEOUT_MS = 600_000;
 /** A server of a few billion parameters takes minutes to start. */
 const AWAY_MAX_MS = 600_000;
 
-/** What was found out at the start. */
+/** What was found at the start. */
 interface Found {
   readonly contextMax: number;
   readonly tempered: Tempered;
@@ -114,7 +111,7 @@ export class RemoteEngine implements PolicyEngine {
   readonly #held: HeldWeights;
   readonly #options: RemoteEngineOptions;
   readonly #probes: readonly Int32Array[];
-  /** Whether log-probs are those of the temperature that was sampled at. */
+  /** Whether log-probs are those of the sampling temperature. */
   #tempered: Tempered;
   readonly #busy: BusyTime;
   #generatedTokens = 0;
@@ -199,7 +196,7 @@ export class RemoteEngine implements PolicyEngine {
     return this.#held.load(weights);
   }
 
-  /** The trainer to use in place of this one, which remembers what it says about the canary's sequences. */
+  /** Returns the trainer to use instead of this one, which remembers its scores of the canary's sequences. */
   compareWith(trainer: TrainerEngine): TrainerEngine {
     if (this.#options.canary === undefined) return trainer;
     const scores = new VersionScores(trainer);
@@ -207,7 +204,7 @@ export class RemoteEngine implements PolicyEngine {
     return scores;
   }
 
-  /** Who says what the canary's sequences should score under each version. */
+  /** Says what the canary's sequences should score under each version. */
   expect(expected: Expected): void {
     this.#held.expect(expected);
   }
@@ -220,7 +217,7 @@ export class RemoteEngine implements PolicyEngine {
     };
   }
 
-  /** Pending requests reject; adapters are unloaded, everything else on the servers stays as it is. */
+  /** Pending requests reject; adapters are unloaded, everything else on the servers stays. */
   async close(): Promise<void> {
     const { pool } = this.#servers;
     pool.abort();
@@ -255,7 +252,7 @@ export class RemoteEngine implements PolicyEngine {
   }
 
   async #checkSampling(request: GenerateRequest): Promise<void> {
-    // Weights that were loaded since may show what the first ones did not.
+    // Weights loaded since may show what the first ones did not.
     const { current } = this.#held;
     if (this.#tempered === 'unknown' && current !== null)
       this.#tempered = await temperedOf(this.#servers, current, this.#probes);
@@ -270,7 +267,7 @@ export class RemoteEngine implements PolicyEngine {
     );
   }
 
-  /** A restarted server gets its weights again, and may be restarted again while it does. */
+  /** A restarted server gets its weights again, and may be restarted again during that. */
   async #generateOrReload(request: GenerateRequest, signal?: AbortSignal): Promise<Generation> {
     for (let reloads = 0; ; reloads++) {
       const serving = await this.#held.enter(signal);
@@ -283,7 +280,7 @@ export class RemoteEngine implements PolicyEngine {
     }
   }
 
-  /** For a request that has entered. */
+  /** For an admitted request. */
   async #generateWith(
     serving: HeldTarget,
     request: GenerateRequest,
@@ -317,7 +314,7 @@ export class RemoteEngine implements PolicyEngine {
   }
 }
 
-/** Times that one request finds its weights gone before it fails. */
+/** How often one request may find its weights gone before it fails. */
 const RELOADS_MAX = 1;
 
 /** Whether tokens are drawn from another distribution than the policy's own. */
@@ -326,7 +323,7 @@ function isShaped(request: GenerateRequest): boolean {
   return (temperature !== 1 && temperature !== 0) || shapedBy(request).length > 0;
 }
 
-/** What servers serve that nothing was loaded into. */
+/** What servers serve without anything loaded into it. */
 function baseOf({ model = '' }: RemoteEngineOptions): Serving {
   return { model, adapter: null, label: '' };
 }

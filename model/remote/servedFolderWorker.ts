@@ -15,7 +15,7 @@ import { loadAdapterFile } from '../hf/publishedAdapter.ts';
 import { writeFolder } from '../hf/writeFolder.ts';
 import type { WriteArgument, WriteResult } from './servedFolders.ts';
 
-/** Beside the weights: what they were made of, and their digest. */
+/** Beside the weights: what they were made from, and their digest. */
 const RECORD = 'millrace.json';
 
 interface FolderRecord {
@@ -37,7 +37,7 @@ async function write(argument: WriteArgument): Promise<WriteResult> {
   const adapter = await adapterAt(uri);
   if (as === 'adapter' && adapter === null) return 'base';
   if (digest !== null && (await isWhole(place, digest))) return 'there';
-  // A folder that a killed process left, or of weights without a digest.
+  // A folder left by a killed process, or of weights without a digest.
   await rm(place, { recursive: true, force: true });
   const beside = unfinished(place);
   try {
@@ -112,7 +112,7 @@ async function check(place: string, digest: string, isAdapter: boolean): Promise
   if (found !== digest) throw digestError(place, digest, found);
 }
 
-/** A server may run as another user, and what a run makes is its owner's alone. */
+/** A server may run as another user, and a run's files are readable by their owner only. */
 async function readableByServers(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const entry of entries) {
@@ -121,7 +121,7 @@ async function readableByServers(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/** Whether a folder made of these weights is there, unchanged. */
+/** Whether an unchanged folder made from these weights exists. */
 async function isWhole(place: string, of: string): Promise<boolean> {
   const text = await readFile(join(place, RECORD), 'utf8').catch(() => null);
   if (text === null) return false;

@@ -29,18 +29,18 @@ export interface ServedFoldersOptions {
   readonly as: ServedAs;
   /** Folder on the shared disk; created if missing. */
   readonly share: string;
-  /** The same folder as the servers see it; `share` when left out. */
+  /** The same folder as the servers see it; `share` if left out. */
   readonly seenAs?: string;
   /**
    * Hugging Face folder of the first policy: its tokenizer, template and settings are copied along, if it is
    * one.
    */
   readonly like?: string;
-  /** The first policy as the servers know it, for the adapter's `base_model_name_or_path`. */
+  /** The servers' name for the first policy, for the adapter's `base_model_name_or_path`. */
   readonly base?: string;
-  /** Numbers of whole policies (default: as they are); adapters are float32. */
+  /** Number format of whole policies (default: unchanged); adapters are float32. */
   readonly dtype?: Dtype | 'keep';
-  /** Newest folders that are kept (default 3). */
+  /** How many of the newest folders to keep (default 3). */
   readonly keep?: number;
 }
 
@@ -56,7 +56,7 @@ export interface ServedFolders {
   close(): Promise<void>;
 }
 
-/** What the thread gets. */
+/** The thread's input. */
 export interface WriteArgument {
   readonly weights: Checkpoint;
   readonly as: ServedAs;
@@ -75,7 +75,7 @@ export function servedFolders(options: ServedFoldersOptions): ServedFolders {
   const share = resolve(options.share);
   const seenAs = options.seenAs ?? share;
   let worker: WorkerHandle | null = null;
-  /** One after the other: they write to one disk. */
+  /** One after the other: they write to the same disk. */
   let last: Promise<unknown> = Promise.resolve();
 
   const write = async (weights: Checkpoint): Promise<string | null> => {
@@ -104,7 +104,7 @@ export function servedFolders(options: ServedFoldersOptions): ServedFolders {
     return `${seenAs.replace(/\/+$/, '')}/${label}`;
   };
 
-  /** Deletes what killed processes have not finished. */
+  /** Deletes what killed processes left unfinished. */
   const sweep = async (): Promise<void> => {
     const left = await leftoversIn(share, 'files');
     await removeLeftovers(left.filter(({ path }) => isLabel(basename(path).split('.')[0] ?? '')));

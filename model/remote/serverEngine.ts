@@ -24,7 +24,7 @@ import { type ServerName, serverNames, serverWires } from './wires/wires.ts';
 
 const WEIGHTS_RECEIVER: AddressWords = { what: 'a weights receiver', suffix: '/versions' };
 
-/** Whose settings these are. */
+/** Prefix of these settings. */
 const OF = serverNames.join(', ');
 const OF_NAMED = serverNames.filter((name) => serverWires[name].namesModel).join(', ');
 
@@ -166,7 +166,7 @@ export async function serverEngine(
   return engine;
 }
 
-/** Where weights for servers are in a run's folder, unless they are shared elsewhere. */
+/** Where a run's folder keeps weights for servers, unless they are shared elsewhere. */
 export const PUBLISHED_FOLDER = 'published';
 
 function foldersFor(

@@ -33,32 +33,31 @@ export interface PoolOptions {
   readonly clock: SleepClock;
   /** Name of the environment variable that holds the API key; none when left out. */
   readonly keyEnv?: string;
-  /** For one try (default 120,000). */
+  /** Of one attempt (default 120,000). */
   readonly timeoutMs?: number;
   /** Requests under way at once, over all servers (default 64). */
   readonly concurrencyMax?: number;
-  /** Requests that may wait beyond those (default 4096). */
+  /** Limit of requests that wait beyond those (default 4096). */
   readonly waitingMax?: number;
   /** 0 = no limit (default). */
   readonly requestsPerMinute?: number;
-  /** Tries at the session's own server (default 4). */
+  /** Attempts at the session's own server (default 4). */
   readonly triesMax?: number;
-  /** Wait after the first failed try; doubles each time (default 500). */
+  /** Wait after the first failed attempt; doubles each time (default 500). */
   readonly backoffMs?: number;
   /**
-   * How long a request waits for a server when none is there or has time (default 0: it fails after its
-   * tries).
+   * How long a request waits if no server answers or has capacity (default 0: it fails after its attempts).
    */
   readonly awayMaxMs?: number;
-  /** A line for the user, while no server is there. */
+  /** Prints a line for the user while no server answers. */
   readonly report?: Report;
-  /** Carries requests; HTTP unless given. */
+  /** Sends requests; HTTP unless given. */
   readonly exchange?: HttpOptions['exchange'];
-  /** As lines call the servers; a model server's when left out. */
+  /** The servers' name in lines; `a model server` if left out. */
   readonly words?: PoolWords;
 }
 
-/** As in `Absence`; `others` = what a line says when one of several does not answer. */
+/** As in `Absence`; `others` = the line if one of several does not answer. */
 export type PoolWords = Pick<AbsenceOptions, 'one' | 'silent' | 'after'> & {
   readonly others: string;
 };
@@ -68,31 +67,31 @@ export interface PoolRequest<T> {
   readonly body: unknown;
   /** Requests of one session go to one server. */
   readonly session: string;
-  /** Reads the reply; what it throws makes the try a failed one. */
+  /** Reads the reply; if it throws, the attempt has failed. */
   readonly read: (body: unknown) => T;
 }
 
 export type PoolResult<T> =
-  /** From the server at this place in `urls`. */
+  /** From the server at this index in `urls`. */
   | { readonly kind: 'answer'; readonly value: T; readonly server: number }
   /** The request itself was refused. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** Every try failed; `away` = no server was there, or had capacity. */
+  /** Every attempt failed; `away` = no server answered, or had capacity. */
   | {
       readonly kind: 'down';
       readonly reason: string;
       readonly away: boolean;
-      /** What it asked to be left alone for, if it did. */
+      /** How long it asked to be left alone, if it did. */
       readonly retryAfterMs: number | null;
     };
 
-/** How a request to one server is tried. */
+/** How to try a request to one server. */
 export interface AskOptions {
   /** Waits for servers that do not answer (`awayMaxMs`). */
   readonly patient?: boolean;
-  /** Tries, if it is not waited for (default `triesMax`). */
+  /** Attempts, if it is not waited for (default `triesMax`). */
   readonly triesMax?: number;
-  /** The request is made although the pool is closing. */
+  /** Send the request even though the pool is closing. */
   readonly last?: boolean;
   /** Reads the reply, which is JSON then; what it throws makes the try a failed one. */
   readonly read?: (body: unknown) => unknown;
@@ -113,7 +112,7 @@ const WORDS: PoolWords = {
 
 /** A server that asks for a longer pause than this is left for another. */
 const RETRY_AFTER_MAX_MS = 60_000;
-/** Between rounds, while no server is there. */
+/** Between rounds, while no server answers. */
 const ROUND_PAUSE_MAX_MS = 10_000;
 
 export class ServerPool {
@@ -126,7 +125,7 @@ export class ServerPool {
   readonly #tries: number;
   readonly #absence: Absence;
   readonly #report: Report;
-  /** Of several servers, those that are away, and since when. */
+  /** Of several servers, the unavailable ones, and since when. */
   readonly #away = new Map<number, number>();
   readonly #closing = new AbortController();
 
@@ -179,7 +178,7 @@ export class ServerPool {
     return last ? ask(new AbortController().signal) : this.#linked(undefined, ask);
   }
 
-  /** Requests under way reject with code `MODEL_CLOSED`, and all later ones but those that are the last. */
+  /** Requests under way reject with code `MODEL_CLOSED`, as do all later ones except final ones. */
   abort(): void {
     this.#closing.abort(
       new MillraceError('MODEL_CLOSED', 'the model’s client was closed before the request ended'),
@@ -211,7 +210,7 @@ export class ServerPool {
     });
   }
 
-  /** Tries the servers in turn while none is there, for as long as that may take; starts at once. */
+  /** Tries the servers in turn while none answers, for as long as allowed; starts at once. */
   async #rounds<T>(
     { path, session }: Pick<PoolRequest<T>, 'path' | 'session'>,
     signal: AbortSignal,
@@ -263,7 +262,7 @@ export class ServerPool {
     }
   }
 
-  /** Of several servers one does not answer. That a single one, or none, does is said by the absence. */
+  /** One of several servers does not answer. If the only one, or none, does, `Absence` says so. */
   #gone(server: number, reason: string): void {
     if (this.urls.length === 1 || this.#away.has(server)) return;
     this.#away.set(server, this.#options.clock.now());
@@ -283,7 +282,9 @@ export class ServerPool {
     this.#report(line, { state: 'back', server: url, reason: '', forMs });
   }
 
-  /** Doubles each time; half of it is drawn, so that requests that failed together do not return together. */
+  /**
+   * Doubles each time; half of it is random, so that requests that failed together do not return together.
+   */
   #backoff(session: string, attempt: number): number {
     const share = 0.5 + 0.5 * draws('backoff', session).uniform(attempt);
     return (this.#options.backoffMs ?? 500) * 2 ** (attempt - 1) * share;
@@ -298,7 +299,7 @@ export class ServerPool {
       if (source === undefined) return () => undefined;
       const abort = () => linked.abort(source.reason);
       if (source.aborted) abort();
-      // Many requests may hang on the one signal of a run; Node would take that for a leak.
+      // Many requests may listen to a run's one signal; Node would take that for a leak.
       setMaxListeners(0, source);
       source.addEventListener('abort', abort, { once: true });
       return () => source.removeEventListener('abort', abort);

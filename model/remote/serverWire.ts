@@ -13,11 +13,11 @@ import type { TextExtensions } from '../text/textExtensions.ts';
 export interface Serving {
   /** Name of the base model on the servers; empty if they need none. */
   readonly model: string;
-  /** Name of the adapter over it; null = the base model itself, whatever its weights are now. */
+  /** Name of the adapter over it; null = the base model itself, with whatever weights it has now. */
   readonly adapter: string | null;
   /**
-   * Unlike any other weights': keeps caches of different weights apart. Empty for those that the servers
-   * began with.
+   * Unique to these weights: keeps caches of different weights apart. Empty for those that the servers began
+   * with.
    */
   readonly label: string;
   /** The servers were given this label, and their wire reads it from each answer. */
@@ -31,7 +31,7 @@ export interface Generated {
   /** In nats. */
   readonly logProbs: readonly number[];
   /**
-   * Per token the highest log-probs in falling order and the sampled one's if it is not among them; or
+   * Per token the highest log-probs in descending order, and the sampled one's if it is not among them; or
    * empty.
    */
   readonly topLogProbs: readonly (readonly number[])[];
@@ -52,28 +52,26 @@ export interface WireRequest {
  * Requests to one kind of server and its replies. Write one to use another server (docs/extending/wire.md).
  */
 export interface ServerWire {
-  /** As people call the server, for messages. */
+  /** The server's name for people. */
   readonly name: string;
-  /** Why servers of this kind would not do what the request needs, as a sentence; null = they do. */
+  /** Why servers of this kind cannot carry out the request, as a sentence; null = they can. */
   refused(request: GenerateRequest): string | null;
   /** `seed` is below 2^31. */
   generate(request: GenerateRequest, serving: Serving, seed: number): WireRequest;
-  /** Reads the reply to `generate`; throws on one of another shape. */
+  /** Reads the reply to `generate`; throws if it has another form. */
   read(body: unknown): Generated;
-  /** A request names the model; left out = a server has one. */
+  /** Requests name the model; left out = a server has only one. */
   readonly namesModel?: true;
   /** How it generates for text models (roles, judges); left out = it cannot be chosen there. */
   readonly text?: TextExtensions;
-  /** Where a server says how long a context may be; left out = `contextMax` has to be given. */
+  /** Where a server says how long a context may be; left out = `contextMax` must be given. */
   readonly contextMax?: ContextMaxWire;
   /**
-   * How given tokens are scored; left out = what is published cannot be compared with the trainer's
+   * How to score given tokens; left out = what is published cannot be compared with the trainer's
    * (canary.ts).
    */
   readonly score?: ScoreWire;
-  /**
-   * How a server encodes a text; left out = nothing shows if its tokenizer differs from the policy's.
-   */
+  /** How a server encodes a text; left out = a tokenizer that differs from the policy's goes unnoticed. */
   readonly tokenize?: TokenizeWire;
   /**
    * Where a server says which models and adapters it has; left out = a wrong name shows at the first request.
@@ -81,11 +79,11 @@ export interface ServerWire {
   readonly models?: ModelsWire;
   /** Where a server says how it computes; left out = its arithmetic is not known. */
   readonly facts?: FactsWire;
-  /** What a server has to be started with for the same seed to give the same tokens; left out = nothing. */
+  /** How to start a server so that the same seed gives the same tokens; left out = nothing is needed. */
   readonly seedsNeed?: string;
-  /** How LoRA adapters are loaded while it runs; left out = they are not. */
+  /** How to load LoRA adapters while it runs; left out = impossible. */
   readonly adapters?: AdapterWire;
-  /** How all weights are replaced while it runs; left out = they are not. */
+  /** How to replace all weights while it runs; left out = impossible. */
   readonly replacement?: ReplacementWire;
 }
 
@@ -93,13 +91,13 @@ export interface ServerWire {
 export interface ContextMaxWire {
   /** Of a GET. */
   readonly path: string;
-  /** The flag of the server that sets it, for messages. */
+  /** The server's flag that sets it, for messages. */
   readonly flag?: string;
   /** Tokens; null if the reply does not say. */
   read(body: unknown): number | null;
 }
 
-/** What a server says about itself; null if it does not. */
+/** What a server says about itself; null if it does not say. */
 export interface ServerFacts {
   /** Of its weights and arithmetic: `float32`, `bfloat16` …; of quantised weights anything but float32. */
   readonly dtype: string | null;
@@ -124,14 +122,14 @@ export interface ScoreWire {
   read(body: unknown, tokens: readonly number[]): readonly number[];
 }
 
-/** A request for the tokens of a text, without special ones around it, and how its reply is read. */
+/** A request for the tokens of a text, without special ones around it, and how to read its reply. */
 export interface TokenizeWire {
   request(text: string, serving: Serving): WireRequest;
   /** Null if the reply has none. */
   read(body: unknown): readonly number[] | null;
 }
 
-/** `/tokenize`, as vLLM has it, and SGLang after it. */
+/** `/tokenize`, as in vLLM, and SGLang after it. */
 export const tokenizeRoute: TokenizeWire = {
   request: (prompt, { model }) => ({
     path: '/tokenize',
@@ -147,7 +145,7 @@ export const tokenizeRoute: TokenizeWire = {
 export interface ModelsWire {
   /** Of a GET. */
   readonly path: string;
-  /** Names, those of adapters among them. */
+  /** Names, including those of adapters. */
   read(body: unknown): readonly string[];
 }
 
@@ -155,7 +153,7 @@ export interface ModelsWire {
 export interface AdapterWire {
   load(name: string, folder: string): WireRequest;
   unload(name: string): WireRequest;
-  /** Whether a refusal of `load` means that an adapter of this name is loaded already. */
+  /** Whether a refusal of `load` means that an adapter of this name is already loaded. */
   isLoaded(reason: string): boolean;
 }
 
@@ -165,16 +163,16 @@ export interface AdapterWire {
  */
 export interface ReplacementWire {
   load(label: string, folder: string): WireRequest | readonly WireRequest[];
-  /** The server remembers the label and says it with each answer. */
+  /** The server remembers the label and includes it in each answer. */
   readonly reported: boolean;
   /**
-   * Where a server that does not label each answer gives the label; a restarted server gives another. Left
-   * out = a restart goes unnoticed.
+   * Where to ask a server for its label if its answers do not include it; a restarted server gives another.
+   * Left out = a restart goes unnoticed.
    */
   readonly label?: LabelWire;
-  /** What a server has to be started with for these routes; for messages. */
+  /** The options that a server needs for these routes; for messages. */
   readonly needs?: string;
-  /** Why a server would not have all of the new weights afterwards, and what to do; null = it would. */
+  /** Why a server would not get all of the new weights, and what to do; null = it would. */
   refused?(model: { readonly tied: boolean }, facts: ServerFacts): string | null;
 }
 
@@ -188,7 +186,7 @@ export interface LabelWire {
 /** Log-probs reported of a token if a step entropy needs them, unless another number is requested. */
 export const TOP_LOG_PROBS = 10;
 
-/** Every parameter, as vLLM and SGLang call them: servers fill gaps from the model's own file. */
+/** Every parameter, under vLLM's and SGLang's names: servers fill gaps from the model's own file. */
 export function samplingParameters(sampling: Sampling) {
   const { temperature, topP, topK, minP, repetitionPenalty } = samplingIn(sampling);
   return {
@@ -200,7 +198,7 @@ export function samplingParameters(sampling: Sampling) {
   };
 }
 
-/** Tokens as JSON has them. To spread a typed array takes V8 nine times as long. */
+/** Tokens as plain numbers for JSON. Spreading a typed array takes V8 nine times as long. */
 export function tokenList(tokens: ArrayLike<number>): number[] {
   const list = new Array<number>(tokens.length);
   for (let i = 0; i < tokens.length; i++) list[i] = tokens[i]!;

@@ -1,5 +1,5 @@
 /**
- * Checks that weights are what their manifest says.
+ * Checks that weights match their manifest.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { digestAt, readingVersion } from '../checkpoints/digest.ts';

@@ -20,9 +20,9 @@ export interface BatcherOptions {
   readonly rowsMax: number;
   /** Longest context in tokens. */
   readonly contextMax: number;
-  /** Contexts kept for reuse after their row ended; 0 = none are. */
+  /** Contexts kept for reuse after their row ended; 0 = none. */
   readonly prefixSlots: number;
-  /** The bytes of each token, for requests with stop texts; there can be none without. */
+  /** The bytes of each token, for requests with stop texts; without them there can be none. */
   readonly tokenBytes?: TokenBytes | undefined;
 }
 
@@ -46,7 +46,7 @@ const CAPACITY_UNIT = 64;
 const WIDTHS = [8, 16, 32, 64, 128] as const;
 /** Most places (rows x width) in one prefill, which bounds its memory. */
 const PREFILL_PLACES_MAX = 2048;
-/** A request waits for another one's prefill if that saves at least this many tokens. */
+/** A request waits for another's prefill if that saves at least this many tokens. */
 const SHARE_TOKENS_MIN = 16;
 
 /** Highest position that a batcher needs, padding included, plus one. */
@@ -74,7 +74,7 @@ export class Batcher {
     this.#prefixes = makePrefixes(forward, options);
   }
 
-  /** Rows that are being generated. */
+  /** Rows being generated. */
   get active(): number {
     return this.#rows.length;
   }
@@ -89,16 +89,16 @@ export class Batcher {
   }
 
   /**
-   * Go on with another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep
-   * their tokens and enter again, before those that wait: their contexts are computed from scratch, so that
-   * what follows is what the new model says.
+   * Switches to another model; nothing cached stays (a NaN must not outlive its policy). Active rows keep
+   * their tokens and enter again, before waiting ones: their contexts are computed from scratch, so that the
+   * new model decides what follows.
    */
   replace(forward: Forward, version: number): void {
     const active = this.#rows.splice(0);
     for (const row of active) row.cached = 0;
     this.#waiting.unshift(...active);
     if (isAlike(forward, this.#forward)) {
-      // memory as large as this takes longer to get than to clear
+      // memory of this size takes longer to allocate than to clear
       this.#cache.clear();
       this.#prefixes.clear();
     } else {
@@ -110,8 +110,8 @@ export class Batcher {
   }
 
   /**
-   * Put a request in line, after those of its priority. Throws when a token is not in the vocabulary: it
-   * would fail its whole batch.
+   * Queues a request after those of its priority. Throws if a token is not in the vocabulary, as it would
+   * fail its whole batch.
    */
   submit(id: number, request: GenerateRequest): void {
     const { vocabSize } = this.#forward;
@@ -127,12 +127,12 @@ export class Batcher {
     this.#waiting.splice(before + 1, 0, row);
   }
 
-  /** Forget a request (before the next step); what it has cached is kept for others. */
+  /** Forgets a request (before the next step); what it has cached is kept for others. */
   cancel(id: number): void {
     this.#cancelled.add(id);
   }
 
-  /** Take in waiting requests while there are free rows. */
+  /** Takes in waiting requests while there are free rows. */
   async admit(): Promise<void> {
     this.#dropCancelled();
     const entering = this.#waiting.splice(0, this.#options.rowsMax - this.#rows.length);
@@ -143,7 +143,7 @@ export class Batcher {
     }
   }
 
-  /** Draw one token for every active row; returns the requests that ended. */
+  /** Draws one token for every active row; returns the requests that ended. */
   async step(): Promise<Outcome[]> {
     this.#dropCancelled();
     const rows = this.#rows;
@@ -167,7 +167,7 @@ export class Batcher {
     return outcomes;
   }
 
-  /** Fail every request that has not ended. */
+  /** Fails every request that has not ended. */
   abandon(error: string): Outcome[] {
     const all = [...this.#rows.splice(0), ...this.#waiting.splice(0)];
     return all.map((row) => ({ id: row.id, error }));
@@ -249,7 +249,9 @@ export class Batcher {
     for (let at = first; at < this.#rows.length; ) at += await this.#prefill(at);
   }
 
-  /** Compute part of what the rows from `first` on miss; how many rows are done with that. */
+  /**
+   * Computes part of what is missing for the rows from `first` on; returns how many rows are then complete.
+   */
   async #prefill(first: number): Promise<number> {
     const rows = this.#rows;
     if (rows[first]!.missing === 0) return 1;
@@ -289,12 +291,12 @@ export class Batcher {
     return { rows, width, tokens, positions, capacity, ...this.#cache.view(first, rows) };
   }
 
-  /** Give the cache the least capacity for contexts of `length` tokens. */
+  /** Gives the cache the smallest capacity for contexts of `length` tokens. */
   #fit(length: number): void {
     this.#cache.resize(roundUp(length, CAPACITY_UNIT), this.#rows.length);
   }
 
-  /** End a row: keep its context, and let the last row take its place. */
+  /** Ends a row: keeps its context and moves the last row into its place. */
   #remove(index: number): void {
     const row = this.#rows[index]!;
     this.#prefixes.keep(row.tokens.subarray(0, row.cached), this.#cache, index);
@@ -310,7 +312,7 @@ function makeCache({ shape, rowsMin }: Forward, { rowsMax, contextMax }: Batcher
   return new KvCache(shape, rowsMax + rowsMin - 1, roundUp(contextMax, CAPACITY_UNIT));
 }
 
-/** Whether the caches of the one serve the other. */
+/** Whether the caches of one serve the other. */
 function isAlike(a: Forward, b: Forward): boolean {
   const sizes = ({ shape, rowsMin }: Forward) =>
     [shape.layers, shape.kvHeads, shape.headDim, rowsMin].join();
@@ -325,7 +327,7 @@ function roundUp(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** The least width that takes `missing` tokens, or the greatest there is. */
+/** The smallest width for `missing` tokens, or the largest there is. */
 function widthFor(missing: number): number {
   return WIDTHS.find((width) => width >= missing) ?? WIDTHS[WIDTHS.length - 1]!;
 }

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that computes digests: weights are checked here while the rollout worker makes a model
- * of them.
+ * Entry of the thread that computes digests: it checks weights while the rollout worker builds a model from
+ * them.
  */
 
 import { serve } from '../../base/index.ts';

@@ -28,17 +28,17 @@ export interface EmbeddedEngineOptions {
    * digest.
    */
   readonly weights: string | Checkpoint;
-  /** What computes; the CPU by default, and only its bits are promised. Tried out first. */
+  /** What computes: the CPU by default, the only one whose bits are promised. Tested first. */
   readonly provider?: Provider;
   /** Threads inside an op of the model. */
   readonly threads: number;
   /** Requests generated at once. */
   readonly rowsMax?: number;
-  /** Requests that may wait beyond those; the next one is refused. */
+  /** Limit of waiting requests; the next one is refused. */
   readonly waitingMax?: number;
   /** Longest context in tokens, prompt and response. */
   readonly contextMax?: number;
-  /** Ended contexts whose cache is kept for a request that begins alike; 0 turns reuse off. */
+  /** Number of ended contexts whose cache is kept for a request that begins alike; 0 turns reuse off. */
   readonly prefixSlots?: number;
   /** Swap weights at a token boundary, or, by default, when the active rollouts have ended; see server.ts. */
   readonly swap?: 'token' | 'rollout';
@@ -52,7 +52,7 @@ export interface EmbeddedEngineStats extends EngineStats {
   readonly reusedTokens: number;
   /** Decode steps of the whole batch. */
   readonly steps: number;
-  /** Longest time for which this side's event loop stood still since `stats` was last asked. */
+  /** Longest stall of this side's event loop since `stats` was last called. */
   readonly loopGapMs: number;
 }
 
@@ -126,7 +126,7 @@ export class EmbeddedEngine implements PolicyEngine {
   }
 
   async #ask(id: number, request: GenerateRequest): Promise<Generation> {
-    // a copy of its own: a view would take its whole buffer along
+    // a copy, because a view would take its whole buffer along
     const tokens = request.tokens.slice();
     const reply = await this.#worker.call<{ generation: Generation; counts: Counts }>('generate', {
       id,

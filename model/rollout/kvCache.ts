@@ -15,7 +15,7 @@ export class KvCache {
   #capacity: number;
   readonly #keys: Float32Array[];
   readonly #values: Float32Array[];
-  /** Numbers of each array, from its start, that may have been written. */
+  /** How many numbers of each array, from its start, may have been written. */
   #touched = 0;
 
   constructor(shape: CacheShape, rowsMax: number, capacityMax: number) {
@@ -51,7 +51,7 @@ export class KvCache {
     this.#touch(rows);
   }
 
-  /** Zeros everywhere, as at first; what was never written is not touched. */
+  /** Zeros everywhere, as at the start; what was never written is not touched. */
   clear(): void {
     for (const array of [...this.#keys, ...this.#values]) array.fill(0, 0, this.#touched);
     this.#touched = 0;

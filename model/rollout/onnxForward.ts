@@ -42,12 +42,12 @@ export async function openOnnxForward(
 class OnnxForward implements Forward {
   readonly shape: CacheShape;
   readonly vocabSize: number;
-  /** One matrix product a thread: a product that several threads share may be summed in other parts. */
+  /** One matrix product per thread: a product that several threads share may be summed in other parts. */
   readonly rowsMin: number;
   readonly #session: Session;
-  /** What is fed as places if they are not read. */
+  /** Fed as places if they are not read. */
   readonly #nowhere: Feed;
-  /** 0, 1, ..., as many as the largest capacity so far. */
+  /** 0, 1, ..., up to the largest capacity so far. */
   #slots = new Int32Array(0);
 
   constructor(config: DecoderConfig, threads: number, session: Session) {

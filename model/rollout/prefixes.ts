@@ -2,8 +2,8 @@
  * Contexts that are no longer active but whose keys and values are kept, in case a later request begins
  * alike.
  *
- * The next turn of a conversation, the other members of a group and a branch are all the same thing here: a
- * request with a long common prefix. A full store drops the least recently used slot.
+ * The next turn of a conversation, the other members of a group and a branch are all the same here: a request
+ * with a long common prefix. A full store drops the least recently used slot.
  */
 import type { CacheShape } from './forward.ts';
 import { KvCache } from './kvCache.ts';

@@ -15,7 +15,7 @@ import type { TokenBytes } from './tokenBytes.ts';
 export type RowResult = Omit<Generation, 'version'> & { readonly spans: readonly VersionSpan[] };
 
 export interface RowOptions {
-  /** Cuts what may be generated. */
+  /** Limits what may be generated. */
   readonly contextMax: number;
   /** Needed for requests with stop texts. */
   readonly tokenBytes?: TokenBytes | undefined;
@@ -68,7 +68,7 @@ export class Row {
   }
 
   /**
-   * How the next token is drawn; the draw belongs to the token's place in the context. `peak` = the highest
+   * How to draw the next token; the draw belongs to the token's place in the context. `peak` = the highest
    * logit.
    */
   sampling(peak: number): SampleOptions {
@@ -83,7 +83,7 @@ export class Row {
     };
   }
 
-  /** Take the next token, made by `version`; what the row came to when it was the last. */
+  /** Takes the next token, made by `version`; returns the result of the row if it was the last. */
   append(sampled: Sampled, version: number): RowResult | undefined {
     const { token, logProb, top, entropy } = sampled;
     const made = this.#length - this.#request.tokens.length;

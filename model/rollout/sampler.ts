@@ -1,5 +1,5 @@
 /**
- * Choose a token from the probabilities that the model gives at temperature 1, and say how probable it was.
+ * Chooses a token from the model's probabilities at temperature 1, and says how probable it was.
  *
  * The log-prob and the entropy are at temperature 1 and of the whole vocabulary, however the draw was shaped:
  * they are what the trainer will compute. Sums run over the vocabulary in order in float64, so equal
@@ -20,7 +20,7 @@ export interface Sampled {
 /** Log-probs reported of a token, unless another number is requested. */
 export const TOP_LOG_PROBS = 10;
 /**
- * The least positive float32 with full precision: what is below it counts as this, so that logs are finite.
+ * The smallest positive float32 with full precision: smaller values count as this, so that logs are finite.
  */
 const SHARE_MIN = 2 ** -126;
 
@@ -37,7 +37,7 @@ export interface SampleOptions {
   readonly entropy: boolean;
 }
 
-/** `shares` [vocabSize] sum to 1. Throws when they are not numbers. */
+/** `shares` [vocabSize] sum to 1. Throws if they are not numbers. */
 export function sample(shares: Float32Array, options: SampleOptions): Sampled {
   const token = choose(shares, options);
   return {

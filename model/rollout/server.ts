@@ -25,7 +25,7 @@ interface Swap extends Settle<void> {
   readonly weights: Checkpoint;
   /** Begun when the swap's turn comes; one policy is opened at a time. */
   opening?: Promise<Forward>;
-  /** The opening has ended, well or badly. */
+  /** The opening has ended, whether or not it succeeded. */
   opened: boolean;
 }
 
@@ -77,7 +77,7 @@ export class RolloutServer {
     });
   }
 
-  /** End a request early; its promise rejects. */
+  /** Ends a request early; its promise rejects. */
   cancel(id: number): void {
     this.#batcher.cancel(id);
     this.#settle({ id, error: 'the request was cancelled' });
@@ -92,7 +92,7 @@ export class RolloutServer {
     });
   }
 
-  /** Fail what is pending, stop after the current step, give the model back. */
+  /** Fails what is pending, stops after the current step, and releases the model. */
   async close(): Promise<void> {
     this.#closed = true;
     const error = 'the engine was closed before the request ended';
@@ -128,7 +128,7 @@ export class RolloutServer {
     if (swap !== undefined) {
       this.#beginOpening(swap);
       const idle = this.#batcher.active === 0;
-      // with no row to go on with, the swap is waited for
+      // with no active row, the loop waits for the swap
       if (idle || (this.#swapAt === 'token' && swap.opened)) await this.#swap(swap);
     }
     if (this.#swapAt === 'token' || this.#swaps.length === 0) await this.#batcher.admit();

@@ -15,8 +15,7 @@ export interface Shaping {
   /** Keep tokens with at least this part of the highest probability; 0 = all. */
   readonly minP: number;
   /**
-   * Logits of tokens of the context are divided by this where positive, multiplied where negative; 1 = left
-   * alone.
+   * Logits of tokens in the context are divided by this if positive, multiplied if negative; 1 = unchanged.
    */
   readonly repetitionPenalty: number;
 }
@@ -27,7 +26,7 @@ export interface Repeated {
   readonly peak: number;
 }
 
-/** Whether it sets anything but the temperature. */
+/** Whether it sets anything besides the temperature. */
 export function isShaped({ topK, topP, minP, repetitionPenalty }: Shaping): boolean {
   return topK > 0 || topP < 1 || minP > 0 || repetitionPenalty !== 1;
 }

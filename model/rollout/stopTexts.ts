@@ -15,7 +15,7 @@ interface Stop {
 export class StopTexts {
   readonly #stops: readonly Stop[];
   readonly #tokens: TokenBytes | undefined;
-  /** Bytes that a stop text may begin in: one fewer than the longest has. */
+  /** How many earlier bytes a stop text may begin in: one fewer than the longest has. */
   readonly #tailMax: number;
   /** The end of what was generated. */
   #tail = '';
@@ -27,7 +27,7 @@ export class StopTexts {
     this.#tailMax = this.#stops.reduce((most, { bytes }) => Math.max(most, bytes.length), 1) - 1;
   }
 
-  /** Take the next token; the stop text that it completes (the first to end in it), if it does. */
+  /** Takes the next token; returns the stop text that it completes (the first to end in it), if any. */
   completedBy(token: number): string | undefined {
     if (this.#stops.length === 0 || this.#tokens === undefined) return undefined;
     const text = this.#tail + byteText(this.#tokens, token);

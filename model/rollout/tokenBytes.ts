@@ -29,7 +29,7 @@ export function tokenBytes(tokenizer: Tokenizer): TokenBytes {
   return { bytes, ends };
 }
 
-/** The bytes of a token, one character (U+0000 to U+00FF) per byte; '' for an id that has none. */
+/** The bytes of a token, one character (U+0000 to U+00FF) per byte; '' for an id without text. */
 export function byteText({ bytes, ends }: TokenBytes, token: number): string {
   const end = ends[token];
   return end === undefined ? '' : characters(bytes.subarray(ends[token - 1] ?? 0, end));

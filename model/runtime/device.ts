@@ -25,7 +25,7 @@ export interface Device {
   open(model: Uint8Array, options: SessionOptions): Promise<Session>;
   /** The same feeds, where the sessions compute. */
   keep(feeds: Feeds): Promise<Kept>;
-  /** Sessions are released before. */
+  /** Release sessions first. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export const cpuDevice: Device = {
   close: async () => undefined,
 };
 
-/** Fails with code `PROVIDER` when the provider cannot be opened here. */
+/** Fails with code `PROVIDER` if the provider cannot be opened here. */
 export async function openDevice({ provider, turns }: Place): Promise<Device> {
   if (provider === 'cpu') return cpuDevice;
   if (provider === 'webgpu') return WebGpuDevice.open(new Turns(turns));
@@ -46,7 +46,7 @@ export async function openDevice({ provider, turns }: Place): Promise<Device> {
   return device;
 }
 
-/** Opening a session is what shows whether there is such a provider. */
+/** Only opening a session shows whether the provider exists. */
 async function firstSession({ provider, open }: Pick<Device, 'provider' | 'open'>) {
   const graph = new Graph();
   const x = graph.input('x', 'float32', ['N']);
@@ -61,7 +61,7 @@ async function firstSession({ provider, open }: Pick<Device, 'provider' | 'open'
 class WebGpuDevice implements Device {
   readonly provider = 'webgpu';
   readonly #turns: Turns;
-  /** The device and its compiled shaders last as long as some session: this one outlasts the others. */
+  /** The device and its compiled shaders live as long as some session: this one outlives the others. */
   #first: Session | undefined;
   /** What copies feeds to the device, by their names and shapes. */
   readonly #keepers = new Map<string, Promise<Keeper>>();

@@ -23,7 +23,7 @@ export function watchLoop(now: () => number = () => performance.now()): LoopGap 
     lastMs = atMs;
   };
   const timer = setInterval(beat, INTERVAL_MS);
-  // watching keeps no process alive
+  // watching must not keep the process alive
   timer.unref();
   return {
     take() {

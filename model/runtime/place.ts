@@ -8,7 +8,7 @@ export interface Place {
   readonly turns: SharedArrayBuffer;
 }
 
-/** One for the process, as its devices are. */
+/** One per process, like its devices. */
 const turns = new SharedArrayBuffer(4);
 
 export function placeOn(provider: Provider): Place {

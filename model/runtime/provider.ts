@@ -39,7 +39,7 @@ export function notOpened(provider: Provider, cause: unknown): MillraceError<'PR
   );
 }
 
-/** What the provider computes is not what the CPU computes. */
+/** The provider computes something else than the CPU. */
 export function notTrusted(
   provider: Provider,
   graph: string,

@@ -26,10 +26,10 @@ export interface Held {
 /** What a session takes. */
 export type Inputs = Readonly<Record<string, Feed | Held>>;
 
-/** Feeds that were put where the sessions compute. */
+/** Feeds placed where the sessions compute. */
 export interface Kept {
   readonly feeds: Inputs;
-  /** Give their memory back. Nothing may be fed with them afterwards. */
+  /** Frees their memory. Nothing may be fed with them afterwards. */
   release(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export interface SessionOptions {
 export interface Session {
   /** Run with these feeds; every output of the graph comes back. */
   run(feeds: Inputs): Promise<Feeds>;
-  /** Give native memory back. Nothing may run afterwards. */
+  /** Frees native memory. Nothing may run afterwards. */
   release(): Promise<void>;
 }
 

@@ -1,31 +1,32 @@
 /**
- * Tries a device out before anything relies on it: the same work there and on the CPU, number by number.
+ * Tries a device out before anything relies on it: the same work there and on the CPU, compared number by
+ * number.
  *
- * Kernels of a provider can be silently wrong. What is tried are the graphs themselves, on a small
- * network, so whatever a graph needs is tried with it.
+ * Kernels of a provider can be silently wrong. The trials run the graphs themselves on a small network, so
+ * whatever a graph needs is tested with it.
  */
 import { cpuDevice, type Device } from './device.ts';
 import { notOpened, notTrusted } from './provider.ts';
 
-/** What a trial gives, by name. */
+/** The result of a trial, by name. */
 export type Outcome = ReadonlyMap<string, ArrayLike<number>>;
 
-/** Some work whose outcome depends on nothing but where it is done. */
+/** Some work whose result depends only on where it is done. */
 export interface Trial {
-  /** What is tried, for people. */
+  /** Its name for people. */
   readonly name: string;
   run(device: Device): Promise<Outcome>;
 }
 
 /**
- * The largest difference that is accepted, as a share of the largest number of its tensor. Float32 sums in
- * another order differ by some millionths. A wrong kernel differs by far more, and so do products rounded to
- * fewer bits (TF32).
+ * The largest accepted difference, as a share of the largest number of its tensor. Float32 sums in another
+ * order differ by a few millionths. A wrong kernel differs by far more, and so do products rounded to fewer
+ * bits (TF32).
  */
 export const DIFFERENCE_MAX = 1e-4;
 
 /**
- * Fails with code `PROVIDER` when a trial cannot be done on the device, or gives another result than on the
+ * Fails with code `PROVIDER` if a trial cannot be done on the device, or gives a different result than on the
  * CPU.
  */
 export async function tryOut(

@@ -25,7 +25,7 @@ export class Turns {
   }
 
   async #alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    // this thread may stand still: what it waits for is another one's
+    // blocking this thread is fine: it waits for another one
     while (Atomics.compareExchange(this.#state, 0, FREE, TAKEN) !== FREE)
       Atomics.wait(this.#state, 0, TAKEN);
     try {

@@ -11,11 +11,11 @@ import { MillraceError } from '../../base/index.ts';
 import type { ReplyStore } from './replyStore.ts';
 import type { TextModel, TextRequest } from './textModel.ts';
 
-/** Which model's replies are kept, and where. */
+/** Which model's replies to keep, and where. */
 export interface CachedOptions {
-  /** Whatever else decides what the model says: its name, its version. */
+  /** What else decides the model's replies: its name, its version. */
   readonly id: string;
-  /** Stays its owner's: closing the model leaves it open. */
+  /** The owner closes it; closing the model does not. */
   readonly replies: ReplyStore;
   /**
    * What to do with a request whose reply is not kept (default `ask`); `fail` = code `MODEL_UNRECORDED`, for
@@ -24,10 +24,10 @@ export interface CachedOptions {
   readonly missing?: 'ask' | 'fail';
 }
 
-/** `model` with its replies kept in `replies`. A request that is being asked already is not asked twice. */
+/** `model` with its replies kept in `replies`. A request already under way is not made twice. */
 export function cached(model: TextModel, options: CachedOptions): TextModel {
   const { id, replies, missing = 'ask' } = options;
-  /** What is being asked now; bounded by the model's own bound on requests. */
+  /** Requests under way; bounded by the model's own limit. */
   const asking = new Map<string, Promise<string | null>>();
 
   const ask = async (key: string, request: TextRequest, signal?: AbortSignal) => {
@@ -50,7 +50,8 @@ export function cached(model: TextModel, options: CachedOptions): TextModel {
     async complete(request, signal) {
       signal?.throwIfAborted();
       const key = keyOf(id, request);
-      // The request that asked first may fail for a reason of its own (its signal, say); then this one asks.
+      // The request that asked first may fail for a reason of its own (its signal, for example); then this
+      // one asks.
       while (asking.has(key)) await asking.get(key)?.catch(() => undefined);
       signal?.throwIfAborted();
       return replies.get(key) ?? askOnce(key, request, signal);

@@ -48,22 +48,23 @@ export const textModelSettings = z.object({
 /** `textModelSettings` with their defaults filled in. */
 export type TextModelSettings = z.infer<typeof textModelSettings>;
 
-/** What a job gives to the model of a role: its own model, a clock, and where replies are kept. */
+/** What a job provides for a role's model: its own model, a clock, and where to keep replies. */
 export interface TextModelParts {
-  /** The role's model when no URL is set. It is closed with the model that is made of it. */
+  /** The role's model if no URL is set. It is closed with the model made from it. */
   readonly own: () => TextModel;
   readonly clock: SleepClock;
   /** The chat template as text, for `api: 'completions'`. */
   readonly template?: (system: string | undefined, prompt: string) => string;
   /**
-   * Keeps what servers said; nothing is kept when left out. The job's own model is never kept: it changes.
+   * Keeps what servers said; nothing is kept if left out. The job's own model changes, so its replies are
+   * never kept.
    */
   readonly replies?: ReplyStore;
-  /** A line for each request that gave nothing. */
+  /** Prints a line for each request without a result. */
   readonly report?: Report;
 }
 
-/** The model that the settings name. Fails with code `USAGE` when they do not fit together. */
+/** The model that the settings name. Fails with code `USAGE` if they do not fit together. */
 export function configuredTextModel(settings: TextModelSettings, parts: TextModelParts): TextModel {
   if (settings.url === '') return parts.own();
   const { own: _, replies, ...rest } = parts;

@@ -13,9 +13,7 @@ import { cutAfterStop, type TextModel } from './textModel.ts';
 export interface EnginePolicyOptions {
   readonly engine: PolicyEngine;
   readonly tokenizer: Tokenizer;
-  /**
-   * The chat template with its generation prompt. A template without a place for `system` may leave it out.
-   */
+  /** The chat template with its generation prompt. A template without a place for `system` may omit it. */
   readonly prompt: (prompt: string, system?: string) => Int32Array;
   /**
    * Tokens of a continuation; by default those of its text, tags and all. A trajectory's are its dialect's
@@ -23,13 +21,13 @@ export interface EnginePolicyOptions {
    */
   readonly encode?: (continuation: string) => Int32Array;
   /**
-   * The engine finds stop strings that are several tokens (it was started with `tokenBytes`); else they are
+   * The engine finds stop strings of several tokens (it was started with `tokenBytes`); otherwise they are
    * cut afterwards.
    */
   readonly stopTexts?: boolean;
 }
 
-/** The engine stays its owner's: closing the model leaves it open. */
+/** The owner closes the engine; closing the model does not. */
 export function enginePolicy(options: EnginePolicyOptions): TextModel {
   const { engine, tokenizer } = options;
   const encode = options.encode ?? ((text: string) => tokenizer.encode(text));
@@ -64,7 +62,7 @@ export function enginePolicy(options: EnginePolicyOptions): TextModel {
   };
 }
 
-/** The token that represents exactly this text, if there is one; else the text is cut off afterwards. */
+/** The token that represents exactly this text, if there is one; otherwise the text is cut off afterwards. */
 function tokenOf(tokenizer: Tokenizer, text: string): number[] {
   try {
     return [tokenizer.id(text)];

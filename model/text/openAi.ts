@@ -14,7 +14,7 @@ import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';
 
 /** The servers, the name of their model, and which part of the protocol they speak. */
 export interface OpenAiOptions extends PoolOptions {
-  /** As the server calls it. */
+  /** The server's name for it. */
   readonly model: string;
   /** Whose extensions of the protocol may be used. */
   readonly server: TextServer;
@@ -25,11 +25,11 @@ export interface OpenAiOptions extends PoolOptions {
   readonly api: 'completions' | 'chat';
   /** Needed for `completions`: the chat template with its generation prompt, as text. */
   readonly template?: (system: string | undefined, prompt: string) => string;
-  /** Further fields of each request's body, `chat_template_kwargs` for one. */
+  /** Further fields of each request's body, for example `chat_template_kwargs`. */
   readonly extra?: Body;
-  /** A line for each request that gave nothing. */
+  /** Prints a line for each request without a result. */
   readonly report?: Report;
-  /** So many requests in a row without an answer are an error (default 64). */
+  /** This many requests in a row without an answer are an error (default 64). */
   readonly failuresMax?: number;
 }
 
@@ -108,7 +108,7 @@ class OpenAiModel implements TextModel {
   }
 }
 
-/** The reference's session: what the system text and the question say. */
+/** The reference's session key: the system text and the question. */
 function sessionOf({ system = '', prompt }: TextRequest): string {
   return createHash('sha256').update(`${system}\0${prompt}`).digest('base64').slice(0, 22);
 }

@@ -36,7 +36,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export const GO_ON =
   'Go on exactly where your last message ends. Repeat nothing of it and do not comment.';
 
-/** Body of `/v1/completions`; `prompt` is the templated text up to where the model goes on. */
+/** Body of `/v1/completions`; `prompt` is the templated text up to where the model continues. */
 export function completionBody(
   request: TextRequest,
   prompt: string,
@@ -72,7 +72,7 @@ export function chatBody(request: TextRequest, wire: Wire, seed: number): Body {
   };
 }
 
-/** A text alone is a string: not all servers take parts. */
+/** A text alone is a string: not all servers accept parts. */
 function contentOf({ prompt, images = [] }: TextRequest): unknown {
   if (images.length === 0) return prompt;
   const shown = images.map(({ type, base64 }) => {
@@ -144,7 +144,7 @@ export function replyText(body: unknown, request: TextRequest, wire: Wire): stri
   return extensionsOf(wire) === null ? withoutRepeated(whole, request.continuation) : whole;
 }
 
-/** A chat message is null when the model said nothing (or thought only, and the server cut that out). */
+/** A chat message is null if the model said nothing (or only thought, and the server cut that out). */
 function textOf({ text, message }: Choice): string {
   const written = message === undefined ? text : (message.content ?? '');
   if (typeof written !== 'string') throw new Error('the reply has no text');

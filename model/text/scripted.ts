@@ -3,10 +3,10 @@
  */
 import { cutAfterStop, type TextModel, type TextRequest } from './textModel.ts';
 
-/** What the model says; null = it gives up. */
+/** The model's reply; null = it gives up. */
 export type Script = (request: TextRequest) => string | null | Promise<string | null>;
 
-/** `reply` as a model. What it says is cut after the first stop string, as any model's text is. */
+/** `reply` as a model. Its text is cut after the first stop string, like any model's. */
 export function scripted(reply: Script): TextModel {
   return {
     async complete(request, signal) {

@@ -18,20 +18,20 @@
 import type { DrawKey } from '../../base/index.ts';
 import type { Sampling } from '../sampling.ts';
 
-/** How a text is drawn, and its greatest length in tokens. */
+/** How to draw a text, and its greatest length in tokens. */
 export interface TextSampling extends Sampling {
-  /** Most tokens to generate. */
+  /** Limit of tokens to generate. */
   readonly maxTokens: number;
 }
 
-/** A picture that a request shows. */
+/** A picture in a request. */
 export interface TextImage {
   /** Its media type: `image/png`. */
   readonly type: string;
   readonly base64: string;
 }
 
-/** One text to complete: `system` and `prompt` as chat messages, then what the reply already begins with. */
+/** One text to complete: `system` and `prompt` as chat messages, then the beginning of the reply. */
 export interface TextRequest extends TextSampling {
   /**
    * Names the stream of draws, the run's seed first. Pieces of one text may share it: they differ in
@@ -47,20 +47,20 @@ export interface TextRequest extends TextSampling {
   readonly prompt: string;
   /** Shown after the prompt, to a server whose `api` is `chat`; no other model sees them. */
   readonly images?: readonly TextImage[];
-  /** What follows the generation prompt already; nothing when left out. */
+  /** What already follows the generation prompt; nothing if left out. */
   readonly continuation?: string;
   /** Generation ends right after the first of these. */
   readonly stop?: readonly string[];
 }
 
-/** Completes text, or gives null if it cannot. Close it when done. */
+/** Completes text, or returns null if it cannot. Close it when done. */
 export interface TextModel {
   /** Rejects with the signal's reason when it aborts. */
   complete(request: TextRequest, signal?: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** The text up to and with the first stop string in it. */
+/** The text up to and including the first stop string in it. */
 export function cutAfterStop(text: string, stop: readonly string[] = []): string {
   const ends = stop
     .map((each) => ({ at: text.indexOf(each), length: each.length }))

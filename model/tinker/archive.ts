@@ -16,8 +16,8 @@ import { ADAPTER_CONFIG, ADAPTER_WEIGHTS } from '../hf/folderFiles.ts';
 import type { LoraAdapter } from '../hf/lora.ts';
 
 /**
- * Unpacks an archive into an empty folder as it comes: its files, by the last part of their names. Fails with
- * code `CHECKPOINT`, or as the archive does.
+ * Unpacks an archive into an empty folder as it arrives; returns its files by the last part of their names.
+ * Fails with code `CHECKPOINT`, or with the archive's own error.
  */
 export async function unpack(archive: AsyncIterable<Uint8Array>, folder: string): Promise<void> {
   // Loaded when it is needed: most runs have no training service.
@@ -51,7 +51,7 @@ export async function unpack(archive: AsyncIterable<Uint8Array>, folder: string)
   }
 }
 
-/** The adapter of an unpacked archive. Fails with code `CHECKPOINT` when there is none. */
+/** The adapter of an unpacked archive. Fails with code `CHECKPOINT` if there is none. */
 export async function adapterAt(folder: string): Promise<LoraAdapter> {
   const names = await readdir(folder);
   for (const name of [ADAPTER_CONFIG, ADAPTER_WEIGHTS]) {

@@ -19,18 +19,18 @@ import { probeResult, submitProbe } from './probe.ts';
 import type { AdamParams, Pass, RemoteModel } from './remoteModel.ts';
 
 export interface BatchStepsOptions {
-  /** How the service adds losses up. */
+  /** How the service adds up losses. */
   readonly reduction: Reduction;
   readonly limits: RequestLimits;
   /** The service takes packed numbers. */
   readonly packed: boolean;
-  /** Losses that it computes as we do. */
+  /** Losses that it computes the same way as we do. */
   readonly losses: readonly string[];
   readonly adam: Omit<AdamParams, 'lr'>;
 }
 
 export interface StepLooks {
-  /** The model's log-probs of the probe's tokens after its last step; null = it is not known. */
+  /** The model's log-probs of the probe's tokens after its last step; null = unknown. */
   readonly said: Float32Array | null;
   /**
    * Called before anything is trained with how far the log-probs of the rollouts are from the service's (nats
@@ -40,15 +40,15 @@ export interface StepLooks {
 }
 
 export interface Stepped {
-  /** `applied: false` = the model is no longer what it was, and has to be repeated. */
+  /** `applied: false` = the model is no longer what it was, and the step has to be repeated. */
   readonly report: Omit<StepReport, 'ms'>;
-  /** What the model says about the probe's tokens now. */
+  /** The model's current log-probs of the probe's tokens. */
   readonly said: Float32Array | null;
 }
 
-/** Requests that the service has and has not answered; as many replies wait to be read. */
+/** Limit of unanswered requests at the service; as many replies wait to be read. */
 const REQUESTS_OPEN = 3;
-/** Log-probs of the probe's tokens that differ by more than this are those of other weights. */
+/** Log-probs of the probe's tokens that differ by more than this belong to other weights. */
 const SAME = 1e-3;
 
 export class BatchSteps {
@@ -126,7 +126,7 @@ export class BatchSteps {
     return this.#passes.close();
   }
 
-  /** Gradients that are known before the log-probs. */
+  /** Gradients known before the log-probs. */
   async #onePass(model: RemoteModel, requests: number, same: Promise<void>): Promise<boolean> {
     const read = await this.#send(model, 'forward_backward', requests, {
       write: async (piece) => {
@@ -201,7 +201,7 @@ function rowsOf(requests: readonly (readonly number[])[], piece: number): readon
   return requests[piece] as readonly number[];
 }
 
-/** Weights that are not finite say log-probs that cannot be used. */
+/** Weights that are not finite give unusable log-probs. */
 function isUnusable(error: unknown): boolean {
   return error instanceof MillraceError && error.code === 'TRAINER_REPLY';
 }
@@ -215,7 +215,7 @@ function checkSame(said: Float32Array | null, now: Float32Array): void {
   );
 }
 
-/** A promise that is awaited later: its failure is not unhandled until then. */
+/** A promise that is awaited later: until then its failure does not count as unhandled. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -24,16 +24,16 @@ import {
 import { isPacked } from './packed.ts';
 import type { Answer, Ask, Transport } from './transport.ts';
 
-/** What a request may do to a model when it is made a second time. */
+/** What a request does to a model if it is sent a second time. */
 export type Repeat =
   /** Nothing. */
   | 'harmless'
-  /** It would train again, unless the service knows a repetition by its number. */
+  /** It would train again, unless the service recognises a repetition by its number. */
   | 'numbered'
-  /** Nothing, without waiting for a service that does not answer. */
+  /** Nothing; and it does not wait for a service that does not answer. */
   | 'once';
 
-/** The service does not do this, however often it is asked. */
+/** The service does not support this, however often it is asked. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -43,22 +43,19 @@ export class Refused extends Error {
   }
 }
 
-/**
- * What the model on the service holds is no longer known: a reply was lost, or the service has lost the
- * model.
- */
+/** The state of the model on the service is unknown: a reply was lost, or the service has lost the model. */
 export class StateLost extends Error {}
 
 export interface ClientOptions {
   readonly transport: Transport;
   readonly clock: SleepClock;
-  /** How long the service may be away before that is an error. */
+  /** How long the service may be unavailable before that is an error. */
   readonly awayMs: number;
-  /** Notified, while the service is away, since when and why, and that it answers again. */
+  /** Called while the service is unavailable, with since when and why, and when it answers again. */
   readonly print: Report;
 }
 
-/** What a request answers with, before there is a result. */
+/** The answer to a request before there is a result. */
 export interface Future {
   readonly id: string;
   /** Of the request that made it. */
@@ -67,12 +64,12 @@ export interface Future {
 
 type Away = Extract<Answer, { readonly kind: 'away' }>;
 
-/** A result of a future, unread: it may be large. */
+/** The result of a future, unparsed: it may be large. */
 export interface Result {
   readonly bytes: Uint8Array;
 }
 
-/** Above this a result holds numbers, and is not looked at here. */
+/** A larger result holds numbers, and is not searched here. */
 const LOOKED_AT_MAX = 65_536;
 const FIRST_PAUSE_MS = 200;
 const LAST_PAUSE_MS = 5_000;
@@ -88,7 +85,7 @@ const MODEL_GONE = /not loaded|model .*not found|unknown model|no such model|unl
 const GIVEN_BEFORE = /already (been )?retrieved/i;
 
 export class Client {
-  /** Whether the service knows a repeated request by its number; it is tried out (probe.ts). */
+  /** Whether the service recognises a repeated request by its number; tested at the start (probe.ts). */
   deduplicates = false;
   readonly #options: ClientOptions;
   /** Of the service, whichever request finds it away. */
@@ -248,7 +245,7 @@ class Patience {
     this.#of = of;
   }
 
-  /** Waits before the next try. Rejects with code `TRAINER_DOWN` when it has lasted too long. */
+  /** Waits before the next attempt. Rejects with code `TRAINER_DOWN` when it has lasted too long. */
   async wait(reason: string): Promise<void> {
     const { clock, awayMs } = this.#options;
     const { url, route, absence } = this.#of;
@@ -277,7 +274,7 @@ class Patience {
   }
 }
 
-/** Pauses between questions for a result: a hundredth of the time that it has taken so far. */
+/** Pauses between polls for a result: a hundredth of the time that it has taken so far. */
 class Pauses {
   readonly #clock: SleepClock;
   readonly #startMs: number;
@@ -318,7 +315,7 @@ export function parsed(bytes: Uint8Array): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // said below
+    // the next line says so
   }
   throw new MillraceError(
     'TRAINER_REPLY',

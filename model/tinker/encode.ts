@@ -9,7 +9,7 @@
 
 import type { Places } from '../losses/places.ts';
 
-/** A number for each target of a datum: token places, and their values. */
+/** A number for each target of a datum: token indices, and their values. */
 export interface DatumValues {
   readonly places: Places;
   /** What the lists are by: the number of the target, or the place of the token, which packed bodies take. */
@@ -37,7 +37,7 @@ export interface PassBody {
   readonly data: readonly Datum[];
 }
 
-/** About how many bytes, at most, a datum of this many places has. */
+/** Upper estimate of the bytes of a datum with this many places. */
 export function datumBytes(places: number): number {
   return 400 + places * 46;
 }
@@ -73,7 +73,7 @@ function tensor(dtype: string, data: string, length: number): string {
   return `{"data":[${data}],"dtype":"${dtype}","shape":[${length}]}`;
 }
 
-/** The values at their places, 0 between them. */
+/** The values at their indices, 0 in between. */
 function spreadOut(
   places: Places,
   values: DatumValues['weights'],

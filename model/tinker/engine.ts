@@ -33,13 +33,13 @@ import type { RemoteModel } from './remoteModel.ts';
 import type { ModelSpec, TinkerService } from './service.ts';
 
 export interface TinkerEngineOptions {
-  /** Longest context in tokens, prompt and response: services do not say theirs. */
+  /** Longest context in tokens, prompt and response: services do not report theirs. */
   readonly contextMax: number;
   /** The bytes of each token (`tokenBytes(tokenizer)`), which requests with stop texts need. */
   readonly tokenBytes?: TokenBytes;
 }
 
-/** The trainer's log-probs of the probe's tokens when it saved a state; null = not known here. */
+/** The trainer's log-probs of the probe's tokens when it saved a state; null = unknown. */
 export type ExpectedOf = (uri: string) => Float32Array | null;
 
 interface Sampled {
@@ -61,7 +61,7 @@ const STRETCH = 64;
 const LOSSES_MAX = 5;
 /** Between two ways of computing the same log-prob, in half precision. */
 const TOLERANCE = 0.05;
-/** A log-prob may come out of half precision as a little more than 0. */
+/** In half precision a log-prob may come out slightly above 0. */
 const ROUNDING = 1e-2;
 
 /**
@@ -187,7 +187,7 @@ export class TinkerEngine implements PolicyEngine {
     throw new MillraceError('WEIGHTS_UNKNOWN', 'no weights are loaded: load a version first');
   }
 
-  /** The service has lost the model: of many requests that find it gone, the first one makes it again. */
+  /** The service has lost the model: of many requests that find it gone, the first one creates it again. */
   #again(gone: Sampled): Promise<void> {
     const loaded = this.#loading.then(async () => {
       const now = await this.#sampled?.catch(() => null);
@@ -199,7 +199,7 @@ export class TinkerEngine implements PolicyEngine {
     return loaded;
   }
 
-  /** A model of its own with these weights, and a snapshot of it. */
+  /** A separate model with these weights, and a snapshot of it. */
   async #prepare({ version, uri }: Checkpoint): Promise<Sampled> {
     const inService = uri.startsWith('tinker://');
     if (!inService && version !== 0) {
@@ -253,7 +253,7 @@ export class TinkerEngine implements PolicyEngine {
       prompt: promptOf(PROBE_TOKENS),
       sampling_params: { max_tokens: 1, temperature: 0, seed: 0, top_k: -1, top_p: 1 },
     });
-    // services that do not say log-probs of the prompt are taken at their word
+    // services that do not report log-probs of the prompt are trusted
     if (!Array.isArray(said)) return;
     const apart = distance(
       held,

@@ -30,7 +30,7 @@ export function packedBytes(places: number): number {
 const TENSORS = ['weights', 'advantages', 'logProbs'] as const;
 const ON_WIRE = { weights: 'weights', advantages: 'advantages', logProbs: 'logprobs' } as const;
 
-/** What log-probs are asked for needs no weights: they are in the loss alone. */
+/** A request for log-probs needs no weights: they are only in the loss. */
 function tensorsOf({ route, data }: PassBody): readonly (typeof TENSORS)[number][] {
   if (route === 'forward') return [];
   const values = data[0]?.values;
@@ -64,7 +64,7 @@ export function packedBody(body: PassBody): Uint8Array {
   return bytes;
 }
 
-/** The values at their places, 0 between them. */
+/** The values at their indices, 0 in between. */
 function spread(
   into: Float32Array,
   data: readonly Datum[],
@@ -102,7 +102,7 @@ function opened(
   return { bytes, at };
 }
 
-/** What a packed reply has for each datum; null if it cannot be read as one. */
+/** The packed reply for each datum; null if it is unreadable. */
 export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | null {
   const view = new DataView(reply.buffer, reply.byteOffset, reply.byteLength);
   const at = HEAD_AT + view.getUint32(MAGIC.length, true);
@@ -118,7 +118,7 @@ export function packedLogProbs(reply: Uint8Array): readonly Float32Array[] | nul
   });
 }
 
-/** What a service says of a loss that it computed, over all tokens with a weight. */
+/** A service's sums for a loss that it computed, over all tokens with a weight. */
 export interface PackedSums extends RolloutSums {
   readonly loss: number;
   readonly tokens: number;

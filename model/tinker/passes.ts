@@ -35,7 +35,7 @@ import { type LossGraph, lossGraph } from './slopes.ts';
  */
 export type Reduction = 'sum' | 'sequence-mean';
 
-/** How a batch is computed, and in how many requests a pass. */
+/** How to compute a batch, and in how many requests per pass. */
 export interface Plan {
   readonly requests: number;
   /** One pass: the service has the loss, or the gradient is known before the log-probs are. */
@@ -63,10 +63,10 @@ const WEIGHTED_LOG_PROBS = {
   lossFn: 'cispo',
   lossConfig: { clip_low_threshold: 1, clip_high_threshold: 1 },
 } as const;
-/** A log-prob may come out of half precision as a little more than 0. */
+/** In half precision a log-prob may come out slightly above 0. */
 const ROUNDING = 1e-2;
 
-/** How requests are cut and written. */
+/** How to cut and write requests. */
 export interface PassOptions {
   readonly reduction: Reduction;
   readonly limits: RequestLimits;
@@ -88,13 +88,13 @@ export class Passes {
   readonly #tally: StepTally;
   /** What the service computes; null = the loss's graph does. */
   readonly #onService: ServiceLoss | null;
-  /** Of each token of a row, for what the service computes; null = not asked for yet. */
+  /** For each token of a row, for what the service computes; null = not requested yet. */
   #weight: ((row: number) => number) | null = null;
-  /** What the service summed up of its loss. */
+  /** The service's sums for its loss. */
   #sums: PackedSums = { loss: 0, tokens: 0, clipped: 0, drift: 0, apart: 0, apartMax: 0 };
   readonly #logProbs = new Map<number, Float32Array>();
   readonly #slopes = new Map<number, Float32Array>();
-  /** Sequences that are sent. */
+  /** Sequences to send. */
   readonly #sent: number;
   #drift = 0;
   #targets = 0;
@@ -140,7 +140,7 @@ export class Passes {
     return this.#body({ route: 'forward', modelId, number, lossFn: 'cross_entropy', data });
   }
 
-  /** Takes what `forward` says. False = the loss or its gradient is not finite. */
+  /** Takes the result of `forward`. False = the loss or its gradient is not finite. */
   async took(piece: number, reply: Uint8Array): Promise<boolean> {
     this.#keepLogProbs(piece, reply);
     let finite = true;
@@ -169,7 +169,7 @@ export class Passes {
     return this.#body({ route: 'forward_backward', modelId, number, ...way, data });
   }
 
-  /** Takes what the only pass says about the log-probs, for the report. False = the loss is not finite. */
+  /** Takes the log-probs of the only pass, for the report. False = the loss is not finite. */
   async finished(piece: number, reply: Uint8Array): Promise<boolean> {
     if (!this.plan.once) return true;
     const finite = this.#onService === null ? await this.took(piece, reply) : this.#computed(reply);
@@ -437,7 +437,7 @@ function joined(parts: readonly Float32Array[]): Float32Array {
   return all;
 }
 
-/** Services pad what is too short without a word, so lengths are looked at here. */
+/** Services silently pad what is too short, so lengths are checked here. */
 function checkedTargets(sequence: TrainSequence, row: number): TargetSequence {
   const { tokens, mask, advantages, oldLogProbs } = sequence;
   for (const [name, { length }] of Object.entries({ mask, advantages, oldLogProbs })) {

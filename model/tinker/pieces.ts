@@ -1,6 +1,6 @@
 /**
- * Cuts a batch into requests: in order, each within what a service takes at once; what belongs together (a
- * pair) stays together.
+ * Cuts a batch into requests, in order, each within the service's limits; what belongs together (a pair)
+ * stays together.
  */
 import { MillraceError } from '../../base/index.ts';
 import { datumBytes } from './encode.ts';

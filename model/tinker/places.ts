@@ -1,7 +1,7 @@
 /** Places in a training service, as in manifests: `tinker://MODEL/weights/NAME`. */
 import { MillraceError } from '../../base/index.ts';
 
-/** Fails with code `CHECKPOINT_KIND` if a place is not one in a training service. */
+/** Fails with code `CHECKPOINT_KIND` if a place is not in a training service. */
 export function servicePlace(uri: string, version: number): string {
   if (uri.startsWith('tinker://')) return uri;
   throw new MillraceError(

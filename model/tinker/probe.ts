@@ -1,10 +1,9 @@
 /**
- * What a training service does, found on a model of its own that is given back, before anything is trained in
- * earnest.
+ * What a training service does, tested before training on a temporary model. Services differ where their
+ * documents are silent: how losses add up, whether a repeated request is recognised by its number, and which
+ * of the optimiser's settings they use.
  *
- * Services differ where their documents do not say so: how losses add up, whether a repeated request is
- * recognised by its number, and which of the optimiser's settings they take. A rate of 0 changes no weights,
- * so the first three steps leave the model as it was.
+ * A rate of 0 changes no weights, so the first three steps leave the model as it was.
  */
 import { MillraceError } from '../../base/index.ts';
 import type { Future } from './client.ts';
@@ -16,11 +15,9 @@ export interface Found {
   readonly reduction: Reduction;
   /** A request that is sent again under its number is the same request. */
   readonly deduplicates: boolean;
-  /**
-   * Whether beta1, beta2, epsilon and the decay are taken, or are those that the service was started with.
-   */
+  /** Whether beta1, beta2, epsilon and the decay are used, or those that the service was started with. */
   readonly adam: boolean;
-  /** Whether gradients are scaled down to the norm that is requested; null = unknown. */
+  /** Whether gradients are scaled down to the requested norm; null = unknown. */
   readonly clips: boolean | null;
 }
 
@@ -41,7 +38,7 @@ const STILL: AdamParams = {
 const HUGE_EPSILON = 1e12;
 const PROBE_LR = 0.01;
 
-/** `reduction` = what the user says about it; null = it is tried out. The model is changed by it. */
+/** `reduction` = the user's setting; null = test it. This changes the model. */
 export async function probe(
   model: RemoteModel,
   { reduction, clips }: { readonly reduction: Reduction | null; readonly clips: boolean },

@@ -41,7 +41,7 @@ export class RemoteModel {
     return this.#requests;
   }
 
-  /** `body` is that of the route, whole. Its result comes with `result`. */
+  /** `body` is complete for the route. Its result comes with `result`. */
   submit(pass: Pass, body: Uint8Array | object): Promise<Future> {
     return this.#client.submit({ route: pass, body }, pass === 'forward' ? 'harmless' : 'numbered');
   }
@@ -73,12 +73,12 @@ export class RemoteModel {
     return gradNormIn(new TextDecoder().decode(bytes));
   }
 
-  /** Keeps what training goes on from; gives its place in the service. */
+  /** Saves what training continues from; returns its place in the service. */
   async save(name: string): Promise<string> {
     return this.#saved('save_weights', () => this.#fresh(name));
   }
 
-  /** Keeps the weights for sampling and download, under a name of their own. */
+  /** Saves the weights for sampling and download, under a new name. */
   async snapshot(name: string): Promise<{ readonly uri: string; readonly name: string }> {
     let used = '';
     const uri = await this.#saved('save_weights_for_sampler', () => {
@@ -88,7 +88,7 @@ export class RemoteModel {
     return { uri, name: used };
   }
 
-  /** Takes a saved state with the optimiser's. */
+  /** Loads a saved state including the optimiser's. */
   async load(uri: string): Promise<void> {
     const body = {
       model_id: this.id,
@@ -117,8 +117,8 @@ export class RemoteModel {
   }
 
   /**
-   * Gives its place in the service back. Does not wait for a service that does not answer: it takes the place
-   * back itself.
+   * Releases its place in the service. Does not wait for a service that does not answer: it frees the place
+   * by itself.
    */
   async unload(): Promise<void> {
     const body = { model_id: this.id, type: 'unload_model' };
@@ -140,7 +140,7 @@ export class RemoteModel {
     });
     const taken = (error: unknown) => error instanceof Refused && error.status === 409;
     const { path } = await this.#client.run({ route, body: body() }).catch((error) => {
-      // the reply to the first try was lost, or the name is of an earlier run
+      // the reply to the first attempt was lost, or the name is from an earlier run
       if (taken(error)) return this.#client.run({ route, body: body() });
       throw error;
     });

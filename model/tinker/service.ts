@@ -22,17 +22,17 @@ export interface ServiceOptions {
   /** Name of the environment variable that holds the API key; '' (default) = none. */
   readonly keyEnv?: string;
   readonly clock: SleepClock;
-  /** How long the service may be away before that is an error; ten minutes by default. */
+  /** How long the service may be unavailable before that is an error; ten minutes by default. */
   readonly awayMs?: number;
   /**
    * For one request, reply included; 330 s by default, as services hold a question for a result up to 300 s.
    */
   readonly timeoutMs?: number;
-  /** Gets lines while the service does not answer, and about what it was found not to do. */
+  /** Called with lines while the service does not answer, and about what it was found not to support. */
   readonly print?: Report;
 }
 
-/** Which adapter a model has. */
+/** The adapter of a model. */
 export interface ModelSpec {
   /** Of the low-rank adapter; 0 = all weights are trained, if the service does that. */
   readonly rank: number;
@@ -42,7 +42,7 @@ export interface ModelSpec {
 
 const HEARTBEAT_MS = 10_000;
 const SLOTS_TAKEN = /maximum number of/i;
-/** Services free the models of a session that is silent after minutes: those of a killed run. */
+/** Services free the models of a session after minutes of silence: those of a killed run. */
 const SLOT_PAUSE_MS = 5_000;
 
 export class TinkerService {
@@ -92,17 +92,17 @@ export class TinkerService {
     return this.client.url;
   }
 
-  /** It takes the two passes with packed numbers (packed.ts). */
+  /** It accepts the two passes with packed numbers (packed.ts). */
   get takesPacked(): boolean {
     return this.#packed;
   }
 
-  /** Losses that it computes as we do, in one pass (`ServiceLoss`). */
+  /** Losses that it computes the same way as we do, in one pass (`ServiceLoss`). */
   get losses(): readonly string[] {
     return this.#losses;
   }
 
-  /** The model that is adapted, as the service calls it. */
+  /** The model that is adapted, under the service's name. */
   get baseModel(): string {
     return this.#baseModel;
   }

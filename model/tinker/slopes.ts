@@ -22,7 +22,7 @@ export interface LossGraph {
   readonly linear: boolean;
   /** Feeds of the loss, in float32, and log-probs of its targets. */
   run(feeds: Feeds, logProbs: Float32Array): Promise<Slopes>;
-  /** Fails with code `LOSS_UNSUPPORTED` when what it computes depends on entropies. */
+  /** Fails with code `LOSS_UNSUPPORTED` if the result depends on entropies. */
   checkEntropies(feeds: Feeds, logProbs: Float32Array): Promise<void>;
   release(): Promise<void>;
 }
@@ -71,7 +71,7 @@ async function run(
     entropies: { shape, data: entropies },
   });
   const { data } = results.slopes as { readonly data: Float32Array };
-  // a gradient that is one number for all comes as one
+  // a gradient that is the same for all comes as one number
   const slopes =
     data.length === logProbs.length ? data : new Float32Array(logProbs.length).fill(data[0] ?? 0);
   return { loss: results.loss?.data[0] ?? Number.NaN, slopes };

@@ -17,11 +17,11 @@ import type { RemoteModel } from './remoteModel.ts';
 
 export interface SnapshotFile {
   readonly target: SaveTarget;
-  /** What the adapter goes on; null = the snapshot holds all weights. */
+  /** What the adapter applies to; null = the snapshot holds all weights. */
   readonly base: { readonly base: string; readonly baseDigest: string | undefined } | null;
 }
 
-/** Rejects with code `CHECKPOINT` when the archive holds something else. */
+/** Rejects with code `CHECKPOINT` if the archive holds something else. */
 export async function fileOfSnapshot(
   model: RemoteModel,
   name: string,

@@ -50,15 +50,15 @@ import { tryOut } from './tryOut.ts';
 export interface TinkerTrainerOptions extends ServiceOptions {
   /** Path of the policy, whose weights are those that the service trains: adapters are published for it. */
   readonly policy: string;
-  /** Names of which the service calls the policy by one; `[policy]` when left out. */
+  /** Possible names of the policy on the service; `[policy]` if left out. */
   readonly baseModels?: readonly string[];
   /** Of the low-rank adapter, 8 by default; 0 = all weights are trained. */
   readonly rank?: number;
   /** Of the adapter's first values; 0 by default. */
   readonly seed?: number;
-  /** AdamW, if it differs from `adamDefaults`; a service may take the rate alone, which is said. */
+  /** AdamW, if it differs from `adamDefaults`; a service may only use the rate, which is reported. */
   readonly adam?: Partial<Omit<AdamParams, 'lr'>>;
-  /** How the service adds losses up; null (default) = it is tried out. */
+  /** How the service adds up losses; null (default) = test it. */
   readonly reduction?: Reduction | null;
   /**
    * What a save leaves for engines: what is trained in a file of the run (`adapter`, the default; at rank 0
@@ -76,15 +76,17 @@ export const adamDefaults: Omit<AdamParams, 'lr'> = {
   ...{ weightDecay: 0.01, gradNormMax: 0 },
 };
 
-/** A version that the model can be made from: a state in the service, or null for the policy as it is. */
+/**
+ * A version that the model can be recreated from: a state in the service, or null for the original policy.
+ */
 interface Origin {
   readonly version: number;
   readonly state: string | null;
 }
 
-/** Times that one piece of work begins again after a loss. */
+/** How often one piece of work is restarted after a loss. */
 const LOSSES_MAX = 5;
-/** States that an engine is compared with the trainer in. */
+/** Limit of saved states for comparing an engine with the trainer. */
 const STATES_REMEMBERED = 32;
 /**
  * Mean distance (nats a token) between the log-probs of rollouts and the service's, before anything was
@@ -98,18 +100,18 @@ const DRIFT_MAX = 0.5;
  * `TRAINER_LOST` and `TRAINER_BASE`.
  */
 export class TinkerTrainer implements TrainerEngine {
-  /** Services do not say; ours computes in bfloat16 unless told otherwise. */
+  /** Services do not say; ours computes in bfloat16 unless configured otherwise. */
   readonly precision = 'unknown';
   readonly #options: TinkerTrainerOptions;
   readonly #service: TinkerService;
   readonly #found: Found;
-  /** Of the policy that adapters are published for; undefined = it is not here. */
+  /** Digest of the policy that adapters are published for; undefined = it is not on this machine. */
   readonly #baseDigest: string | undefined;
   readonly #steps: BatchSteps;
   readonly #now: () => number;
-  /** What is trained; null = it has to be made from its origin. */
+  /** What is trained; null = it has to be recreated from its origin. */
   #model: RemoteModel | null = null;
-  /** What the model says about the probe's tokens, as it is now. */
+  /** The model's current log-probs of the probe's tokens. */
   #said: Float32Array | null = null;
   /** Its log-probs of them in states that were saved or loaded; the newest ones. */
   readonly #saidOf = new Map<string, Float32Array>();
@@ -140,7 +142,7 @@ export class TinkerTrainer implements TrainerEngine {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Waits for the service and tries out what it does. */
+  /** Waits for the service and tests what it supports. */
   static async create(options: TinkerTrainerOptions): Promise<TinkerTrainer> {
     const { policy, baseModels = [policy], reduction = null, adam = {} } = options;
     const { publish = 'adapter', rank } = options;
@@ -164,7 +166,7 @@ export class TinkerTrainer implements TrainerEngine {
     return new TinkerEngine(this.#service, specOf(this.#options), options, expected);
   }
 
-  /** What the service was found to do. */
+  /** What the service was found to support. */
   get found(): Found {
     return this.#found;
   }
@@ -193,7 +195,7 @@ export class TinkerTrainer implements TrainerEngine {
     return this.#inTurn(() => this.#surviving(() => this.#restore(originOf(saved), use)));
   }
 
-  /** Gives the models back. */
+  /** Releases the models. */
   async close(): Promise<void> {
     await this.#turn;
     for (const model of [this.#model, this.#frozen?.model]) {
@@ -210,7 +212,7 @@ export class TinkerTrainer implements TrainerEngine {
     return answer;
   }
 
-  /** `work`, begun again from what is known when what the models hold is not. */
+  /** Runs `work`, restarted from the last known state if the models' state becomes unknown. */
   async #surviving<T>(work: () => Promise<T>): Promise<T> {
     for (let losses = 1; ; losses++) {
       try {
@@ -242,7 +244,7 @@ export class TinkerTrainer implements TrainerEngine {
     );
   }
 
-  /** Whatever the models are now is given up. */
+  /** Discards the current models. */
   async #lost(): Promise<void> {
     const [trained, frozen] = [this.#model, this.#frozen?.model ?? null];
     this.#model = null;
@@ -251,7 +253,7 @@ export class TinkerTrainer implements TrainerEngine {
     for (const model of [trained, frozen]) await model?.unload().catch(() => undefined);
   }
 
-  /** What is trained: its origin and the steps since, made again if that is lost. */
+  /** What is trained: its origin and the steps since, recreated if it is lost. */
   async #trained(): Promise<RemoteModel> {
     if (this.#model !== null) return this.#model;
     const model = await this.#made(this.#origin);
@@ -288,7 +290,7 @@ export class TinkerTrainer implements TrainerEngine {
       else await this.#lost();
       return { ...report, ms: this.#now() - startedMs };
     } catch (error) {
-      // gradients of a part of the batch may be there
+      // gradients of a part of the batch may remain
       if (!(error instanceof StateLost)) await this.#lost();
       throw error;
     }
@@ -377,7 +379,7 @@ export class TinkerTrainer implements TrainerEngine {
     }
   }
 
-  /** That the model says this of the probe's tokens in this state. */
+  /** Records the model's log-probs of the probe's tokens in this state. */
   #remember(state: string): void {
     if (this.#said === null) return;
     this.#saidOf.set(state, this.#said);
@@ -387,7 +389,7 @@ export class TinkerTrainer implements TrainerEngine {
     }
   }
 
-  /** The model that is trained is at this version. */
+  /** Records that the trained model is at this version. */
   #isHere(origin: Origin): boolean {
     return this.#model !== null && this.#since.length === 0 && sameOrigin(this.#origin, origin);
   }
@@ -404,7 +406,9 @@ function specOf({ rank = 8, seed = 0 }: TinkerTrainerOptions) {
   return { rank, seed };
 }
 
-/** Where training goes on from. Fails with code `CHECKPOINT_KIND` for what another kind of trainer wrote. */
+/**
+ * Where training continues from. Fails with code `CHECKPOINT_KIND` for what another kind of trainer wrote.
+ */
 function originOf({ weights, state }: TrainerCheckpoint): Origin {
   const { version, uri } = weights;
   if (state !== null) return { version, state: servicePlace(state.uri, version) };

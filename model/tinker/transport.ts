@@ -26,15 +26,15 @@ export interface TransportOptions {
   /** Name of the environment variable that holds the API key; '' = none. */
   readonly keyEnv: string;
   readonly clock: SleepClock;
-  /** For one request, reply included. Services hold a question for a result up to five minutes. */
+  /** For one request, including the reply. Services hold a poll for a result up to five minutes. */
   readonly timeoutMs: number;
 }
 
 export type Answer =
   | { readonly kind: 'reply'; readonly bytes: Uint8Array }
-  /** The service answers with another status; `detail` is what it says. */
+  /** The service answered with another status; `detail` is its explanation. */
   | { readonly kind: 'status'; readonly status: number; readonly detail: string }
-  /** No usable answer. `arrived` = the request may have been taken anyway. */
+  /** No usable answer. `arrived` = the request may have been accepted all the same. */
   | {
       readonly kind: 'away';
       readonly reason: string;
@@ -133,7 +133,7 @@ function typeOf(body: string | Buffer): string {
   return typeof body !== 'string' && isPacked(body) ? PACKED_TYPE : 'application/json';
 }
 
-/** What was written elsewhere is sent as it is. */
+/** Bytes are sent unchanged. */
 function contentOf(body: unknown): string | Buffer {
   if (!ArrayBuffer.isView(body)) return JSON.stringify(body);
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength);

@@ -1,6 +1,6 @@
 /**
- * A service tried out at the start (probe.ts): on a model that is given back, again if that is lost
- * meanwhile. What the service does not do is an error if it was requested, and reported if it is a default.
+ * Tests a service at the start (probe.ts), on a temporary model, again if that is lost meanwhile. Anything
+ * unsupported is an error if it was requested, and reported if it is a default.
  */
 import { MillraceError, messageOf } from '../../base/index.ts';
 import { StateLost } from './client.ts';
@@ -8,10 +8,10 @@ import type { Reduction } from './passes.ts';
 import { type Found, probe } from './probe.ts';
 import type { ModelSpec, TinkerService } from './service.ts';
 
-/** Times that it begins again after a loss. */
+/** How often it restarts after a loss. */
 const LOSSES_MAX = 5;
 
-/** On a model that is given back; again if it is lost meanwhile. */
+/** On a temporary model; again if it is lost meanwhile. */
 export async function tryOut(
   service: TinkerService,
   spec: ModelSpec,
@@ -39,7 +39,7 @@ export async function tryOut(
   }
 }
 
-/** What a service does not do is an error if it was requested, and reported if it is a default. */
+/** Anything unsupported is an error if it was requested, and reported if it is a default. */
 function tell(service: TinkerService, { adam, clips }: Found, clipping: boolean): void {
   if (clipping && clips !== true) {
     throw new MillraceError(

@@ -12,7 +12,7 @@ export interface LoadedTokenizer extends Tokenizer {
   readonly startToken: number | null;
   /** Every token that ends the policy's turn; the first is `endToken`. */
   readonly endTokens: readonly number[];
-  /** What a user should know; empty when all is well. */
+  /** What a user should know; empty if all is well. */
   readonly problems: readonly string[];
   /** Whether there is a chat template. */
   readonly chat: boolean;
@@ -24,8 +24,8 @@ export interface LoadedTokenizer extends Tokenizer {
   /** The same text in stretches, each with the message that it was taken from. Throws `CHAT_TEMPLATE`. */
   chatRuns: ChatTemplate['runs'];
   /**
-   * Messages as tokens. The content of `user` and `tool` messages is untrusted and yields no tags; all else
-   * is encoded as by `encode(applyChatTemplate(…))`.
+   * Messages as tokens. The content of `user` and `tool` messages is untrusted and yields no tags; everything
+   * else is encoded as by `encode(applyChatTemplate(…))`.
    */
   encodeChat(messages: readonly ChatMessage[], options?: ChatOptions): Int32Array;
   /**

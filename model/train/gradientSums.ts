@@ -14,7 +14,7 @@ export class GradientSums {
   readonly #trained: Tensors;
   readonly #sums = new Map<string, Float32Array>();
 
-  /** `trained`: the parameters that are trained, for their names and sizes. */
+  /** `trained`: the trained parameters, for their names and sizes. */
   constructor(trained: Tensors) {
     this.#trained = trained;
   }
@@ -26,7 +26,7 @@ export class GradientSums {
     return this.#sums;
   }
 
-  /** Add what one run of a training graph gave. Its arrays are ours from now on. */
+  /** Adds the result of one run of a training graph. Its arrays are ours from now on. */
   add(feeds: Feeds, results: Feeds): void {
     for (const [name, { data }] of this.#trained) {
       const part = results[`${GRADIENT}${name}`]?.data as Float32Array | undefined;
@@ -41,7 +41,7 @@ export class GradientSums {
   }
 }
 
-/** Row i of `rows` is added to row tokens[i] of `table`; both have rows of equal width. */
+/** Adds row i of `rows` to row tokens[i] of `table`; both have rows of equal width. */
 export function addRows(
   table: Float32Array | Float64Array,
   tokens: Int32Array,

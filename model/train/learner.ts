@@ -34,7 +34,7 @@ import { type Purpose, trainGraph } from './trainGraph.ts';
 export interface LearnerSettings extends AdamWSettings {
   /** Joint gradient norm above which gradients are scaled down. */
   readonly gradNormMax: number;
-  /** What decays: every tensor, or matrices alone (norms and biases do not). */
+  /** What decays: every tensor, or only matrices (not norms and biases). */
   readonly decay: 'all' | 'matrices';
   /** Most tokens (padding included) in one run of the graph; null = by the network's width. Bounds memory. */
   readonly microBatchTokensMax: number | null;
@@ -43,7 +43,9 @@ export interface LearnerSettings extends AdamWSettings {
    * several sequences.
    */
   readonly packing: Packing;
-  /** Compute the inside of a layer again for its gradient instead of keeping it: about a third more time. */
+  /**
+   * Recompute the inside of a layer for its gradient instead of keeping it: takes about a third more time.
+   */
   readonly recompute: boolean;
   readonly threads: number;
 }
@@ -73,7 +75,7 @@ export class Learner {
   readonly #device: Device;
   readonly #sessions = new Map<string, Promise<Session>>();
   #trainee: Trainee;
-  /** What is trained: the adapter's factors if there are any, else all parameters. */
+  /** What is trained: the adapter's factors if there are any, otherwise all parameters. */
   #trained: Tensors;
   #optimiser: OptimiserState;
   /** The policy under an adapter, which stays where the sessions compute. */
@@ -101,7 +103,7 @@ export class Learner {
     return this.#optimiser;
   }
 
-  /** Take other weights of the same network; without an optimiser state it starts from zero. */
+  /** Takes other weights of the same network; without an optimiser state it starts from zero. */
   async reset(trainee: Trainee, optimiser: OptimiserState | null): Promise<void> {
     if (trainee.tensors !== this.#trainee.tensors) await this.#releaseFixed();
     this.#trainee = trainee;
@@ -151,7 +153,7 @@ export class Learner {
     return { ...tally.report(), gradNorm: norm, applied, tokens, forwardOnly };
   }
 
-  /** What the current parameters say about given sequences. */
+  /** The current parameters' scores of given sequences. */
   async score(sequences: readonly Int32Array[]): Promise<readonly TokenScores[]> {
     const session = await this.#session('score', 'score');
     const targets = sequences.map((tokens) => ({ tokens, places: allPlaces(tokens.length) }));
@@ -205,9 +207,7 @@ export class Learner {
     return sequenceFeeds(targets, part, this.#settings.packing === 'packed');
   }
 
-  /**
-   * `run` is given the parameters as they are now, put where the sessions compute for as long as it takes.
-   */
+  /** Calls `run` with the current parameters, kept where the sessions compute for as long as it takes. */
   async #withParameters(run: (parameters: Inputs) => Promise<void>): Promise<void> {
     const { tensors, adapter } = this.#trainee;
     if (adapter !== null) this.#fixed ??= await this.#device.keep(Object.fromEntries(tensors));

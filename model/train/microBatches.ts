@@ -135,7 +135,7 @@ function packed(
   return batches;
 }
 
-/** As few equal parts as the tokens ask for, or more until each fits with its padding. */
+/** As few equal parts as the tokens require, or more until each fits with its padding. */
 function balanced(
   rows: readonly number[],
   lengths: readonly number[],

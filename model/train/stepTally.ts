@@ -9,7 +9,7 @@ export class StepTally {
   #targets = 0;
   #entropy = 0;
 
-  /** `own`: the loss's. */
+  /** `own`: the loss's numbers. */
   constructor(own: Tally) {
     this.#own = own;
   }
@@ -17,7 +17,7 @@ export class StepTally {
   /** Feeds and results of one run of a training graph, or of a scoring graph if the loss is 0. */
   add(feeds: Feeds, results: Feeds): void {
     const logProbs = values(results, 'logProbs');
-    // Left out by who does not know them.
+    // Left out if unknown.
     const entropies = results.entropies === undefined ? [] : values(results, 'entropies');
     this.#loss += results.loss?.data[0] ?? 0;
     this.#targets += logProbs.length;

@@ -30,13 +30,13 @@ export interface TrainGraphOptions {
   readonly float?: Float;
   /** Threads of the CPU; the same bits come out on fewer. Left out on other devices. */
   readonly threads?: number;
-  /** Keep of each layer only what goes in; see graph/recompute.ts. */
+  /** Keep only the input of each layer; see graph/recompute.ts. */
   readonly recompute?: boolean;
   /** Tokens of the vocabulary whose logits are held at once; a smaller vocabulary is not cut. */
   readonly vocabularyChunk?: number;
   /** For rows that hold several sequences. */
   readonly packed?: boolean;
-  /** Train these alone; the policy's own parameters are constants. */
+  /** Train only these; the policy's own parameters are constants. */
   readonly adapters?: AdapterShapes;
 }
 

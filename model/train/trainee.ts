@@ -1,11 +1,10 @@
 /**
  * What a trainer trains, and how it is read from files and written back: a policy, or an adapter over a fixed
- * policy.
+ * policy. It writes local checkpoints (model/checkpoints/local.ts).
  *
- * It writes local checkpoints (model/checkpoints/local.ts). With an adapter a save writes either the merged
- * policy (anything can read it; the factors are then in the optimiser's file, and a restore without that file
- * begins a new adapter on the merged weights) or the adapter alone (adapterFile.ts), from which everything is
- * restored.
+ * With an adapter a save writes either the merged policy (anything can read it; the factors are then in the
+ * optimiser's file, and a restore without that file begins a new adapter on the merged weights) or the
+ * adapter alone (adapterFile.ts), from which everything is restored.
  */
 import { mkdir } from 'node:fs/promises';
 import { mustHaveRoom } from '../../base/index.ts';
@@ -30,7 +29,7 @@ import { loadOptimiser, optimiserTensors } from './optimiserFile.ts';
 
 /** Which adapter is trained, and what its versions are published as. */
 export interface AdapterOptions {
-  /** A first adapter, or an adapter to go on with. */
+  /** A new adapter, or an existing one to continue with. */
   readonly adapter: (InitialAdapter & { readonly seed: number }) | LoraAdapter;
   /** What a save writes as weights. `adapter` requires a policy in a file or folder. */
   readonly publish: 'merged' | 'adapter';
@@ -44,7 +43,7 @@ export class TraineeFiles {
   readonly #base: Policy;
   /** Where the policy under the adapter is; '' if it is only in memory. */
   readonly #basePath: string;
-  /** Where adapters are published; else ''. */
+  /** Where adapters are published; otherwise ''. */
   readonly #baseDigest: string;
   #writing: Promise<void> = Promise.resolve();
 
@@ -74,7 +73,7 @@ export class TraineeFiles {
     return this.#base.config;
   }
 
-  /** Of what a save writes, but for the names in its files. */
+  /** Settings of a save, except for the names of its files. */
   sizes({ tensors, adapter }: Trainee): VersionSizes {
     const whole = bytesOf(tensors);
     if (adapter === null) return { weights: whole, state: 2 * whole };
@@ -107,12 +106,12 @@ export class TraineeFiles {
     const kept =
       target.state === false ? null : optimiserTensors(state, optimiser, trained, factors);
     const digest = kept === null ? null : await digestOfTensors(kept, expected?.state);
-    // Both, while the step can still fail: no step waits for the last state of a run.
+    // Writes both while the step can still fail: no step waits for the last state of a run.
     const sizes = this.sizes(trainee);
     mustHaveRoom(weights, sizes.weights + (kept === null ? 0 : sizes.state));
     const written = await this.write(weights, trainee, expected?.weights);
     if (kept !== null) this.#writing = writeDigested(kept);
-    this.#writing.catch(() => undefined); // it is said when it is awaited
+    this.#writing.catch(() => undefined); // it is reported when it is awaited
     return {
       weights: { version, uri: weights, digest: written.sha256 },
       state: kept === null ? null : { version, uri: state, digest },
@@ -155,7 +154,7 @@ export class TraineeFiles {
     });
   }
 
-  /** The policy to train on, and whether its adapter is the one that was published. */
+  /** The policy to train on, and whether its adapter is the published one. */
   async #weights(checkpoint: Checkpoint): Promise<[Trainee, published: boolean]> {
     const path = localPath(checkpoint);
     const digest = checkpoint.digest ?? '';

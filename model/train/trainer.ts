@@ -38,9 +38,9 @@ import type { AdapterOptions, PolicySource } from './trainee.ts';
 export interface TrainerOptions {
   /** Path of a policy file or a Hugging Face folder, or a policy in memory (it is copied). */
   readonly policy: PolicySource;
-  /** Train a low-rank adapter alone, over the policy as it is. */
+  /** Trains only a low-rank adapter, over the unchanged policy. */
   readonly adapter?: AdapterOptions;
-  /** What computes; the CPU by default, and only its bits are promised. Tried out first. */
+  /** What computes: the CPU by default, the only one whose bits are promised. Tested first. */
   readonly provider?: Provider;
   /** Threads inside an op; 1 by default. */
   readonly threads?: number;
@@ -63,7 +63,7 @@ export const trainerDefaults: LearnerSettings = {
   threads: 1,
 };
 
-/** What the worker says when it is ready. */
+/** The worker's message when it is ready. */
 export interface Created {
   readonly config: DecoderConfig;
   readonly sizes: VersionSizes;

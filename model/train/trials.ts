@@ -25,7 +25,7 @@ const LOSSES: readonly Loss[] = Object.entries(losses).map(([name, { trial }]) =
   settings: trial,
 }));
 
-/** With an adapter if one is trained: of its rank, on the same modules. */
+/** With an adapter if one is trained: of the same rank, on the same modules. */
 export function trainingTrials(
   config: DecoderConfig,
   settings: LearnerSettings,

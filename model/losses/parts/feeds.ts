@@ -16,7 +16,7 @@ export function perTarget(
   return { shape: [data.length], data };
 }
 
-/** What `values` of a sequence has at every target of these rows; NaN where it has nothing. */
+/** The values of a sequence at every target of these rows; NaN where there are none. */
 export function atTargets(
   sequences: readonly TargetSequence[],
   rows: readonly number[],
@@ -65,7 +65,7 @@ export function checkReferences(sequences: readonly TargetSequence[]): void {
     );
 }
 
-/** Real numbers as a graph takes them. */
+/** Real numbers in the form that a graph takes. */
 export function inFloat32(feeds: Feeds): Feeds {
   const rounded = Object.entries(feeds).map(([name, { shape, data }]) => {
     const whole = data instanceof Int32Array || data instanceof Float32Array;

@@ -49,7 +49,7 @@ export function clamped(ratio: Value, { ratioMin, ratioMax }: RatioBounds): Valu
   return graph.node('Min', [graph.node('Max', [ratio, ratioMin], shape), ratioMax], shape);
 }
 
-/** The feeds of rollouts, terms and bounds, where `aggregation` weighs the tokens. */
+/** The feeds of rollouts, terms and bounds, with tokens weighted by `aggregation`. */
 export function ratioFeeds(
   sequences: readonly TargetSequence[],
   settings: ClipSettings & TermSettings,
@@ -64,7 +64,7 @@ export function ratioFeeds(
   return (rows) => ({ ...rolloutFeeds(sequences, rows, weight), ...terms(rows), ...bounds });
 }
 
-/** A loss with these bounds on our training service; null where terms are added to it. */
+/** A loss with these bounds on our training service; null if terms are added to it. */
 export function boundedOnService(
   name: string,
   settings: ClipSettings & TermSettings & { readonly aggregation: Aggregation },
@@ -83,7 +83,7 @@ export function boundedOnService(
   };
 }
 
-/** The bounds as they are fed. */
+/** The bounds as feeds. */
 export function boundsIn(feeds: Feeds): readonly [low: number, high: number] {
   return [vectorOf(feeds, 'ratioMin')[0] as number, vectorOf(feeds, 'ratioMax')[0] as number];
 }

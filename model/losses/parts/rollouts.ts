@@ -10,7 +10,7 @@ import { type Aggregation, tokenWeights } from './tokenWeights.ts';
 
 /** One number a target token each, [M]; log-probs in nats. */
 export interface RolloutInputs {
-  /** What each token's loss is multiplied with, the lag's importance weight included. */
+  /** Factor of each token's loss, including the lag's importance weight. */
   readonly weights: Value;
   readonly advantages: Value;
   readonly oldLogProbs: Value;
@@ -98,16 +98,16 @@ export const rolloutMetrics = {
   'logprob/diff_max': 'first',
 } as const satisfies Readonly<Record<string, OverSteps>>;
 
-/** One token as its loss sees it. `drift` = old - new log-prob. */
+/** One token as seen by its loss. `drift` = old - new log-prob. */
 export interface TallyToken {
   readonly index: number;
   readonly drift: number;
   readonly advantage: number;
 }
 
-/** What is counted of the target tokens of a step. `drift` = old - new log-prob. */
+/** Counts over the target tokens of a step. `drift` = old - new log-prob. */
 export interface RolloutSums {
-  /** Tokens that the clipping holds. */
+  /** Tokens held by the clipping. */
   readonly clipped: number;
   readonly drift: number;
   /** Sum and maximum of |drift|. */
@@ -128,7 +128,7 @@ export function rolloutNumbers(
   };
 }
 
-/** `clippedIn` says about one run of the graph which tokens the clipping holds. */
+/** `clippedIn` says which tokens the clipping holds, for one run of the graph. */
 export function rolloutTally(
   clippedIn: (feeds: Feeds, logProbs: ArrayLike<number>) => (token: TallyToken) => boolean,
 ): Tally {

@@ -12,7 +12,7 @@ import type { Feeds } from '../../runtime/session.ts';
 import type { TargetSequence } from '../loss.ts';
 import { checkReferences, perTarget, references, scalar } from './feeds.ts';
 
-/** Their settings. A term of strength 0 is left out, and with it what it would cost. */
+/** Their settings. A term of strength 0 is left out, and costs nothing. */
 export const termSettings = {
   kl: z
     .object({
@@ -46,7 +46,7 @@ export interface TermSettings {
  */
 export type KlEstimate = 'k1' | 'abs' | 'k2' | 'k3';
 
-/** The terms that are there; each makes another graph. */
+/** The terms in use; each makes another graph. */
 export interface Terms {
   readonly kl: KlEstimate | null;
   readonly entropy: boolean;
@@ -57,7 +57,7 @@ export function termsOf({ kl, entropyCoefficient }: TermSettings): Terms {
   return { kl: kl.coefficient > 0 ? kl.kind : null, entropy: entropyCoefficient > 0 };
 }
 
-/** What `withTerms` is fed; `weight` = that of a row's tokens by the aggregation alone. */
+/** The feeds of `withTerms`; `weight` = that of a row's tokens by the aggregation alone. */
 export function termFeeds(
   sequences: readonly TargetSequence[],
   settings: TermSettings,

@@ -1,3 +1,3 @@
-/** The servers by the names that settings give them. */
+/** The servers by their names in settings. */
 export { sglang } from './sglang.ts';
 export { vllm } from './vllm.ts';

@@ -33,7 +33,7 @@ interface MetaInfo {
   readonly cached_tokens?: number;
 }
 
-/** Of `/get_server_info`, what is read. */
+/** The part of `/get_server_info` that is read. */
 interface ServerArguments {
   readonly dtype?: string;
   readonly quantization?: string | null;

@@ -46,7 +46,7 @@ interface Completion {
   };
 }
 
-/** Of `/server_info`, what is read. */
+/** The part of `/server_info` that is read. */
 interface ServerInfo {
   readonly vllm_config?: {
     readonly model_config?: { readonly dtype?: string; readonly quantization?: string | null };
@@ -187,7 +187,7 @@ function tops(value: unknown): number[][] {
   if (!Array.isArray(value)) return [];
   return value.map((of: Readonly<Record<string, number>> | null) => {
     const listed = Object.values(of ?? {});
-    // Where none were asked for, each has one; V8 copies what it sorts.
+    // Where none were requested, each has one; V8 copies when it sorts.
     return listed.length < 2 ? listed : listed.sort((a, b) => b - a);
   });
 }

@@ -1,4 +1,4 @@
-/** The kinds of servers that settings choose among. */
+/** The kinds of servers that settings can choose. */
 import type { ServerWire } from '../serverWire.ts';
 import * as all from './all.ts';
 
@@ -8,7 +8,7 @@ export type ServerName = keyof typeof all;
 export const serverWires: Readonly<Record<ServerName, ServerWire>> = all;
 /** Their names. */
 export const serverNames = Object.keys(all) as readonly ServerName[];
-/** Stands for a server if none is named. */
+/** The server if none is named. */
 export const usualServer: ServerName = 'vllm';
 /** Those whose extensions of the OpenAI protocol are known. */
 export const textServers = serverNames.filter((name) => serverWires[name].text !== undefined);
