@@ -1,6 +1,5 @@
 /**
- * What came of a question that was tried: rollouts, their answers, form and rewards, for people and for
- * programs.
+ * The result of trying a question: rollouts, their answers, form and rewards, for people and for programs.
  */
 import { jsonText } from '../base/terminal/index.ts';
 import { counted } from '../base/text/index.ts';
@@ -10,21 +9,21 @@ import { correctness, ownTexts } from '../operators/rewards/index.ts';
 import { significant } from '../summary/format/index.ts';
 import type { Question, Reward, Rollout } from '../topics/index.ts';
 
-/** A question, as it was asked, and what came of it. */
+/** A question as it was asked, and the result. */
 export interface Shown {
   readonly question: Question;
-  /** Empty = it is not one prompt. */
+  /** Empty = the prompt is not a single text. */
   readonly prompt: string;
   readonly attempt: Attempt;
   readonly dialect: Pick<Dialect, 'name' | 'tools' | 'formatFault'>;
 }
 
-/** What a reward reads in a rollout, and what it makes of it. */
+/** What a reward reads in a rollout, and the reward. */
 interface Verdict {
   readonly rollout: Rollout;
   readonly reward: Reward;
   readonly lengthTokens: number;
-  /** What the papers' accuracy reads as the answer; empty if nothing. */
+  /** The answer as read by the papers' accuracy; empty if there is none. */
   readonly answer: string;
   /** What is wrong with its form; null = nothing. */
   readonly fault: string | null;

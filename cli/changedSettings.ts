@@ -6,7 +6,7 @@ import { knownSettings, type Settings } from './settingFields.ts';
 import { lastGiven, type Setting } from './settings.ts';
 import { defaultsOf } from './showSettings.ts';
 
-/** By dotted key. `settings` = the complete ones that the run has. */
+/** By dotted key. `settings` = the run's complete settings. */
 export function changedSettings(
   schema: z.ZodType,
   given: readonly Setting[],

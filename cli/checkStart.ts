@@ -1,7 +1,7 @@
 /**
- * `--check`: whether a job can start. Everything that a start checks is checked, and then policy, engine and
- * trainer are tried together on one question: what the engine samples must be as probable to the trainer.
- * Nothing is trained, and nothing is kept.
+ * `--check`: whether a job can start. Checks everything that a start checks, then tries policy, engine and
+ * trainer together on one question: what the engine samples must be equally probable to the trainer. Nothing
+ * is trained or kept.
  */
 import { statfs } from 'node:fs/promises';
 import { MillraceError } from '../base/index.ts';
@@ -14,7 +14,7 @@ import { type Scratch, scratchBuild } from './scratchBuild.ts';
 
 /** Tokens sampled for the comparison. */
 const TOKENS = 32;
-/** Mean distance (nats a token) that no number format explains. */
+/** Mean difference (nats per token) that no number format explains. */
 const MEAN_MAX = 0.1;
 
 /** Rejects with the code of what is wrong: `WEIGHTS_WRONG` if engine and trainer disagree. */
@@ -56,7 +56,7 @@ async function tried(
   );
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   const most = Math.max(...gaps);
-  // written so that NaN is wrong too
+  // written so that NaN counts as wrong too
   if (!(mean <= MEAN_MAX)) {
     throw new MillraceError(
       'WEIGHTS_WRONG',

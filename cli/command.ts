@@ -7,22 +7,22 @@ import type { Io } from './io.ts';
 /** What a command gets besides its options. */
 export interface Place {
   readonly io: Io;
-  /** Receives the exit code of the command that ran. */
+  /** Gets the exit code of the command that ran. */
   readonly done: (code: number) => void;
   /** The command line, for help texts that depend on it. */
   readonly args: readonly string[];
-  /** The program as it is for another command line. */
+  /** The program for another command line. */
   readonly program: (args: readonly string[]) => Promise<Command>;
   /** Runs another command line. */
   readonly main: (args: readonly string[], io: Io) => Promise<number>;
 }
 
-/** A command of ours, as far as it is known before it is typed. */
+/** A command, as far as it is known before it is typed. */
 export interface Subcommand {
   readonly about: string;
   /** Its arguments, and what each is. */
   readonly takes?: Readonly<Record<string, string>>;
-  /** Gives it options, examples and an action. What these need is loaded here. */
+  /** Adds options, examples and an action. Loads what these need. */
   readonly declare: (it: Command, place: Place) => void | Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function examplesText(examples: readonly string[]): string {
   return `\n${examples.length > 1 ? 'Examples' : 'Example'}:\n${lines}`;
 }
 
-/** For a command that takes `aRun`: what `load` gives is called with it and the options. */
+/** For a command that takes `aRun`: the function from `load` is called with it and the options. */
 export function onRun<Options extends { readonly run?: string }>(
   it: Command,
   load: () => Promise<(options: Options, io: Io) => Promise<number>>,

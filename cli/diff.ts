@@ -31,7 +31,7 @@ export interface DiffOptions {
   readonly json?: boolean;
 }
 
-/** One thing that the runs were started with. */
+/** One setting or fact that the runs were started with. */
 interface StartRow {
   readonly setting: string;
   readonly a: unknown;
@@ -55,7 +55,7 @@ export async function diffCommand(options: DiffOptions, io: Io): Promise<number>
   return compared.divergence === null ? exitCodes.done : exitCodes.failed;
 }
 
-/** A terminal sees how far it is. */
+/** A terminal shows the progress. */
 async function comparedLogs(first: Log, second: Log, io: Io): Promise<Omit<Found, 'started'>> {
   let seen: Parameters<Reading> | null = null;
   const done = meanwhile(io, () =>

@@ -9,11 +9,11 @@ const LOOK_MS = 1000;
 
 export interface DoneSignal {
   readonly signal: AbortSignal;
-  /** Looks no more. */
+  /** Stops looking. */
   release(): void;
 }
 
-/** `ends`: what it must say. */
+/** `ends`: the status to wait for. */
 export function doneSignal(folder: string, ends: readonly RunStatus[] = ['done']): DoneSignal {
   const controller = new AbortController();
   const looking = setInterval(() => {

@@ -7,7 +7,7 @@ export const packageFolder = fileURLToPath(
   new URL(import.meta.url.endsWith('.js') ? '../../' : '../', import.meta.url),
 );
 
-/** A job that needs no file of the user's. */
+/** A job that needs no files from the user. */
 export interface ReadyJob {
   readonly name: string;
   readonly about: string;

@@ -44,10 +44,10 @@ import { ended, readRunRecord, writeRunRecord } from './runRecord.ts';
 import { openRunLog, type Run } from './runs.ts';
 import { mustBeFree, mustHaveSources, workerOf } from './startGuard.ts';
 
-/** Work in flight may take this long to end after Ctrl-C. */
+/** How long work in flight may take to end after Ctrl-C. */
 const graceMs = 60_000;
 
-/** Runs the job to its end, or until it is interrupted. Rejects when it fails; `run.json` says so then. */
+/** Runs the job to its end, or until it is interrupted. Rejects if it fails; `run.json` then says so. */
 export async function executeRun(
   run: Run,
   job: Job,
@@ -64,7 +64,7 @@ export async function executeRun(
   }
 }
 
-/** What observes how the run goes. */
+/** Observers of the run. */
 interface Observers {
   readonly exporter?: RunExporter;
   readonly output?: RunOutput;
@@ -80,14 +80,14 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   const { folder, part } = run;
   privateFiles();
   await makeFolder(folder);
-  // A log whose broker is away, and is back.
+  // Prints that a log's broker is unavailable, and when it is back.
   const notice = (line: string): void => {
     io.err(line);
     output.tell('warning', { text: line });
   };
   const log = await opened(run, signal, io, notice);
   if (log === null) {
-    // What it was asked for is kept, so that the line goes on with it that is printed now.
+    // Keeps the text on the line, so that printing something does not lose it.
     const isNew = run.part === undefined && (await readRunRecord(folder)) === null;
     if (isNew) await writeRunRecord(folder, ended(run.record, 'stopped', io.clock.now()));
     return 'stopped';
@@ -132,7 +132,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
     return end;
   } catch (error) {
     exporter.state('failed');
-    // What keeps us from saying so (a full disk) must not hide why it failed.
+    // An error while recording this (a full disk) must not hide why it failed.
     await finish('failed', messageOf(error)).catch((then: unknown) => {
       io.err(`could not update run.json, which still says "running": ${messageOf(then)}`);
     });
@@ -145,7 +145,7 @@ async function runIn({ run, job, signal, exporter, output }: Execution, io: Io):
   }
 }
 
-/** Removes what killed starts left. With the log in the folder, its holder is the only writer. */
+/** Removes what killed starts left. If the log is in the folder, its holder is the only writer. */
 async function sweep(run: Run, output: RunOutput): Promise<void> {
   const left = await leftoversOf(run, { alone: (run.log ?? run.record.log) === undefined });
   await removeLeftovers(left);
@@ -153,8 +153,8 @@ async function sweep(run: Run, output: RunOutput): Promise<void> {
 }
 
 /**
- * The log to write; null when the run is to stop before it is there, as it may be where a broker is waited
- * for.
+ * The log to write; null if the run is to stop before the log is open, for example while waiting for a
+ * broker.
  */
 async function opened(
   run: Run,
@@ -177,7 +177,7 @@ async function opened(
   }
 }
 
-/** The cluster that the records are on from now on, and that another one is not taken for. */
+/** Records the cluster of the records, so that another one is never taken for it. */
 function withCluster(record: Run['record'], { cluster = '' }: Log): Run['record'] {
   return cluster === '' ? record : { ...record, cluster };
 }
@@ -190,7 +190,7 @@ async function mentionDeadLetters(name: string, log: Log, io: Io): Promise<void>
     io.err(`${counted(count, 'dead letter')}; list them with: millrace dlq ls ${name}`);
 }
 
-/** Looked at when a run ends; of a longer one, its last steps. */
+/** How many metrics to read when a run ends; of a longer one, its last steps. */
 const METRICS_MAX = 50_000;
 
 /**
@@ -216,7 +216,7 @@ async function mentionIdleSteps(
 interface Means {
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Called when this process turns out to be the one of several that leads. */
+  /** Called if this process turns out to be the one of several that leads. */
   leading(): Promise<void>;
   readonly exporter: RunExporter;
   readonly output: RunOutput;
@@ -247,7 +247,7 @@ async function runJob(
   const built = (): void => {
     for (const end of ends) end();
   };
-  // What a start waits for (a server that is not there) a stop need not wait for: nothing is in flight yet.
+  // A stop need not wait for what a start waits for (an unavailable server): nothing is in flight yet.
   const start = orAborted(signal);
   try {
     const building = async (): Promise<Flow> =>
@@ -265,7 +265,7 @@ async function runJob(
         screen: output.screen,
         control,
         own: (resource) => {
-          // A start that was stopped is not waited for; what it still opens is closed as it comes.
+          // A start that was stopped is not waited for; whatever it still opens is closed.
           if (over) void closed(resource, io);
           else owned.push(resource);
           return resource;
@@ -300,7 +300,7 @@ async function runJob(
 }
 
 /**
- * A job may take long to build: until the returned function is called, the process only reports that it is
+ * Building a job may take long: until the returned function is called, the process only reports that it is
  * alive.
  */
 function aliveMeanwhile(onStats: (stats: FlowStats) => void, { clock }: Io): () => void {
@@ -319,7 +319,7 @@ async function closed(resource: { close(): Promise<void> }, io: Io): Promise<voi
   }
 }
 
-/** Until Ctrl-C, or until the process that leads has said that the run is done. */
+/** Waits for Ctrl-C, or for the leading process to record that the run is done. */
 async function follow(
   own: Flow,
   folder: string,

@@ -17,7 +17,7 @@ export async function leavingNothing<T>(run: Run, start: () => Promise<T>): Prom
   try {
     return await start();
   } catch (error) {
-    // What keeps us from tidying up must not hide why the start failed.
+    // A failure to tidy up must not hide why the start failed.
     if (isNew && !hasCode(error, 'LOCKED')) await removeIfEmpty(run).catch(() => undefined);
     throw error;
   }

@@ -22,7 +22,7 @@ export function usageError(message: string): MillraceError<'USAGE'> {
   return new MillraceError('USAGE', message);
 }
 
-/** The exit code of a failed command, and what to say about it (nothing where commander has spoken). */
+/** The exit code of a failed command, and what to print about it (nothing if commander already has). */
 export function failure(
   error: unknown,
   env: Readonly<Record<string, string | undefined>> = process.env,

@@ -1,7 +1,7 @@
 /**
- * Runs from elsewhere. An unpacked run is data: it can be inspected, but what it names (a job file, commands
- * of tool servers, addresses) is not executed or contacted. `unpack --trust` restores your own run;
- * otherwise the user names a job with `--job`.
+ * Runs from elsewhere. An unpacked run is data: it can be inspected, but nothing that it names (a job file,
+ * commands of tool servers, addresses) is executed or contacted. `unpack --trust` restores your own run;
+ * otherwise the user chooses a job with `--job`.
  */
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ export async function markForeign(folder: string, from: Mark): Promise<void> {
   await markForeignLog(logFolder(folder));
 }
 
-/** What is made of a run from elsewhere is from elsewhere too. */
+/** Whatever is made from a run from elsewhere is from elsewhere too. */
 export async function takeMark(from: string, to: string): Promise<void> {
   if (!isForeign(from)) return;
   await copyFile(join(from, FOREIGN_FILE), join(to, FOREIGN_FILE));
@@ -39,8 +39,8 @@ export function isForeign(folder: string): boolean {
 }
 
 /**
- * The job of a run: the one that the user names, else the one that the run's record names. Fails with code
- * `FOREIGN` if that would be someone else's choice, and as `loadJob` does.
+ * The job of a run: the one that the user names, otherwise the one in the run's record. Fails with code
+ * `FOREIGN` if that would be someone else's choice, and like `loadJob`.
  */
 export async function jobOf(
   { name, folder, record }: Pick<Run, 'name' | 'folder' | 'record'>,
@@ -54,7 +54,7 @@ export async function jobOf(
   );
 }
 
-/** A run from elsewhere is not gone on with. Fails with code `FOREIGN`. */
+/** A run from elsewhere is not resumed. Fails with code `FOREIGN`. */
 export async function mustBeOwn({ name, folder }: Pick<Run, 'name' | 'folder'>): Promise<void> {
   if (!isForeign(folder)) return;
   throw new MillraceError(

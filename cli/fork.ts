@@ -1,6 +1,6 @@
 /**
- * `millrace fork`: the first calls of an agent's recorded run are answered from the record, and the rest
- * lives, n times. Shows what would have come of another turn there. Nothing is trained, and nothing is kept.
+ * `millrace fork`: the first calls of an agent's recorded run are answered from the record, and the rest run
+ * live, n times. Shows where a different turn would have led. Nothing is trained or kept.
  */
 import { resolve } from 'node:path';
 import { counted, terminalText } from '../base/text/index.ts';
@@ -24,7 +24,7 @@ export interface ForkOptions {
   readonly call: number;
   /** Runs of the agent. */
   readonly rollouts: number;
-  /** Of what is sampled anew; the run's own, and one more, when left out. */
+  /** Seed of the new samples; the run's plus one if left out. */
   readonly seed?: number;
   readonly json?: boolean;
 }

@@ -22,7 +22,7 @@ export function metricsPortOf(
   return given !== undefined && given !== '' && Number.isInteger(port) && port > 0 ? port : null;
 }
 
-/** Null = well; else what is wrong. */
+/** Null = healthy; otherwise what is wrong. */
 export function complaint(port: number, waitMs = ANSWER_MS): Promise<string | null> {
   return new Promise((resolve) => {
     const asking = get({ host: '127.0.0.1', port, path: '/healthz', timeout: waitMs }, (reply) => {

@@ -4,15 +4,15 @@ import type { Io } from './io.ts';
 import { removeNow, type Scratch } from './scratch.ts';
 
 export interface Interruption {
-  /** Aborted by the first. */
+  /** Aborted by the first Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Goes with the process when it is stopped at once. */
+  /** Removed with the process when it is stopped at once. */
   readonly scratch: Scratch;
-  /** No longer listens. */
+  /** Stops listening. */
   release(): void;
 }
 
-/** `line` null = nothing is said. */
+/** `line` null = print nothing. */
 export function interruption(
   io: Io,
   line: string | null = 'finishing what is in flight; press Ctrl-C again to stop at once',

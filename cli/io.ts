@@ -12,16 +12,16 @@ export interface Screen {
 }
 
 export interface Io {
-  /** How this program is called here: `npx millrace`, say. A command that is printed begins with it. */
+  /** How this program is called here, for example `npx millrace`. Printed commands begin with it. */
   readonly program: string;
-  /** The folder that was given with `--runs`, if it is not the usual one: such a command names it too. */
+  /** The folder given with `--runs`, if it is not the usual one: printed commands name it too. */
   readonly runs?: string;
-  /** Where relative paths start. */
+  /** Base of relative paths. */
   readonly cwd: string;
   readonly clock: Clock;
   /** Whether stderr is watched by a user. */
   readonly terminal: boolean;
-  /** The terminal obeys no control sequences (TERM=dumb): plain lines only. */
+  /** The terminal supports no control sequences (TERM=dumb): plain lines only. */
   readonly dumb?: boolean;
   /** Which outputs take colour: terminals, unless NO_COLOR is set; left out = none. */
   readonly colour?: { readonly out: boolean; readonly err: boolean };
@@ -35,14 +35,11 @@ export interface Io {
   err(line: string): void;
   /** Calls `handler` at every Ctrl-C (or SIGTERM) until the returned function is called. */
   onInterrupt(handler: () => void): () => void;
-  /** Asks the user for a line of text, '' where stdin ends; left out = nobody is at a terminal. */
+  /** Asks the user for a line of text, '' if stdin ends; left out = nobody is at a terminal. */
   readonly ask?: (question: string) => Promise<string>;
   /** Calls `handler` when stdin ends. */
   readonly onInputEnd?: (handler: () => void) => void;
-  /**
-   * From now on this process takes what others leave of the processors: watching must not slow what is
-   * watched.
-   */
+  /** From now on this process only uses processor time that others leave: watching must not slow the run. */
   readonly giveWay?: () => void;
   /** Ends the process at once. */
   exit(code: number): void;

@@ -1,5 +1,5 @@
 /**
- * What killed processes left of a run: halves of weights in its folder, and folders next to it that commands
+ * What killed processes left of a run: partial weights in its folder, and folders next to it that commands
  * worked in.
  */
 import { dirname, join } from 'node:path';

@@ -45,7 +45,7 @@ export async function loadJob(name: string, cwd: string): Promise<Job> {
   throw new MillraceError('JOB', `${path} exports no job; ${advice}`, { context: { path } });
 }
 
-/** What is in a run's folder is data: it may have been unpacked there. */
+/** The contents of a run's folder are data: it may have been unpacked there. */
 async function mustNotBeOfRun(path: string): Promise<void> {
   for (let folder = dirname(await realpath(path)); ; folder = dirname(folder)) {
     const isRun = await stat(join(folder, 'run.json')).then(
@@ -116,7 +116,7 @@ async function imported(path: string): Promise<{ readonly default?: unknown }> {
   }
 }
 
-/** A job's parts must come from the copy that runs it. */
+/** A job's parts must come from the same copy that runs it. */
 function mustBeOne(path: string): void {
   const { own, others } = copies();
   if (others.length === 0) return;

@@ -1,13 +1,13 @@
 /**
  * Why a job's file cannot be loaded, as one message with the file and line to look at. A loader's error is
- * spread over frames of its own; only its first words, and the importing file, help.
+ * spread over frames of its own; only its first words and the importing file help.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { messageOf, thrownBy } from '../base/index.ts';
 
-/** Errors shown per file. */
+/** Limit of errors shown per file. */
 const SHOWN_MAX = 3;
 
 /** `path` = the job's file. */

@@ -3,8 +3,8 @@
 import { openFilesMax, outOfFiles } from '../base/system/index.ts';
 
 /**
- * Many modules are read at once; with fewer files, some would seem not to exist. Until the limit is known,
- * few are.
+ * Many modules are read at once; with few file descriptors, some would seem not to exist. Read only a few
+ * until the limit is known.
  */
 const OPEN_FILES_MIN = 320;
 
@@ -15,7 +15,7 @@ if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   process.exitCode = 1;
 } else {
   const { failure } = await import('./failure.ts');
-  // When no file can be opened any more, that is the reason, whatever the error says (a missing module).
+  // If no file can be opened any more, that is the reason, whatever the error says (a missing module).
   process.on('uncaughtException', (error) => {
     const { code, message } = failure(outOfFiles() ?? error);
     process.stderr.write(`${message}\n`);
@@ -29,6 +29,6 @@ if (openFilesMax !== null && openFilesMax < OPEN_FILES_MIN) {
   quietWarnings(process);
   quietLmdb(console);
   const code = await main(process.argv.slice(2), processIo());
-  // Whatever a job left open (a stuck worker, say) must not keep the command alive.
+  // Whatever a job left open (a stuck worker, for example) must not keep the command alive.
   process.stdout.write('', () => process.exit(code));
 }

@@ -1,17 +1,16 @@
 /**
- * The names that were probably meant: the nearest by edits (insert, delete, replace, swap), if they are near
- * at all.
+ * The names that were probably meant: the nearest by edits (insert, delete, replace, swap), if any are close.
  */
 
-/** So many edits of the longer of the two names are still near. */
+/** How many edits, relative to the longer name, still count as close. */
 const EDITED_MAX = 0.4;
-/** A name that contains this many letters of what was given is near, however long it is. */
+/** A name that contains this many letters of the given one is close, however long it is. */
 const HELD_MIN = 4;
 
-/** A name that needs more edits than the nearest by more than this was not meant. */
+/** A name that needs this many more edits than the nearest was not meant. */
 const BEHIND_MAX = 1;
 
-/** The nearest first, at most `max`; of those equally near, in the order of the names. */
+/** Nearest first, at most `max`; equally near ones in the order of the names. */
 export function nearestNames(given: string, names: readonly string[], max = 3): string[] {
   const wanted = given.toLowerCase();
   const near = names
@@ -25,7 +24,7 @@ export function nearestNames(given: string, names: readonly string[], max = 3): 
     .map(({ name }) => name);
 }
 
-/** The nearest; null if none is near. */
+/** The nearest; null if none is close. */
 export function nearest(given: string, names: readonly string[]): string | null {
   return nearestNames(given, names, 1)[0] ?? null;
 }
@@ -38,7 +37,7 @@ export function didYouMean(names: readonly string[]): string {
   return `; did you mean ${others === '' ? last : `${others} or ${last}`}?`;
 }
 
-/** Edits between two names; infinite if they are not near. */
+/** Edits between two names; infinite if they are not close. */
 function distance(wanted: string, name: string): number {
   const edits = editsBetween(wanted, name);
   const editsMax = Math.max(1, Math.floor(EDITED_MAX * Math.max(wanted.length, name.length)));

@@ -1,6 +1,6 @@
 /**
- * `millrace plan`: a job on clusters that files describe, or that a run has shown, in virtual time; a plan
- * for each cluster, division of GPUs, number of workers and `lagMax` that is asked for.
+ * `millrace plan`: a job on clusters described in files, or learned from a run, in virtual time; a plan for
+ * each requested cluster, division of GPUs, number of workers and `lagMax`.
  */
 import { basename, extname } from 'node:path';
 import { jsonText } from '../base/terminal/index.ts';
@@ -38,7 +38,7 @@ export interface PlanOptions {
 
 type How = Pick<Parameters<typeof plannedRun>[0], 'samples' | 'rounds'>;
 
-/** A cluster under a name, and what its rollouts are like; they may depend on the cluster. */
+/** A named cluster and its rollouts, which may depend on the cluster. */
 interface Subject {
   readonly name: string;
   readonly cluster: Cluster;

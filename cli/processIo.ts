@@ -10,8 +10,8 @@ import type { Io } from './io.ts';
 import { programName } from './programName.ts';
 
 /**
- * `timeout`, npm and some supervisors send a signal to the process and to its group: what follows so soon is
- * the same one.
+ * `timeout`, npm and some supervisors send a signal to the process and to its group: another one this soon is
+ * the same.
  */
 const ECHO_MS = 250;
 
@@ -80,7 +80,7 @@ export function processIo(): Io {
       try {
         setPriority(constants.priority.PRIORITY_LOW);
       } catch {
-        // If the system does not allow it, all are equal.
+        // If the system does not allow it, all have the same priority.
       }
     },
     exit: (code) => (code === exitCodes.interrupted ? endByInterrupt() : process.exit(code)),

@@ -1,6 +1,6 @@
 /**
- * The command line. It knows what each command is for and takes; the options of the one that was typed, and
- * what it does, are loaded then.
+ * The command line. It knows what each command is for and takes; the options and action of the typed command
+ * are loaded on demand.
  */
 import { Command } from 'commander';
 import type { Place } from './command.ts';
@@ -30,10 +30,7 @@ export async function main(args: readonly string[], process: Io): Promise<number
   }
 }
 
-/**
- * The program as it is for a command line, without running it: what the reference and the tests of the docs
- * read.
- */
+/** The program for a command line, without running it: for the reference and the tests of the docs. */
 export function programFor(args: readonly string[], io: Io): Promise<Command> {
   return build({ io, args, main, done: () => undefined });
 }
@@ -68,7 +65,7 @@ async function build(given: Omit<Place, 'program'>): Promise<Command> {
   return program;
 }
 
-/** The command that is to run or to be explained, if it is one. */
+/** The command to run or explain, if it is one of ours. */
 function commandIn(args: readonly string[]): CommandName | null {
   const [first, second] = args.filter((arg) => !arg.startsWith('-'));
   const name = first === 'help' ? second : first;

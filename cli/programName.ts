@@ -37,7 +37,7 @@ export function programName({ script, cwd, path }: Started): string {
   return `node ${shellWord(relative(cwd, script))}`;
 }
 
-/** What is given with `--runs`, if it is not the folder that is meant anyway. */
+/** The value of `--runs`, if it is not the folder that is used anyway. */
 export function runsElsewhere(args: readonly string[], cwd: string): string | undefined {
   const at = args.findLastIndex((arg) => arg === '--runs' || arg.startsWith('--runs='));
   const given = args[at] === '--runs' ? args[at + 1] : args[at]?.slice('--runs='.length);
@@ -46,13 +46,13 @@ export function runsElsewhere(args: readonly string[], cwd: string): string | un
   return isAbsolute(given) && !/^(\.\.|$)/.test(inside) ? inside : given;
 }
 
-/** Commands that look for the run they name in the folder of runs. */
+/** Commands that look for a named run in the folder of runs. */
 const ofRuns: ReadonlySet<string> = new Set([
   ...['tap', 'export', 'mirror', 'pack', 'top', 'view', 'set', 'pause', 'resume', 'stop'],
   ...['metrics', 'topics', 'report', 'replay', 'rewind', 'fork', 'diff', 'doctor'],
   ...['dlq ls', 'dlq show', 'dlq retry'],
 ]);
-/** These do with `--run`. */
+/** These do so with `--run`. */
 const mayNameRun: ReadonlySet<string> = new Set(['run', 'eval']);
 
 const TYPED = new RegExp(
@@ -60,7 +60,7 @@ const TYPED = new RegExp(
   'g',
 );
 
-/** The text with its commands as they are typed here. */
+/** The text with its commands as typed here. */
 export function asTyped(text: string, here: Pick<Io, 'program' | 'runs'>): string {
   const { program, runs } = here;
   return text.replaceAll(TYPED, (_, name: string, rest: string) => {
@@ -78,7 +78,7 @@ export function tell(io: Io, text: string): Promise<void> {
   return io.out(asTyped(text, io));
 }
 
-/** The process of this command line, with commands on stderr as they are typed here. */
+/** Starts this command line as a process whose stderr shows commands as typed here. */
 export function calledHere(process: Io, args: readonly string[]): Io {
   const runs = runsElsewhere(args, process.cwd);
   const io = runs === undefined ? process : { ...process, runs };

@@ -1,6 +1,6 @@
 /**
- * Hides warnings that no user can act on; all others are shown as Node shows them. kafkajs requests a timer
- * that should have fired long ago, which Node 22 and later warn about.
+ * Hides warnings that no user can act on; Node shows all others as usual. kafkajs sets timers for times in
+ * the past, which Node 22 and later warn about.
  */
 import type { EventEmitter } from 'node:events';
 
@@ -16,8 +16,8 @@ export function quietWarnings(process: EventEmitter): void {
 }
 
 /**
- * lmdb prints the errors that it rejects with, too, with their stacks. They are reported once, by the code
- * that they end.
+ * lmdb also prints the errors that it rejects with, including stacks. The code that they end reports them
+ * once.
  */
 export function quietLmdb(console: Pick<Console, 'error'>): void {
   const shown = console.error.bind(console);

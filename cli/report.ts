@@ -21,7 +21,7 @@ export interface ReportOptions {
   readonly run?: string;
   readonly runs: string;
   readonly json?: boolean;
-  /** False: nothing is written. */
+  /** False: write nothing. */
   readonly page?: boolean;
 }
 

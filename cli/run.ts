@@ -44,25 +44,25 @@ export interface RunOptions extends GivenFlags, MetricsFlags, RetentionFlags {
   readonly run?: string;
   readonly seed?: number;
   readonly runs: string;
-  /** A Kafka URL, if the records go there and not into the run's folder. */
+  /** A Kafka URL, if the records go there instead of the run's folder. */
   readonly log?: string;
   /** Names of stages and sources, comma-separated: what this process runs, or leaves to others. */
   readonly only?: string;
   readonly except?: string;
   /** Name of this process among those that share the run. */
   readonly worker?: string;
-  /** Start over if the records are gone; what the run has made is set aside. */
+  /** Start over if the records are gone; the run's files are set aside. */
   readonly startOver?: boolean;
   /** Show the job's settings instead of running it; true = as YAML. */
   readonly showSettings?: boolean | 'yaml' | 'json';
-  /** Show the prompt that the policy is asked with, or write it to a file, instead of running the job. */
+  /** Show the policy's prompt, or write it to a file, instead of running the job. */
   readonly showPrompt?: true | string;
   /** Check whether the job can start, instead of running it. */
   readonly check?: boolean;
-  /** Say only what goes wrong, or say it as JSON on stdout. */
+  /** Print only problems, or print JSON on stdout. */
   readonly quiet?: boolean;
   readonly json?: boolean;
-  /** Serve the live page meanwhile: true = at the usual port. */
+  /** Serve the live page meanwhile: true = on the usual port. */
   readonly page?: true | number;
   /** List jobs and presets instead of running any. */
   readonly list?: boolean;
@@ -100,7 +100,7 @@ export async function runCommand(options: RunOptions, io: Io): Promise<number> {
   return inFreeFolder(root, job.name, (name) => runAs(name, start, options, io));
 }
 
-/** What a start is made of, except for its name. */
+/** The inputs of a start, except for its name. */
 interface Start {
   readonly job: Job;
   readonly file: string;
@@ -134,7 +134,7 @@ async function runAs(
   const own = {
     ...(options.log === undefined ? {} : { log: options.log }),
     ...(part === null ? {} : { part }),
-    // It has answered before, so the address is right.
+    // The broker has answered before, so the address is right.
     ...(begun === null ? {} : { openMs: BROKER_BACK_MS }),
   };
   if (part !== null && options.log === undefined && begun?.log === undefined) {
@@ -216,13 +216,13 @@ async function executed(
   });
 }
 
-/** Addresses that were typed here may have the credentials of the environment. */
+/** Addresses typed here may get credentials from the environment. */
 function nameGiven({ log, archive }: RunOptions): void {
   if (log !== undefined && isKafkaUrl(log)) nameHosts(hostsIn(log));
   if (archive !== undefined && isAddress(archive)) nameHosts([new URL(archive).host]);
 }
 
-/** What this process is to run; null: everything, by itself. */
+/** The part that this process runs; null: everything, alone. */
 function partIn({ only, except, worker }: RunOptions): RunPart | null {
   if (only === undefined && except === undefined) {
     if (worker === undefined) return null;
@@ -232,12 +232,12 @@ function partIn({ only, except, worker }: RunOptions): RunPart | null {
   return {
     ...(only === undefined ? {} : { only: names(only) }),
     ...(except === undefined ? {} : { except: names(except) }),
-    // Unlike any other; one whose successor should take over at once gets a name.
+    // A unique name; to be replaced by a successor at once, a process needs a name of its own.
     worker: worker ?? `${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`,
   };
 }
 
-/** A run that began elsewhere is not resumed by accident: its folder, with the weights, is missing here. */
+/** Does not resume a run that began elsewhere by accident: its folder, with the weights, is missing here. */
 async function mustBeFree(run: string, at: string): Promise<void> {
   const opening = openAnyLog({ topics: allTopics, at, run, mode: 'read', env: process.env });
   const log = await opening.catch((error: unknown) => {
@@ -252,7 +252,7 @@ async function mustBeFree(run: string, at: string): Promise<void> {
   );
 }
 
-/** The address as it may be recorded. */
+/** The address in the form that may be recorded. */
 function shownLog(log: string): string {
   if (isKafkaUrl(log)) return shownAddress(log);
   throw usageError(

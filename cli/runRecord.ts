@@ -27,14 +27,14 @@ import { type RunStatus, runStatuses } from '../summary/facts/index.ts';
 
 const absent = <T>(shape: shapes.Shape<T>) => withDefault(nullable(shape), null);
 
-/** What every record is checked for. What may be left out is null here. */
+/** Checked in every record. Optional fields are null here. */
 const shape = record('Run', {
   /** Version of millrace that started it. */
   millrace: text,
   /** `file`: as it was given: the path of a job file, or the name of a ready job. */
   job: record('Job', { name: text, file: text }),
   seed: real,
-  /** The preset and the settings file that it was started with, for people: `settings` has what they say. */
+  /** The preset and the settings file of its start, for people; `settings` has their values. */
   preset: absent(text),
   settingsFile: absent(text),
   status: choice('Status', runStatuses),
@@ -42,9 +42,9 @@ const shape = record('Run', {
   starts: list(record('Start', { startedMs: real, endedMs: nullable(real) })),
   /** Why it failed; empty otherwise. */
   reason: text,
-  /** Where it was forked off, if it was. */
+  /** What it was forked from, if anything. */
   forked: absent(record('Forked', { run: text, step: real })),
-  /** The run that it was made over from, and the first topic that is its own. */
+  /** The run that it was remade from, and the first topic of its own. */
   replayed: absent(record('Replayed', { run: text, from: text })),
   /** Where its records are if not in its folder: a Kafka URL without passwords. */
   log: absent(text),
@@ -76,8 +76,8 @@ export interface RunRecord extends OrLeftOut<Checked> {
     Record<string, { readonly from: string; readonly default?: unknown }>
   >;
   /**
-   * Settings that were changed while it went on (`millrace set`): the first step that each holds for, null
-   * while that is to come.
+   * Settings changed during the run (`millrace set`): the first step to which each applies, null while
+   * unknown.
    */
   readonly changes?: readonly {
     readonly setting: string;
@@ -131,7 +131,7 @@ function checked(given: unknown): RunRecord & { readonly digest?: string } {
   return given as RunRecord;
 }
 
-/** Of what a run is; how it goes may change. */
+/** Covers what a run is; its progress may change. */
 function digestOf({ job, seed, settings, log, cluster }: RunRecord): string {
   const known = [job, seed, settings, log ?? null];
   const json = JSON.stringify(cluster === undefined ? known : [...known, cluster]);

@@ -1,4 +1,4 @@
-/** The tokenizer of a run's policy: where it may be, and the text of tokens. Loaded on first use. */
+/** The tokenizer of a run's policy: its possible places, and the text of tokens. Loaded on first use. */
 import { existsSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Tokenizer } from '../model/index.ts';
@@ -7,8 +7,7 @@ import type { Io } from './io.ts';
 import type { Run } from './runs.ts';
 
 /**
- * Folders in which a run's tokenizer is looked for: its own, those that its settings name, that of its first
- * policy.
+ * Folders in which to look for a run's tokenizer: its own, those in its settings, that of its first policy.
  */
 export async function tokenizerFolders(
   { folder, record: { settings, job } }: Pick<Run, 'folder' | 'record'>,
@@ -35,7 +34,7 @@ function besideJob(file: string, cwd: string): string[] {
   return extname(file) === '' ? [] : [join(dirname(resolve(cwd, file)), 'base')];
 }
 
-/** The folder of the policy that a ready job began with. */
+/** The folder of a ready job's first policy. */
 async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Promise<string[]> {
   if (typeof policy !== 'string' || policy === '') return [];
   const { findPolicy } = await import('../jobs/parts/index.ts');
@@ -43,7 +42,7 @@ async function firstPolicyOf({ policy }: Readonly<Record<string, unknown>>): Pro
   return found === null ? [] : [found.folder];
 }
 
-/** Loads the run's tokenizer on first use; null if it is not here. */
+/** Loads the run's tokenizer on first use; null if it is not on this machine. */
 export function runTokenizer(
   run: Pick<Run, 'folder' | 'record'>,
   io: Pick<Io, 'cwd'>,
@@ -59,7 +58,7 @@ export function runTokenizer(
   return () => (loading ??= load().catch(() => null));
 }
 
-/** Tokens as text; null if the run's tokenizer is not here or does not know them. */
+/** Tokens as text; null if the run's tokenizer is missing or does not know them. */
 export function tokenText(run: Run, io: Io): (tokens: Int32Array) => Promise<string | null> {
   const tokenizer = runTokenizer(run, io);
   return async (tokens) => {

@@ -18,11 +18,13 @@ export interface Run {
   /** Absolute. */
   readonly folder: string;
   readonly record: RunRecord;
-  /** Where its records are, with what the command line added to the address: a password, a worker's name. */
+  /**
+   * Where its records are, including what the command line added to the address: a password, a worker's name.
+   */
   readonly log?: string;
-  /** How long a broker is waited for when the log is opened; left out = as the log has it. */
+  /** How long to wait for a broker when the log is opened; left out = the log's default. */
   readonly openMs?: number;
-  /** What of the flow this process runs, and under which name; all of it when absent. */
+  /** Which part of the flow this process runs, and under which name; all of it if absent. */
   readonly part?: RunPart;
 }
 
@@ -107,7 +109,7 @@ const AHEAD_MAX_MS = 3_600_000;
 export const EVALUATION = 'evaluate';
 
 /**
- * The run of this name, or the newest that is not an evaluation. Fails with code `NO_RUN`, naming the runs
+ * The run with this name, or the newest that is not an evaluation. Fails with code `NO_RUN`, listing the runs
  * there are.
  */
 export async function findRun(io: Io, runs: string, name: string | undefined): Promise<Run> {
@@ -119,7 +121,7 @@ export async function findRun(io: Io, runs: string, name: string | undefined): P
   }
   const known = await listRuns(root);
   const nowMs = io.clock.now();
-  // An evaluation has to be named, and so does a run that began tomorrow: its record was written elsewhere.
+  // An evaluation has to be named, and so does a run dated tomorrow: its record was written elsewhere.
   const isCandidate = ({ record }: Run): boolean =>
     record.job.name !== EVALUATION && record.starts[0]!.startedMs <= nowMs + AHEAD_MAX_MS;
   const newest = known.find(isCandidate) ?? known[0];
@@ -155,8 +157,8 @@ function stemOf(job: string): string {
 }
 
 /**
- * For a new run without a name: makes the folder of the first free one, so that no run started at the same
- * moment takes it too. It is removed again if nothing was put into it.
+ * For a new run without a name: creates the folder of the first free one, so that no run started at the same
+ * moment takes it too. It is removed again if nothing is put into it.
  */
 export async function inFreeFolder<T>(
   runsFolder: string,
@@ -169,7 +171,7 @@ export async function inFreeFolder<T>(
   try {
     return await work(name);
   } finally {
-    // Fails if something is in it.
+    // Fails if it is not empty.
     await rmdir(join(runsFolder, name)).catch(() => undefined);
   }
 }
@@ -186,7 +188,7 @@ async function claimed(runsFolder: string, job: string): Promise<string> {
   }
 }
 
-/** Opens the log of a run to read, even while the run writes it, for as long as `use` takes. */
+/** Opens a run's log for reading, even while the run writes it, for as long as `use` takes. */
 export async function withLog<T>(
   run: Run,
   use: (log: Log) => Promise<T>,

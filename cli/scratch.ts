@@ -1,15 +1,15 @@
-/** Folders that a command works in: they are gone when it ends, even when it fails or is stopped at once. */
+/** Folders that a command works in: removed when it ends, even when it fails or is stopped at once. */
 import { rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { leftoversIn, removeLeftovers } from '../base/index.ts';
 
-/** Those that there are now. */
+/** The existing ones. */
 export type Scratch = Set<string>;
 
 /**
- * For as long as `work` takes; what it has moved elsewhere stays. What commands that were killed left next to
- * it goes.
+ * Lasts as long as `work` takes; what it has moved elsewhere stays. Also removes leftovers of killed
+ * commands.
  */
 export async function inScratch<T>(
   scratch: Scratch,
@@ -21,13 +21,13 @@ export async function inScratch<T>(
     await removeLeftovers(await leftoversIn(dirname(folder), 'scratch'));
     return await work();
   } finally {
-    // What was given up may still be writing.
+    // Work that was given up may still be writing.
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     scratch.delete(folder);
   }
 }
 
-/** Before the process ends; what other threads of it write meanwhile does not keep it from ending. */
+/** Called before the process ends; writes by its other threads do not keep it from ending. */
 export function removeNow(scratch: Scratch): void {
   for (const folder of scratch) {
     try {

@@ -1,4 +1,4 @@
-/** Builds a job in a temporary folder, for commands that look at its start and run nothing. */
+/** Builds a job in a temporary folder, for commands that examine its start and run nothing. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canWrite, scratchName } from '../base/index.ts';
@@ -9,19 +9,19 @@ import type { Io } from './io.ts';
 import { logFolder } from './runs.ts';
 import { inScratch } from './scratch.ts';
 
-/** What is built. */
+/** What to build. */
 export interface Scratch {
   readonly job: Job;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly seed: number;
-  /** The folder of runs: servers that read a run's folder can read this one too. */
+  /** The folder of runs: servers that can read a run's folder can read this one too. */
   readonly runs: string;
 }
 
-/** Where a job reports on its way; a report may throw to end the building. */
+/** Where a job reports its progress; a report may throw to end the building. */
 export type Hooks = Pick<JobContext<unknown>, 'prompted' | 'opened' | 'forked'>;
 
-/** Everything that the job opened is closed, and the folder is gone, when this settles. */
+/** Once this settles, everything the job opened is closed and the folder is gone. */
 export async function scratchBuild(
   { job, settings, seed, runs }: Scratch,
   hooks: Hooks,

@@ -1,8 +1,7 @@
 /**
- * The settings that a job's zod schema has: its fields, their descriptions, and the defaults of its groups.
- *
- * Nothing else looks inside zod. A schema may be wrapped (optional, a default, a transformation); this looks
- * through the layers.
+ * The settings in a job's zod schema: its fields, their descriptions, and the defaults of its groups. Nothing
+ * else looks inside zod. A schema may be wrapped (optional, a default, a transformation); this looks through
+ * the layers.
  */
 import type { z } from 'zod';
 
@@ -14,7 +13,7 @@ export interface KnownSetting {
   readonly about: string;
   /** Whether it may change during a run (`mayChange`). */
   readonly live?: boolean;
-  /** Why a change of it would do nothing in a run with these settings; null if it does something. */
+  /** Why changing it would do nothing in a run with these settings; null if it does something. */
   readonly idle?: (settings: Settings) => string | null;
   /** It says where something is, so a resumed run may have another value (`placeSetting`). */
   readonly place?: boolean;
@@ -23,7 +22,7 @@ export interface KnownSetting {
 /** A field of a schema: a setting, or a group of them (`inner`). */
 export interface SettingField extends KnownSetting {
   readonly name: string;
-  /** What it may be, if that is a list; empty otherwise. */
+  /** Its allowed values, if they are a list; empty otherwise. */
   readonly choices: readonly string[];
   /** Empty if it is a setting itself. */
   readonly inner: readonly SettingField[];
@@ -64,7 +63,7 @@ export function overDefaults(schema: z.ZodType, settings: unknown): unknown {
   return mapFields(schema, whole as Settings, overDefaults);
 }
 
-/** One group's values over another's, if the schema has groups; else the value above. */
+/** One group's values over another's, if the schema has groups; otherwise the upper value. */
 function over(schema: z.ZodType, below: unknown, above: unknown): unknown {
   if (shapeOf(schema) === null || !isGroup(below) || !isGroup(above)) return above;
   const merged = mapFields(schema, above, (field, value, name) => over(field, below[name], value));
@@ -90,12 +89,12 @@ export function isGroup(value: unknown): value is Settings {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a schema is said to be, even if it was given another default since. */
+/** A schema's description, even if it was given another default since. */
 function aboutOf(schema: z.ZodType): string {
   return layersOf(schema).find(({ description }) => description !== undefined)?.description ?? '';
 }
 
-/** What `mayChange` and `placeSetting` say about it. */
+/** The marks of `mayChange` and `placeSetting`. */
 function marksOf(schema: z.ZodType): Pick<KnownSetting, 'live' | 'idle' | 'place'> {
   for (const layer of layersOf(schema)) {
     const { place, live, idle } = (layer.meta() ?? {}) as Partial<KnownSetting>;
@@ -115,7 +114,7 @@ function shapeOf(schema: z.ZodType): Readonly<Record<string, z.ZodType>> | null 
   return coreOf(schema).shape ?? null;
 }
 
-/** What every zod schema says about itself, whichever copy of zod made it. */
+/** What every zod schema exposes, whichever copy of zod made it. */
 interface Definition {
   readonly type: string;
   /** Of an object. */

@@ -12,12 +12,12 @@ import { didYouMean, nearestNames } from './nearest.ts';
 import { isGroup, knownSettings, overDefaults, type Settings } from './settingFields.ts';
 
 export interface Setting {
-  /** As given, dots included. */
+  /** As given, including dots. */
   readonly key: string;
   readonly path: readonly string[];
   /** As given. */
   readonly text: string;
-  /** The value that it is, where `text` is not to be read for it. */
+  /** The value itself, if `text` need not be parsed. */
   readonly value?: unknown;
   /** Where it was given, for people: `preset et-agent-7b`, `my.yaml:3`; left out = on the command line. */
   readonly from?: string;
@@ -36,7 +36,7 @@ export function parseSetting(given: string): Setting {
 
 /**
  * A tree of settings (a preset, a file) as single ones: each value by the key of the schema that it sets, so
- * that what comes later replaces a key and not a whole group.
+ * that a later one replaces a key and not a whole group.
  */
 export function settingsOf(
   schema: z.ZodType,
@@ -55,10 +55,7 @@ export function settingsOf(
   return flat(tree, []).filter(({ key }) => key !== '');
 }
 
-/**
- * `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group that is given as JSON is merged into what was
- * there, key by key.
- */
+/** `--set loss={"clip":0.1}` is `--set loss.clip=0.1`: a group given as JSON is merged key by key. */
 function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
   const ofGroup = shortly(schema);
   return given.flatMap((setting) => {
@@ -72,8 +69,7 @@ function singly(schema: z.ZodType, given: readonly Setting[]): Setting[] {
 }
 
 /**
- * A group with a setting `use` may be given as that alone: `tools=python,search` is
- * `tools.use=python,search`.
+ * A group with a setting `use` may be given as just that: `tools=python,search` is `tools.use=python,search`.
  */
 function shortly(schema: z.ZodType): (setting: Setting) => Setting {
   const known = new Set(knownSettings(schema).map(({ key }) => key));
@@ -114,12 +110,12 @@ export function checkSettings(
   throw usageError(complaint(lines, known, help));
 }
 
-/** Where commands that have no `--show-settings` send users who look for a job's settings. */
+/** Where commands without `--show-settings` send users who look for a job's settings. */
 export function listedBy(program: string, jobFile: string): string {
   return `for the meaning of each setting: ${program} run ${jobFile} --show-settings`;
 }
 
-/** A leaf, a group of leaves (its value is then JSON), or a part of a leaf that is not a plain value. */
+/** A leaf, a group of leaves (whose value is then JSON), or a part of a leaf that is not a plain value. */
 function isKnown(key: string, known: readonly string[]): boolean {
   return known.some(
     (name) => name === key || name.startsWith(`${key}.`) || key.startsWith(`${name}.`),
@@ -136,7 +132,7 @@ function unknownKey(known: readonly string[]): (setting: Setting) => string {
 /** How many settings to suggest for an unknown one. */
 const offeredMax = 3;
 
-/** Those with a name like it, then those of a group whose own name is like it: `engine.urls` for `urls`. */
+/** Settings with similar names, then those of a group with a similar name: `engine.urls` for `urls`. */
 function meantBy(key: string, known: readonly string[]): string[] {
   const own = (dotted: string): string => dotted.slice(dotted.lastIndexOf('.') + 1);
   const names = nearestNames(own(key), [...new Set(known.map(own))]);
@@ -145,7 +141,7 @@ function meantBy(key: string, known: readonly string[]): string[] {
   return all.slice(0, offeredMax);
 }
 
-/** The last of those that set a key, or a group that it is in. */
+/** The last of those that set a key, or a group that contains it. */
 export function lastGiven(given: readonly Setting[], key: string): Setting | undefined {
   const within = ({ key: group, text }: Setting): boolean =>
     /^[[{]/.test(text) ? key.startsWith(`${group}.`) : key === `${group}.use`;
@@ -156,7 +152,7 @@ function givenAs({ text, from }: Setting): string {
   return from === undefined ? `given: ${text}` : `${from}, given: ${text}`;
 }
 
-/** More names than one takes in at a glance are not listed. */
+/** A longer list of names is not shown. */
 const listedMax = 12;
 
 function complaint(
@@ -197,7 +193,7 @@ function groupOf(settings: Record<string, unknown>, { path }: Setting): Record<s
   let group = settings;
   for (const part of path.slice(0, -1)) {
     const inner = group[part];
-    // A run of an older version has the list alone (`shortly`).
+    // A run of an older version has only the list (`shortly`).
     if (!isGroup(inner)) group[part] = Array.isArray(inner) ? { use: inner } : {};
     group = group[part] as Record<string, unknown>;
   }

@@ -23,17 +23,14 @@ import { usageError } from './failure.ts';
 import type { Settings } from './settingFields.ts';
 import { type Setting, settingsOf } from './settings.ts';
 
-/** Larger than any that a user writes. */
+/** Larger than any file that a user writes. */
 const charactersMax = 100_000;
 /**
  * Deeper than any settings; far from where the stack of the YAML library's recursion ends (see `nestsDeep`).
  */
 const nestingMax = 20;
 
-/**
- * The settings that a file gives. Fails with code `USAGE`, with file and line, when it cannot be read as
- * settings.
- */
+/** The settings in a file. Fails with code `USAGE`, with file and line, if it cannot be read as settings. */
 export async function readSettingsFile(
   file: string,
   schema: z.ZodType,
@@ -63,7 +60,7 @@ export function settingsTree(text: string, file: string): Settings {
   return tree;
 }
 
-/** As `readSettingsFile`, of a text; `file` is what it is called. */
+/** Like `readSettingsFile`, for a text; `file` is its name. */
 export function parseSettings(text: string, file: string, schema: z.ZodType): Setting[] {
   if (text.length > charactersMax) throw tooMuch(file, 'is too long');
   try {
@@ -72,7 +69,7 @@ export function parseSettings(text: string, file: string, schema: z.ZodType): Se
       () => tooMuch(file, 'takes too long to read'),
     );
   } catch (error) {
-    // of aliases that multiply (the library says "resource exhaustion")
+    // for aliases that multiply (the library says "resource exhaustion")
     if (error instanceof ReferenceError) throw tooMuch(file, 'repeats its aliases too often');
     throw error;
   }
@@ -174,7 +171,7 @@ function dotted(entries: readonly (readonly [string, unknown])[]): Settings {
   return tree;
 }
 
-/** Where the value of a path begins, or the innermost group of it that is there. */
+/** Where the value of a path begins, or that of the innermost existing group of it. */
 function placeOf(root: Node, path: readonly string[]): number {
   let node: Node = root;
   let place = 0;

@@ -1,7 +1,6 @@
 /**
- * `--show-prompt`: the prompt that a job gives its policy, with `{question}` for the question, on stdout or
- * in a file. The job is built up to its prompt, in a temporary folder; nothing runs, and no policy server is
- * contacted.
+ * `--show-prompt`: a job's prompt for its policy, with `{question}` for the question, on stdout or in a file.
+ * The job is built up to its prompt, in a temporary folder; nothing runs, and no policy server is contacted.
  */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -13,7 +12,7 @@ import { type Scratch, scratchBuild } from './scratchBuild.ts';
 
 /** Whose prompt it is. */
 export interface PromptOf extends Scratch {
-  /** The folder of a run that has begun: what it noted. */
+  /** The folder of a run that has begun, with its recorded prompt. */
   readonly begun?: string;
 }
 

@@ -17,13 +17,13 @@ export interface ShowOptions {
   /** The first line. */
   readonly title: string;
   readonly as: ShownAs;
-  /** Characters of a line (default 100); what does not fit goes on below. */
+  /** Characters per line (default 100); the rest continues below. */
   readonly columns?: number;
   /** Mutes what is not a value and highlights what was changed. */
   readonly colour?: boolean;
 }
 
-/** The settings of a job, for people. Fails with code `USAGE` when one that is given is wrong. */
+/** The settings of a job, for people. Fails with code `USAGE` if a given one is wrong. */
 export function showSettings(
   schema: z.ZodType,
   given: readonly Setting[],
@@ -42,9 +42,7 @@ interface Shown {
   readonly origin: (key: string) => string;
 }
 
-/**
- * What a job takes where nothing is given, as far as there are defaults; none if they do not go together.
- */
+/** The values used where nothing is given, if there are defaults; none if they do not fit together. */
 export function defaultsOf(schema: z.ZodType): Settings {
   try {
     return completed(schema, []);
@@ -54,9 +52,7 @@ export function defaultsOf(schema: z.ZodType): Settings {
   }
 }
 
-/**
- * With the defaults; if the job cannot run yet because something is not given, as far as there are any.
- */
+/** With the defaults; if the job cannot run yet because a value is missing, with as many as there are. */
 function completed(schema: z.ZodType, given: readonly Setting[]): Settings {
   const checked = schema.safeParse({});
   const missing = checked.success ? [] : checked.error.issues.map(({ path }) => path.join('.'));
@@ -68,7 +64,7 @@ function completed(schema: z.ZodType, given: readonly Setting[]): Settings {
   return settings;
 }
 
-/** Stands for a text that is needed and not given. */
+/** Stands for a required text that was not given. */
 const NEEDED = '(needed)';
 
 function remove(settings: Record<string, unknown>, path: readonly string[]): void {
@@ -126,7 +122,7 @@ function yaml(
   return laidOut(rows, look);
 }
 
-/** Most characters before the comments; a longer setting still has its comment after it. */
+/** Limit of characters before the comments; a longer setting still has its comment after it. */
 const SETTING_MAX = 44;
 /** Least width of a comment, however narrow the screen is. */
 const COMMENT_MIN = 28;
@@ -159,7 +155,7 @@ export function scalar(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Words that some reader of YAML takes for something else than text. */
+/** Words that some YAML reader takes for something other than text. */
 const reserved = /^(true|false|null|yes|no|on|off|y|n)$/i;
 
 function json(schema: z.ZodType, { settings, origin }: Shown): string {

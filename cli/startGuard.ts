@@ -19,7 +19,7 @@ import type { Flow, Log } from '../streams/index.ts';
 import type { WorkerStatus } from '../streams/run/index.ts';
 import { openRunLog, type Run } from './runs.ts';
 
-/** Processes report their status once a second: one with nothing new in this many looks is not alive. */
+/** Processes report their status once a second: one with nothing new in this many checks is not alive. */
 const LOOKS = 14;
 const LOOK_MS = 250;
 
@@ -28,7 +28,7 @@ export function workerOf({ part }: Run): string {
   return part?.worker ?? 'main';
 }
 
-/** Fails with code `LOCKED` when a process of our name is alive. Asked before the log is opened to write. */
+/** Fails with code `LOCKED` if a process with our name is alive. Called before the log is opened to write. */
 export async function mustBeFree(run: Run, notice: (line: string) => void): Promise<void> {
   if (!onKafka(run)) return;
   const log = await openRunLog(run, { mode: 'read', notice }).catch((error: unknown) => {
@@ -41,7 +41,7 @@ export async function mustBeFree(run: Run, notice: (line: string) => void): Prom
   if (other !== null) throw locked(run, other, `as worker "${worker}"`);
 }
 
-/** Fails with code `LOCKED` when any process runs this. Asked before the log is opened to write. */
+/** Fails with code `LOCKED` if any process runs this. Called before the log is opened to write. */
 export async function mustBeIdle(run: Run): Promise<void> {
   if (!onKafka(run)) return;
   const log = await openRunLog(run, { mode: 'read' });
@@ -55,13 +55,13 @@ export async function mustBeIdle(run: Run): Promise<void> {
   );
 }
 
-/** Whether any process gives a sign of life as one of this run, whose records are on Kafka. */
+/** Whether any process of this run, whose records are on Kafka, gives a sign of life. */
 export async function isWorkedOn(run: Run): Promise<boolean> {
   const log = await openRunLog(run, { mode: 'read' });
   return gaveSign(log).finally(() => log.close());
 }
 
-/** A process on this machine is seen at once, however long its broker takes; others are listened for. */
+/** A process on this machine is seen at once, however long its broker takes; for others we listen. */
 export async function gaveSign(
   log: Pick<Log, 'posted'>,
   clock = sleepClock(systemClock),
@@ -74,7 +74,7 @@ export async function gaveSign(
   return (await alive(log, () => true, { isGone: hasEnded, clock })) !== null;
 }
 
-/** Fails with code `LOCKED` when another process runs one of our sources: its items would come twice. */
+/** Fails with code `LOCKED` if another process runs one of our sources: its items would come twice. */
 export async function mustHaveSources(
   run: Run,
   { sources }: Flow,
@@ -103,7 +103,7 @@ interface Listening {
   readonly clock?: SleepClock;
 }
 
-/** The status of a running process for which `is` is true; null when none reports. */
+/** The status of a running process for which `is` is true; null if none reports. */
 async function alive(
   log: Pick<Log, 'posted'>,
   is: (status: WorkerStatus) => boolean,
@@ -113,7 +113,7 @@ async function alive(
     ((await log.posted?.()) ?? []).map((post) => post as WorkerStatus).filter(is);
   const before = (await matching()).filter((status) => !status.ended && !isGone(status));
   const heard = new Set(before.map((status) => JSON.stringify(status)));
-  // Looks, not time: while the broker or this machine stands still, no process is heard.
+  // Counts checks, not time: while the broker or this machine stalls, no process is heard.
   for (let look = 0; look < LOOKS && before.length > 0; look++) {
     await clock.sleep(LOOK_MS);
     const found = (await matching()).find(

@@ -27,7 +27,7 @@ export interface Beginning {
   readonly startOver: boolean;
 }
 
-/** For a run without a record: fails with code `RECORDS_GONE` over its work, or sets that aside. */
+/** For a run without a record: fails with code `RECORDS_GONE` if it has work, or sets that aside. */
 export async function prepareFolder({ name, folder, log, startOver }: Beginning): Promise<void> {
   const work = await workIn(folder);
   if (startOver) return setAside(folder);

@@ -40,7 +40,7 @@ export interface StartRequest {
 
 const seedDefault = 1;
 
-/** The record to start with, and whether the run goes on from an earlier start. */
+/** The record to start with, and whether the run resumes an earlier start. */
 export async function startRun(
   request: StartRequest,
   run: Run | null,
@@ -74,7 +74,7 @@ export async function hasRecords(run: Run, notice?: (line: string) => void): Pro
   }
 }
 
-/** `before` = what the settings are when they are not given. */
+/** `before` = the settings that apply if none are given. */
 function freshRecord(request: StartRequest, before?: RunRecord['settings']): RunRecord {
   const { job, file, given, seed, nowMs, log, preset, settingsFile } = request;
   const settings = checkSettings(job.settings, given, before);
@@ -93,7 +93,7 @@ function freshRecord(request: StartRequest, before?: RunRecord['settings']): Run
   };
 }
 
-/** As the run was started, with what is given now over it. Another job has nothing of it. */
+/** The run's settings from its start, overridden by those given now. Another job takes nothing from it. */
 function againRecord(request: StartRequest, { record }: Run): RunRecord {
   if (record.job.name !== request.job.name) return freshRecord(request);
   const { given, seed = record.seed, log = record.log } = request;
@@ -107,7 +107,7 @@ function againRecord(request: StartRequest, { record }: Run): RunRecord {
 function resumedRecord(request: StartRequest, { name, record }: Run): RunRecord {
   const { job, given, seed, nowMs, log } = request;
   const settings = checkSettings(job.settings, given, record.settings);
-  // A setting that is newer than the run has its default: such a default is what runs did without it.
+  // A setting newer than the run has its default: such a default is what runs did without it.
   const began = checkSettings(job.settings, [], record.settings);
   const places = knownSettings(job.settings).flatMap(({ key, place }) => (place ? [key] : []));
   const others = differing({ ...record.settings, ...began }, settings);

@@ -26,10 +26,10 @@ export async function topicsCommand(options: TopicsOptions, io: Io): Promise<num
 
 const HEAD = ['topic', 'records', 'size', 'lag'];
 const GAP = 2;
-/** Less than that is no column. */
+/** A narrower column makes no sense. */
 const LAG_MIN = 16;
 
-/** `columns` = of the terminal: what has no room beside a topic goes below. */
+/** `columns` = of the terminal: what does not fit beside a topic goes below. */
 export function topicsTable(stats: readonly TopicStat[], columns?: number): string {
   const named = stats.map(({ topic, records, bytes }) => [topic, String(records), size(bytes)]);
   const widths = [0, 1, 2].map((i) =>

@@ -1,6 +1,6 @@
 /**
- * `millrace try`: one question through a job's prompt, policy, tools and reward, without a run: the loop in
- * which a prompt or a reward is written. Nothing is trained, and nothing is kept.
+ * `millrace try`: one question through a job's prompt, policy, tools and reward, without a run: for writing a
+ * prompt or a reward. Nothing is trained or kept.
  */
 import { resolve } from 'node:path';
 import { terminalText } from '../base/text/index.ts';
@@ -17,7 +17,7 @@ import { checkSettings } from './settings.ts';
 export interface TryOptions extends GivenFlags {
   readonly job: string;
   readonly runs: string;
-  /** A question of one's own, with what is right. */
+  /** The user's own question, with the right answers. */
   readonly question?: string;
   readonly answer: readonly string[];
   /** One of the job's questions; neither = its first. */
@@ -51,7 +51,7 @@ export async function tryCommand(options: TryOptions, io: Io): Promise<number> {
   return exitCodes.done;
 }
 
-/** As the first round would ask it. */
+/** The question as the first round would ask it. */
 function askedFrom(loop: OpenedLoop, { question, answer, id }: TryOptions): Question {
   const planned = loop.planned(id ?? null);
   const as = { phase: 'explore', round: 1, schedule: null } as const;

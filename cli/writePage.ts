@@ -1,7 +1,7 @@
 /**
- * Writes a page by a rename, so that a browser never sees half of one, and says where it is. If it cannot be
- * written (a run on a read-only disk) it says why instead: what the command prints is the same. Returns
- * whether it was written.
+ * Writes a page by a rename, so that a browser never sees half of one, and prints where it is. If it cannot
+ * be written (a run on a read-only disk) it prints why instead; the command prints the same otherwise.
+ * Returns whether it was written.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { systemMessage } from '../base/index.ts';

@@ -1,4 +1,4 @@
-/** The five numbers of tool-use behaviour (ET-Agent): those of its radar chart. */
+/** The five numbers of tool-use behaviour (ET-Agent), those of its radar chart. */
 import { behaviour, evaluation, type TableNumbers } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
 

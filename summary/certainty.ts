@@ -1,4 +1,6 @@
-/** How sure the numbers of an evaluation are, and what changed from one to another: 95 % intervals. Pure. */
+/**
+ * How certain the numbers of an evaluation are, and what changed from one to another: 95 % intervals. Pure.
+ */
 import {
   byQuestion,
   callsWhenRight,
@@ -23,7 +25,7 @@ export type Intervals = Readonly<Record<MeanFigure, Interval>> & {
   readonly meanToolCallsCorrect: Interval | null;
 };
 
-/** What a figure changed by, with its interval (`shareDifference`, `numberDifference`). */
+/** The change of a figure, with its interval (`shareDifference`, `numberDifference`). */
 export interface Difference {
   readonly difference: number;
   readonly interval: Interval;

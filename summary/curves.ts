@@ -11,7 +11,7 @@ export interface Point {
   /** Step. */
   readonly x: number;
   readonly y: number;
-  /** 95 %, if it is known. */
+  /** 95 %, if known. */
   readonly low?: number;
   readonly high?: number;
 }
@@ -19,9 +19,9 @@ export interface Point {
 export interface Series {
   readonly name: string;
   readonly points: readonly Point[];
-  /** Few points that matter one by one: drawn as dots on their line. */
+  /** Few important points: drawn as dots on their line. */
   readonly dots?: boolean;
-  /** It is what it is, without noise: never smoothed. */
+  /** It has no noise, so it is never smoothed. */
   readonly exact?: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface Curves {
   readonly curves: readonly Curve[];
   /** Steps at which a round ends; 0 for the time before training. */
   readonly roundEnds: readonly number[];
-  /** The first and the last step of all curves: they share an axis. */
+  /** The first and the last step of all curves, which share an axis. */
   readonly steps: readonly [number, number];
 }
 
@@ -67,7 +67,7 @@ export function curvesOf(reading: Reading, results: Results): Curves {
       series: [{ ...training('Held-out loss', metricNames.heldOutLoss), dots: true }],
     },
   ];
-  // Where nothing is rewarded, the loss is what training is for.
+  // If nothing is rewarded, the loss is what training is for.
   const isRewarded = reading.metrics.curve(metricNames.reward).length > 0;
   const learning: readonly Omit<Curve, 'about'>[] = [
     ...(isRewarded ? [] : losses),

@@ -8,11 +8,11 @@ import { metricNames } from './metricNames.ts';
 import { type RunState, stateOf } from './state.ts';
 import type { Worker } from './workers.ts';
 
-/** What was read of a run. */
+/** The data read from a run. */
 export interface Look {
   /** Paused: it begins nothing new. */
   readonly paused?: boolean;
-  /** Records of it cannot be read. */
+  /** Some of its records cannot be read. */
   readonly damaged?: boolean;
   readonly run: string;
   readonly facts: RunFacts;
@@ -23,7 +23,7 @@ export interface Look {
   readonly policy: { readonly version: number; readonly step: number } | null;
   /** Newest value by name of metric. */
   readonly metrics: ReadonlyMap<string, number>;
-  /** Tokens per second over the last half minute; null if that is not known. */
+  /** Tokens per second over the last half minute; null if unknown. */
   readonly generating: number | null;
 }
 
@@ -58,7 +58,7 @@ export interface StageRow {
    */
   readonly blocked: number;
   readonly paced: number;
-  /** How many run it. */
+  /** How many processes run it. */
   readonly processes: number;
 }
 
@@ -84,12 +84,12 @@ export interface WorkerRow {
   readonly ended: boolean;
 }
 
-/** What `top --json` prints. */
+/** The output of `top --json`. */
 export interface Live {
   readonly run: string;
   readonly job: string;
   readonly status: RunStatus;
-  /** The word for it on the page too. */
+  /** The same word as on the page. */
   readonly state: RunState;
   readonly paused: boolean;
   readonly atMs: number;
@@ -118,10 +118,10 @@ export function isLive({ silentMs, ended }: WorkerRow): boolean {
   return !ended && silentMs < SILENT_MS;
 }
 
-/** A record is old when it has been in progress for this long, and for this many times as long as usual. */
+/** A record is old once it has been in progress for this long, and for this many times as long as usual. */
 const OLD_MS = 10_000;
 const OLD_TIMES = 10;
-/** The same while it is unknown what is usual. */
+/** The same, while the usual time is unknown. */
 const OLD_UNKNOWN_MS = 60_000;
 
 /**
@@ -172,7 +172,7 @@ function workerRow({ now }: Worker, nowMs: number): WorkerRow {
   return { worker, host, pid, memoryBytes, ended, silentMs: Math.max(0, nowMs - atMs) };
 }
 
-/** A part of one process, and what it was the time before. */
+/** A part of one process now, and at the previous report. */
 interface Span<T> {
   readonly now: T;
   readonly before: T | null;
@@ -182,8 +182,8 @@ interface Span<T> {
 }
 
 /**
- * The parts of the processes that are live, by name, in the order in which they are first named, over the
- * time between the last two reports. If none is live, those of all, over their whole lives.
+ * The parts of the live processes by name, in order of first appearance, over the time between the last two
+ * reports. If none is live, those of all processes, over their whole lives.
  */
 function spans<T extends { readonly name: string }>(
   { workers, nowMs }: Look,

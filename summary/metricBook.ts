@@ -9,7 +9,7 @@ import type { Metric } from '../topics/index.ts';
 
 export const BUCKETS_MAX = 4096;
 
-/** What the steps of a bucket came to. */
+/** The sums of a bucket's steps. */
 export interface Bucket {
   /** The last of its steps that had a value. */
   step: number;
@@ -55,7 +55,7 @@ function merged(a: Bucket | undefined, b: Bucket | undefined): Bucket | undefine
   };
 }
 
-/** What a metric came to in a round. */
+/** A metric's sums over a round. */
 export interface RoundMean {
   readonly round: number;
   readonly name: string;
@@ -79,7 +79,7 @@ export class MetricBook {
   readonly #curves = new Map<string, Curve>();
   readonly #sums = new Map<string, Sum>();
 
-  /** Values of one name come in the order of their steps, as the log gives them. */
+  /** Values of one name come in order of their steps, as in the log. */
   add({ name, round, step, value }: Metric): void {
     const curve = this.#curves.get(name) ?? new Curve();
     this.#curves.set(name, curve);

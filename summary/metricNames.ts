@@ -20,7 +20,7 @@ export const metricNames = {
   standstill: 'time/loop_gap_ms',
 } as const;
 
-/** Those of an evaluation of held-out questions; all others are of a training step. */
+/** Those of an evaluation of held-out questions; all others belong to a training step. */
 export function isOfEvaluation(name: string): boolean {
   return name.startsWith('eval/');
 }

@@ -1,7 +1,6 @@
 /**
- * What each kind of training added: the ablation table in small. Rounds one after the other that train on the
- * same kind of data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the
- * last of them.
+ * What each kind of training added: a small ablation table. Consecutive rounds that train on the same kind of
+ * data (demonstrations, preference pairs, groups of rollouts) are one phase, measured after the last of them.
  */
 import type { Evaluation } from '../operators/metrics/index.ts';
 import type { BatchKind } from '../topics/index.ts';
@@ -58,7 +57,7 @@ const roundWords: Readonly<Record<BatchKind, string>> = {
   policy: 'round',
 };
 
-/** What each round is called: rounds of RL are counted, others too if there is more than one. */
+/** Names of rounds: rounds of RL are counted, others too if there are several. */
 export function roundNames(rounds: readonly number[], kinds: Kinds): ReadonlyMap<number, string> {
   const names = new Map<number, string>();
   const counts = new Map<BatchKind, number>();

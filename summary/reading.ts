@@ -15,10 +15,10 @@ export interface Timed<T> {
 }
 
 /**
- * The evaluation of a round as far as it is scored. Round 0 is before any training, round r after round r.
+ * The evaluation of a round, as far as it is scored. Round 0 is before any training, round r after round r.
  */
 export interface Measured {
-  /** Scored groups, by the ids of their questions: nothing depends on which was finished first. */
+  /** Scored groups, by the ids of their questions, so that nothing depends on which was finished first. */
   readonly groups: readonly Scored[];
   /** Number of questions that were asked. */
   readonly expected: number;
@@ -41,7 +41,7 @@ export interface Reading {
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
-  /** Steps that taught nothing, a sentence each (topics/learning.ts). */
+  /** Steps that taught nothing, one sentence each (topics/learning.ts). */
   readonly idle: readonly string[];
 }
 
@@ -124,9 +124,7 @@ export function measured(scored: readonly Timed<Scored>[], expected: number): Me
   return { groups, expected, lastMs: scored.reduce((last, { atMs }) => Math.max(last, atMs), 0) };
 }
 
-/**
- * Rounds whose evaluation counts, ascending: during a run, those of which every question is scored.
- */
+/** Rounds whose evaluation counts, ascending: during a run, those with every question scored. */
 export function completeRounds({ facts, evaluations }: Reading): number[] {
   const over = facts.status !== 'running';
   return [...evaluations]

@@ -1,4 +1,4 @@
-/** What a run has achieved: before and after, round by round, and what each kind of training added. Pure. */
+/** The results of a run: before and after, round by round, and what each kind of training added. Pure. */
 import type { Sampling } from '../model/index.ts';
 import { type Evaluation, evaluation } from '../operators/metrics/index.ts';
 import type { Scored } from '../topics/index.ts';
@@ -16,7 +16,7 @@ export type { Evaluation } from '../operators/metrics/index.ts';
 
 type Nullable<T> = { readonly [K in keyof T]: T[K] | null };
 
-/** An evaluation, and how sure its numbers are. */
+/** An evaluation, and how certain its numbers are. */
 export interface Measurement extends Evaluation {
   /** 95 %. */
   readonly intervals: Intervals;
@@ -26,7 +26,7 @@ export interface Measurement extends Evaluation {
 export interface Round extends Nullable<Evaluation> {
   /** Its round. */
   readonly round: number;
-  /** What people call it. */
+  /** Its name for people. */
   readonly name: string;
   readonly steps: number;
   /** Mean over its steps; null before the first. */
@@ -36,19 +36,19 @@ export interface Round extends Nullable<Evaluation> {
   readonly lag: number | null;
   /** 95 %; null until it is measured, and before the newest `ROUNDS_SHOWN`. */
   readonly intervals: Intervals | null;
-  /** Since the evaluation before it; null if one of the two is missing, and before these rounds. */
+  /** Change since the evaluation before it; null if one of the two is missing, or before these rounds. */
   readonly change: Differences | null;
   /** From the evaluation before it to its own. */
   readonly seconds: number | null;
 }
 
-/** What `report --json` prints. */
+/** The output of `report --json`. */
 export interface Results {
   readonly run: string;
   readonly job: string;
   readonly seed: number;
   readonly status: RunStatus;
-  /** How held-out questions are answered; null if the settings do not say. */
+  /** How held-out questions are sampled; null if the settings do not say. */
   readonly sampling: Required<Sampling> | null;
   /** Rollouts of each held-out question; null before the first is scored. */
   readonly rolloutsEach: number | null;
@@ -57,22 +57,22 @@ export interface Results {
   readonly after: Measurement | null;
   /** From `before` to `after`. */
   readonly change: Differences | null;
-  /** What training came to; null before the first step. */
+  /** The outcome of training; null before the first step. */
   readonly training: Training | null;
   readonly rounds: readonly Round[];
-  /** The base policy, then what each kind of training made of it. */
+  /** The base policy, then what each kind of training added. */
   readonly phases: readonly Phase[];
   /** The radar's numbers of `before` and `after`. */
   readonly behaviour: { readonly before: Behaviour | null; readonly after: Behaviour | null };
   /** Time that the run was running, all starts together. */
   readonly seconds: number;
   readonly deadLetters: number;
-  /** What a user should look at, a sentence each: steps that taught the policy nothing, no right answer. */
+  /** What a user should look at, one sentence each: steps that taught the policy nothing, no right answer. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Rounds that are shown one by one, the newest: a run without an end has thousands, and resampling each takes
+ * Limit of rounds shown one by one, the newest: an endless run has thousands, and resampling each takes
  * milliseconds.
  */
 export const ROUNDS_SHOWN = 200;
@@ -131,7 +131,7 @@ export function resultsOf(reading: Reading): Results {
   };
 }
 
-/** Of the first group that is scored: all evaluations of a run ask alike. */
+/** From the first scored group: all evaluations of a run use the same number. */
 function rolloutsEach(evaluations: Reading['evaluations']): number | null {
   const [group] = [...evaluations.values()].flatMap(({ groups }) => groups.slice(0, 1));
   return group?.rewards.length ?? null;

@@ -94,7 +94,7 @@ export interface Sample {
   readonly after: Trajectory;
 }
 
-/** Only the trajectories that are shown are read from the log. */
+/** Reads only the trajectories that are shown from the log. */
 export async function fetchSamples(log: Log, choices: readonly SampleChoice[]): Promise<Sample[]> {
   const positions = choices.flatMap(({ before, after }) => [before.rollout, after.rollout]);
   const rollouts = await log.fetch(topics.rollouts, positions);

@@ -1,5 +1,5 @@
 /**
- * How the held-out questions of a run are answered, from its settings: an accuracy says little without it.
+ * How the held-out questions of a run are sampled, from its settings: an accuracy means little without it.
  */
 import { type Sampling, samplingIn } from '../model/index.ts';
 import type { RunFacts } from './facts/facts.ts';

@@ -23,7 +23,7 @@ export const SILENT_RUN_MS = 10_000;
 export interface Seen {
   readonly workers: readonly { readonly ended: boolean; readonly silentMs: number }[];
   readonly atMs: number;
-  /** Whether a process holds its log for writing; left out where that cannot be seen. */
+  /** Whether a process holds its log for writing; left out if that cannot be seen. */
   readonly writer?: boolean;
   /** Whether it is paused and begins nothing new. */
   readonly paused?: boolean;

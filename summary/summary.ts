@@ -1,6 +1,6 @@
 /**
- * The summary of a run at one moment: what it is, what it has achieved, its curves, some trajectories, and
- * what its stages do. Text, JSON and pages are views of it.
+ * The summary of a run at one moment: what it is, its results, its curves, some trajectories, and what its
+ * stages do. Text, JSON and pages are views of it.
  */
 import type { Clock } from '../base/index.ts';
 import type { Log } from '../streams/index.ts';
@@ -12,7 +12,7 @@ import { type Results, resultsOf } from './results.ts';
 import { chooseSamples, fetchSamples, type Sample } from './samples.ts';
 import { Watch } from './watch.ts';
 
-/** What the log of a run says: one reading of it. */
+/** One reading of the run's log. */
 export interface Achieved {
   readonly results: Results;
   readonly curves: Curves;
@@ -22,11 +22,11 @@ export interface Achieved {
 
 export interface Summary extends Achieved {
   readonly facts: RunFacts;
-  /** Rates and shares of the time of each stage, as its processes said last. */
+  /** Rates and shares of the time of each stage, from its processes' last reports. */
   readonly live: Live;
 }
 
-/** Of a run that goes on, what is complete so far. */
+/** For a running run, what is complete so far. */
 export async function summarise(
   log: Log,
   run: string,

@@ -1,7 +1,6 @@
 /**
- * Tokens that the policy generated in the last half minute, from the rollouts as they are committed.
- *
- * A second's rollouts are one number, so what is held does not grow with the rate.
+ * Tokens that the policy generated in the last half minute, from the rollouts as they are committed. A
+ * second's rollouts are one number, so memory does not grow with the rate.
  */
 import type { Subscription } from 'rxjs';
 import type { Log } from '../streams/index.ts';
@@ -36,7 +35,7 @@ export class TokenMeter {
     this.#tokens.set(second, (this.#tokens.get(second) ?? 0) + policyTokens(rollout));
   }
 
-  /** Tokens a second; null if the rollouts cannot be read. */
+  /** Tokens per second; null if the rollouts cannot be read. */
   perSecond(nowMs: number): number | null {
     if (this.#failed) return null;
     const first = Math.floor((nowMs - WINDOW_MS) / 1000);

@@ -15,7 +15,7 @@ export interface Course {
 /** What `report --json` says about training. */
 export interface Training {
   readonly steps: number;
-  /** Tokens that were trained on, all steps together. */
+  /** Tokens trained on, over all steps. */
   readonly tokens: number;
   /** Time in the trainer. */
   readonly seconds: number;
@@ -41,7 +41,7 @@ export class TrainingTally {
     if (courses.has(name)) this.#follow(name, step, value);
     if (name === metricNames.trained) this.#rate = value;
     if (name === metricNames.examples) this.#examples = (this.#examples ?? 0) + value;
-    // The last number of a step: its rate came before it.
+    // The last number of a step, so its rate has been read before.
     if (name !== metricNames.trainMs) return;
     if (step !== this.#lastStep) this.#steps += 1;
     this.#lastStep = step;

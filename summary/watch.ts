@@ -1,6 +1,6 @@
 /**
- * Reads what a run does now, as often as it is asked: of the log, only its newest records and what processes
- * report.
+ * Reads the current state of a run, as often as called: only the newest records of its log, and what
+ * processes report.
  */
 import type { Clock } from '../base/index.ts';
 import type { Log, Topic } from '../streams/index.ts';
@@ -10,9 +10,9 @@ import { type Live, liveOf } from './live.ts';
 import { TokenMeter } from './tokenMeter.ts';
 import { statusesIn, Workers } from './workers.ts';
 
-/** Names a step writes, and those of an evaluation that may follow it. */
+/** Names that a step writes, and those of an evaluation that may follow it. */
 const METRICS_LAST = 128;
-/** Settings may have been changed since it was paused. */
+/** How far back to look for the command that paused it: settings may have changed since. */
 const CONTROLS_LAST = 256;
 
 export class Watch {
@@ -23,7 +23,7 @@ export class Watch {
   #meter: TokenMeter | null = null;
   #damaged = false;
 
-  /** Rates are over `windowMs`; without it, since the look before. */
+  /** Rates are over `windowMs`; without it, since the previous call. */
   constructor(log: Log, run: string, { windowMs = 0 } = {}) {
     this.#log = log;
     this.#run = run;
@@ -36,7 +36,7 @@ export class Watch {
     this.#meter.start(this.#log, nowMs);
   }
 
-  /** Rates are since the look before; at the first, since each process started. */
+  /** Rates are since the previous call; on the first, since each process started. */
   async look(facts: RunFacts, clock: Clock): Promise<Live> {
     const policy = await this.#last(topics.weights, 1);
     for (const { name, value } of await this.#last(topics.metrics, METRICS_LAST)) {
@@ -62,7 +62,7 @@ export class Watch {
     this.#meter?.stop();
   }
 
-  /** By its last command. */
+  /** According to its last command. */
   async #isPaused(): Promise<boolean> {
     const commands = await this.#last(topics.control, CONTROLS_LAST);
     return commands.findLast(({ kind }) => kind === 'pause' || kind === 'resume')?.kind === 'pause';

@@ -15,7 +15,7 @@ import {
 } from '../streams/contracts/index.ts';
 import type { WorkerStatus } from '../streams/run/index.ts';
 
-/** A process, with the time that its latest rates are over. */
+/** A process, with the time that its latest rates cover. */
 export interface Worker {
   readonly now: WorkerStatus;
   /** Null = its rates are since its start. */
@@ -82,12 +82,12 @@ export class Workers {
   readonly #known = new Map<string, WorkerStatus[]>();
   readonly #windowMs: number;
 
-  /** Rates are over this time; 0 = since the last report but one. */
+  /** Rates cover this time; 0 = since the previous report. */
   constructor(windowMs = 0) {
     this.#windowMs = windowMs;
   }
 
-  /** Given what is on the board now (`statusesIn`). */
+  /** Takes what is on the board now (`statusesIn`). */
   update(said: readonly WorkerStatus[]): readonly Worker[] {
     for (const now of said) {
       const known = this.#known.get(idOf(now)) ?? [];

@@ -1,12 +1,12 @@
-/** What to look at where no answer is right. */
+/** What to check if no answer is right. */
 import { counted } from '../base/text/index.ts';
 import type { Evaluation } from '../operators/metrics/index.ts';
 import { percent } from './format/index.ts';
 
-/** Of fewer questions, none right may be chance. */
+/** With fewer questions, none right may be chance. */
 const QUESTIONS_MIN = 8;
 
-/** A sentence if an evaluation has no right answer; none otherwise. */
+/** A sentence if an evaluation has no right answer; otherwise empty. */
 export function zeroAccuracy(run: string, measured: Evaluation | null): readonly string[] {
   if (measured === null || measured.accuracy !== 0 || measured.questions < QUESTIONS_MIN) return [];
   const { formatValid, meanToolCalls, questions } = measured;

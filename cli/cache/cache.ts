@@ -22,7 +22,7 @@ import { size } from '../../summary/format/index.ts';
 import { exitCodes, usageError } from '../failure.ts';
 import type { Io } from '../io.ts';
 
-/** The file; left out = the user's. */
+/** The cache file; left out = the user's. */
 export interface CacheOptions {
   readonly cache?: string;
 }
@@ -30,7 +30,7 @@ export interface CacheOptions {
 /** What a search's results are exported as: the papers' numbers. */
 const RELEASED = { top: 10, charactersMax: 1000 };
 const DAY_MS = 86_400_000;
-/** Most characters of a scope in the list. */
+/** Limit of characters of a scope in the list. */
 const SCOPE_MAX = 60;
 const DELETED_AT_ONCE = 1000;
 
@@ -94,7 +94,7 @@ export async function cacheExport(
   return exitCodes.done;
 }
 
-/** An entry is deleted when it meets every condition given. */
+/** An entry is deleted if it meets every given condition. */
 export interface PruneOptions extends CacheOptions {
   readonly kind?: CacheKind;
   /** Days. */

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { aRun, collect, ofRuns, onRun, type Place, port, type Subcommand } from '../command.ts';
 import { HOST } from '../metrics/flags.ts';
 
-/** A port that Prometheus' list of exporters assigns to none in particular. */
+/** A port that Prometheus' list of exporters assigns to no exporter. */
 const PORT = 9464;
 
 export const command: Subcommand = {

@@ -3,8 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { examplesText, type Place, port, positive, type Subcommand, whole } from '../command.ts';
 
 /**
- * So few passages take 5 ms to compare with a query (384 dimensions); a graph takes a tenth of that but may
- * miss one.
+ * Comparing a query with this many passages takes 5 ms (384 dimensions); a graph takes a tenth of that but
+ * may miss one.
  */
 const EXACT_MAX = 10_000;
 const GRAPH_MAX = 500_000;

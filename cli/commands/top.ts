@@ -8,7 +8,7 @@ export const command: Subcommand = {
   declare: declareTop,
 };
 
-/** Of what a column is, on 80 columns. */
+/** Width of a column's description, on 80 columns. */
 const WIDTH = 68;
 
 async function declareTop(it: Command, place: Place): Promise<void> {

@@ -1,12 +1,12 @@
 /**
- * What may follow the words of a command line: commands, options and their values. None of the user's code is
- * executed for it, so a job's settings are known only if the job comes with the package.
+ * What may follow the words of a command line: commands, options and their values. It executes none of the
+ * user's code, so a job's settings are known only if the job comes with the package.
  */
 import type { Command, Option } from 'commander';
 import type { Candidate, Spot } from './spot.ts';
 import { valuesOf } from './values.ts';
 
-/** For the last of the words, which may be empty; `program` knows the options of the command among them. */
+/** Candidates for the last word, which may be empty; `program` knows the command's options. */
 export async function candidates(
   program: Command,
   words: readonly string[],
@@ -28,7 +28,7 @@ async function allAt(spot: Spot): Promise<readonly Candidate[]> {
   return argument === undefined ? [] : valuesOf(spot, argument.name(), argument.argChoices);
 }
 
-/** The innermost command that the words name, and those behind it. `help` takes commands too. */
+/** The innermost command that the words name, and the words after it. `help` takes commands too. */
 function commandIn(
   program: Command,
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** `millrace completion`: the script of a shell, or what may come next. */
+/** `millrace completion`: prints a shell's script, or what may come next. */
 import type { Command } from 'commander';
 import { exitCodes } from '../failure.ts';
 import type { Io } from '../io.ts';
@@ -9,7 +9,7 @@ interface Asked {
   readonly shell: string;
   /** Null = the script. */
   readonly words: readonly string[] | null;
-  /** The program as it is for these words. */
+  /** The program for these words. */
   readonly program: (words: readonly string[]) => Promise<Command>;
 }
 

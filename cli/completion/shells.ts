@@ -8,11 +8,11 @@ interface Shell {
   readonly script: string;
   /** A line for each candidate. */
   line(candidate: Candidate): string;
-  /** Where the script goes. */
+  /** Where to put the script. */
   readonly use: string;
 }
 
-/** After a word that goes on (`temperature=`, `first.`) there is no space. */
+/** No space follows a word that continues (`temperature=`, `first.`). */
 const bash = `_millrace() {
   local line=\${COMP_LINE:0:COMP_POINT} word found=()
   local words

@@ -19,7 +19,7 @@ const VALUES: Readonly<Record<string, Values>> = {
   'key=value': settings,
 };
 
-/** Empty where none are known. */
+/** Empty if none are known. */
 export async function valuesOf(
   spot: Spot,
   name: string,
@@ -55,7 +55,7 @@ async function runNames(spot: Spot): Promise<readonly Candidate[]> {
     .map(({ name }) => bare(name));
 }
 
-/** `rollouts`; `first.`, and behind it `first.rollouts`. */
+/** `rollouts`; `first.`, and after it `first.rollouts`. */
 async function topicNames(spot: Spot): Promise<readonly Candidate[]> {
   const { topicNames: names } = await import('../tap/patterns.ts');
   const [run, topic] = spot.typed.split('.');
@@ -75,7 +75,7 @@ async function presets({ given: [job = ''] }: Spot): Promise<readonly Candidate[
   return Object.entries(known).map(([word, { about }]) => ({ word, about }));
 }
 
-/** `temperature=`; behind it, what it may be. Of a job of the user's: those that the run has. */
+/** `temperature=`; after it, the possible values. For the user's own job: those of the run. */
 async function settings(spot: Spot): Promise<readonly Candidate[]> {
   const { command, given, set, typed } = spot;
   const runs = command.name() === 'run';
@@ -99,7 +99,7 @@ async function recordOf(spot: Spot, run: string | undefined): Promise<RunSetting
   return JSON.parse(text) as RunSettings | null;
 }
 
-/** Null of a job that does not come with the package: its file would have to be executed. */
+/** Null for a job that does not come with the package: its file would have to be executed. */
 async function fieldsOf(job: string): Promise<readonly SettingField[] | null> {
   const { readyJobs } = await import('../readyJobs.ts');
   const ready = readyJobs.find(({ name, source }) => name === job || source === job);

@@ -11,7 +11,7 @@ export interface Change {
   readonly value: unknown;
   readonly by: string;
   readonly askedMs: number;
-  /** The first optimiser step that is made with it; null while no manifest counts it. */
+  /** The first optimiser step made with it; null while no manifest counts it. */
   readonly step: number | null;
 }
 
@@ -38,7 +38,7 @@ export async function changesOf(log: Log, lagMax: number): Promise<readonly Chan
   }));
 }
 
-/** `lagMax` of a run's settings; 0 where its job has none. */
+/** `lagMax` from a run's settings; 0 if its job has none. */
 export function lagMaxOf(settings: Readonly<Record<string, unknown>>): number {
   return typeof settings.lagMax === 'number' ? settings.lagMax : 0;
 }

@@ -31,7 +31,7 @@ export interface ControlOptions {
   readonly json?: boolean;
 }
 
-/** How long the run may take to record a command, and how often we look. */
+/** How long the run may take to record a command, and how often to check. */
 const RECORDED_MS = 20_000;
 const LOOK_MS = 100;
 const ENDED_MS = 10_000;
@@ -54,7 +54,7 @@ export async function pauseCommand(
   return exitCodes.done;
 }
 
-/** `stop`: ends when the run has. */
+/** `stop`: ends once the run has. */
 export async function stopCommand(
   options: ControlOptions & { readonly wait?: boolean },
   io: Io,
@@ -72,7 +72,7 @@ export async function stopCommand(
     const interrupted = interruption(io, null);
     const { signal } = interrupted;
     while (!signal.aborted && (await isRunning(run))) await pause();
-    // A process says that it has ended a moment before it writes how.
+    // A process reports its end a moment before it records how it ended.
     const untilMs = performance.now() + ENDED_MS;
     while (!signal.aborted && performance.now() < untilMs && (await statusOf(run)) === 'running')
       await pause();
@@ -120,7 +120,7 @@ function changeLine({ setting, value, step, by }: Change, next: number): string 
   return `${setting}=${JSON.stringify(value)} ${from} (${by})`;
 }
 
-/** The settings, as the job takes them. */
+/** The settings in the form that the job takes. */
 async function checked(
   run: Run,
   given: readonly string[],

@@ -54,7 +54,7 @@ function who(): string {
   }
 }
 
-/** Puts it where the run finds it; all of it is recorded in one commit. */
+/** Puts commands where the run finds them, recorded in one commit. */
 export async function put(run: Run, what: readonly ControlRecord[]): Promise<void> {
   const [first] = what;
   if (first === undefined) return;
@@ -63,7 +63,7 @@ export async function put(run: Run, what: readonly ControlRecord[]): Promise<voi
     await makeFolder(folder);
     return replaceFile(join(folder, `${first.id}.json`), JSON.stringify(what));
   }
-  // A worker name of its own: with one of the run's it would take that worker's place.
+  // A worker name of its own: under one of the run's names it would take that worker's place.
   const worker = `control-${hostname().replace(/[^A-Za-z0-9_-]+/g, '-')}-${process.pid}`;
   const part = { only: [], worker };
   const log = await openRunLog({ ...run, part }, { mode: 'write' });
@@ -76,7 +76,7 @@ export async function put(run: Run, what: readonly ControlRecord[]): Promise<voi
   }
 }
 
-/** Appends what arrives until the returned function is called, which resolves once nothing is under way. */
+/** Appends what arrives until the returned function is called, which resolves once no work is under way. */
 export function takeIn(
   runFolder: string,
   log: Log,

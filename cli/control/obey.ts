@@ -1,6 +1,6 @@
 /**
- * The run's side of `millrace set|pause|resume|stop`: it takes commands in, follows them and reports that it
- * does. Changed settings are noted in `run.json` as soon as the step from which they apply is known.
+ * The run's side of `millrace set|pause|resume|stop`: it takes commands, follows them and reports it. Changed
+ * settings are noted in `run.json` as soon as the step from which they apply is known.
  */
 import { skip } from 'rxjs';
 import { type Control, followControl, type Log } from '../../streams/index.ts';
@@ -22,7 +22,7 @@ export interface ObeyOptions {
   readonly notice: (line: string) => void;
   /** Called when the run is paused, and when it goes on. */
   readonly paused: (is: boolean) => void;
-  /** Called when a manifest counts changes that the one before it does not. */
+  /** Called when a manifest counts changes that the one before does not. */
   readonly changed: () => Promise<void>;
 }
 

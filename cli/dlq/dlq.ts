@@ -23,7 +23,7 @@ export interface DlqOptions {
   readonly numbers: readonly number[];
 }
 
-/** Most characters of a cell of the list. */
+/** Limit of characters per cell of the list. */
 const CELL_MAX = 60;
 
 export async function dlqList(options: DlqOptions, io: Io): Promise<number> {
@@ -58,7 +58,7 @@ export async function dlqShow(options: DlqOptions, io: Io): Promise<number> {
   return exitCodes.done;
 }
 
-/** Exit code 1 when a requested letter could not be put back. */
+/** Exit code 1 if a requested letter could not be put back. */
 export async function dlqRetry(options: DlqOptions, io: Io): Promise<number> {
   const run = await findRun(io, options.runs, options.run);
   await mustBeIdle(run);

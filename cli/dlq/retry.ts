@@ -44,7 +44,7 @@ export async function retry(log: Log, letters: readonly Letter[]): Promise<reado
   return outcomes;
 }
 
-/** The row of a dead letter, fixed by now, or why there is none. */
+/** The row of a dead letter, now fixed, or why there is none. */
 async function fixedRow(
   { letter, retried }: Letter,
   files: Map<string, Promise<Rows>>,
@@ -90,7 +90,7 @@ async function rowsOf(path: string): Promise<Rows> {
   return { good, bad, unreadable: null };
 }
 
-/** The ids that were asked, and where a new question goes. */
+/** The ids already asked, and where a new question goes. */
 async function firstAsked(log: Log): Promise<{
   readonly ids: Set<string>;
   readonly place: Pick<Question, 'phase' | 'round' | 'schedule'>;

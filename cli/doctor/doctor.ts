@@ -44,13 +44,13 @@ export interface DoctorOptions {
   readonly index?: boolean;
   /** First remove what killed processes left. */
   readonly fix?: boolean;
-  /** In this process: what `apart` asks of the one that it starts. */
+  /** Runs in this process: set in the process that `apart` starts. */
   readonly here?: boolean;
 }
 
 interface Diagnosis {
   readonly run: string;
-  /** What `top` and the page call it. */
+  /** The state's name in `top` and on the page. */
   readonly state: RunState;
   readonly findings: readonly Finding[];
   readonly records: number;
@@ -60,7 +60,7 @@ interface Diagnosis {
   readonly notes: readonly string[];
 }
 
-/** Most findings of one rule that are shown as text. */
+/** Limit of findings per rule shown as text. */
 const SHOWN_MAX = 5;
 
 export async function doctorCommand(options: DoctorOptions, io: Io): Promise<number> {
@@ -81,15 +81,15 @@ async function removeLeft(run: Run, io: Io): Promise<void> {
   io.err(left.length === 0 ? 'nothing to remove' : `removed ${leftoversText(left)}`);
 }
 
-/** Who writes to Kafka cannot be seen from here. */
+/** This machine cannot see who writes to Kafka. */
 function leftIn(run: Run): Promise<readonly Leftover[]> {
   const alone = run.record.log === undefined && writerOf(logFolder(run.folder)) === undefined;
   return leftoversOf(run, { alone });
 }
 
 /**
- * The diagnosis, made by a process of its own: a damaged log file can take down the process that maps it into
- * memory. Null where that is not to be (tests, and that process itself).
+ * The diagnosis, made in a separate process: a damaged log file can crash the process that maps it into
+ * memory. Null if there is to be none (tests, and that process itself).
  */
 async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagnosis | null> {
   const entry = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -107,7 +107,7 @@ async function apart({ run, runs, here }: DoctorOptions, io: Io): Promise<Diagno
   return nothing(name, { rule: 'log', where: 'log', ...crashed(signal) });
 }
 
-/** Fails when there is no such run. One with a damaged record exists. */
+/** Fails if there is no such run. One with a damaged record exists. */
 async function nameOf(run: string | undefined, runs: string, io: Io): Promise<string> {
   try {
     return (await findRun(io, runs, run)).name;
@@ -185,14 +185,14 @@ async function diagnoseLog(run: Run, log: Log, { clock }: Io): Promise<Diagnosis
   const left = await leftIn(run);
   const writer = writerOf(logFolder(run.folder));
   const broken = [
-    // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
+    // If topics are missing, references into them cannot resolve, and that is no fault of its own.
     ...(lost.length > 0 ? lost : findings),
     ...index.map((fault) => indexFinding(fault, run.name)),
     ...files.findings,
     ...replies,
   ];
   const live = await new Watch(log, run.name).look(record, clock);
-  // Who writes to Kafka cannot be seen from here.
+  // This machine cannot see who writes to Kafka.
   const onDisk = record.log === undefined;
   const damaged = broken.length > 0;
   const seen = onDisk ? { ...live, damaged, writer: writer !== undefined } : { ...live, damaged };
@@ -213,7 +213,7 @@ async function diagnoseLog(run: Run, log: Log, { clock }: Io): Promise<Diagnosis
           ]),
     ],
     weightsFiles: files.checked,
-    // Where topics are gone, what refers to them cannot hold, and nothing is at fault.
+    // If topics are missing, references into them cannot resolve, and that is no fault of its own.
     findings: [...(onDisk ? checkRunState({ ...standingOf, state: whole }) : []), ...broken],
   };
 }

@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { tenths } from '../parts.ts';
 import { logFolder, type Run } from '../runs.ts';
 
-/** False when interrupted: whoever looks for a key then reads what has no index yet. */
+/** False if interrupted: a search by key then reads records without an index. */
 export async function makeIndex(run: Run, io: Io): Promise<boolean> {
   if (run.record.log !== undefined) {
     throw usageError(`run ${run.name} is on Kafka, which has no index by key`);

@@ -10,7 +10,7 @@ import type { RunRecord } from '../runRecord.ts';
 export interface RunStanding {
   readonly name: string;
   readonly record: RunRecord;
-  /** What `top` and the page call it. */
+  /** The state's name in `top` and on the page. */
   readonly state: RunState;
   readonly standing: Standing;
   /** The process that writes the log, if any. */

@@ -15,9 +15,9 @@ import { finishesRound, type Weights } from '../../topics/index.ts';
 
 export interface CheckedFiles {
   readonly findings: readonly Finding[];
-  /** What is worth knowing, but no damage. */
+  /** Worth knowing, but no damage. */
   readonly notes: readonly string[];
-  /** Versions whose weights are there. */
+  /** Versions whose weights exist. */
   readonly checked: number;
 }
 
@@ -28,7 +28,7 @@ export interface KeptBySettings {
   readonly keepEvery?: number;
 }
 
-/** `manifests` in the order of their versions. */
+/** `manifests` in order of version. */
 export async function checkWeightsFiles(
   folder: string,
   manifests: readonly Weights[],
@@ -78,7 +78,7 @@ function neededOf(
   manifests: readonly Weights[],
   { keepVersions, keepRounds: rounds = 0, keepEvery = 0 }: KeptBySettings,
 ): ReadonlySet<number> {
-  // Of all weights the state is twice as large, of an adapter smaller: then fewer may be missed.
+  // The state of full weights is twice their size, an adapter's is smaller: then fewer may be missing.
   const bytes = 3 * Math.max(0, ...manifests.map((manifest) => manifest.bytes));
   const keepRounds = rounds || (keepsFew(keepVersions, bytes) ? 1 : 0);
   const ends = manifests.filter((one, i) => i > 0 && finishesRound(one, manifests[i - 1]!));

@@ -6,16 +6,16 @@ import type { DeepDialect } from '../../operators/deepAgent/index.ts';
 import type { Tool } from '../../operators/tools/index.ts';
 import type { EvalSettings } from './evalSettings.ts';
 
-/** The dialect, the tools and how a group is grown. */
+/** The dialect, the tools, and how to grow a group. */
 export interface EpisodesAsked {
   readonly dialect: DeepDialect;
   readonly tools: readonly Tool[];
   readonly grow: EvaluateParts['grow'];
-  /** The policy answers for the models that have no server. */
+  /** The policy answers for models without a server. */
   bind(engine: PolicyEngine): Promise<void>;
 }
 
-/** With these tools called for real. Fails as `deepParts` does. */
+/** With these tools called for real. Fails like `deepParts`. */
 export async function episodesAsked(
   context: JobContext<EvalSettings>,
   real: readonly Tool[],

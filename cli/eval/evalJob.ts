@@ -124,7 +124,7 @@ export const evalJob = defineJob({
   },
 });
 
-/** Fails with code `USAGE` for a question that only its calls can score: they are known of episodes alone. */
+/** Fails with code `USAGE` for a question that only its calls can score, as only episodes record them. */
 function checkAnswered(items: readonly SourceItem<Question>[], hasEnvironment: boolean): void {
   for (const item of items) {
     if (!('value' in item)) continue;
@@ -139,7 +139,7 @@ function checkAnswered(items: readonly SourceItem<Question>[], hasEnvironment: b
   }
 }
 
-/** How answers are graded; a replay says nothing of it. */
+/** How answers are graded; a replay says nothing about it. */
 function sayGrading(
   { settings, print, replay }: JobContext<EvalSettings>,
   items: readonly SourceItem<Question>[],
@@ -179,7 +179,7 @@ async function chosenDialect(
   const own = Object.entries(setPrompts(sources, { settings, before, name, tools }));
   if (own.length === 0) return dialectWith(chosen.system);
   if (replay === undefined) for (const line of setPromptLines(own.map(([set]) => set))) print(line);
-  // Where no other set is asked, its prompt is that of the evaluation.
+  // If no other set is asked, its prompt is the evaluation's.
   const [[, alone] = ['', '']] = own;
   if (sources.length === 1) return dialectWith(alone);
   const dialects = own.map(async ([set, system]) => {
@@ -198,7 +198,7 @@ function gone(weights: string): MillraceError<'POLICY'> {
   );
 }
 
-/** The policy in this process, or what servers have, which is version 0 and stays it. */
+/** The policy in this process, or the one on servers, which is version 0 throughout. */
 async function engineOf(
   { settings, clock, folder, print }: JobContext<EvalSettings>,
   { tokenizer, stopTexts }: Dialect,
@@ -232,7 +232,7 @@ function file({ path, name }: EvalSettings['questions'][number]) {
   return name === undefined ? { path } : { path, name };
 }
 
-/** In tokens. The engine's cache is made as long as the longest context needs. */
+/** In tokens. The engine's cache is as long as the longest context needs. */
 function longestPrompt(
   items: readonly SourceItem<Question>[],
   prompt: (question: string) => Int32Array,

@@ -1,4 +1,4 @@
-/** Settings of `millrace eval` as recorded in the run's `run.json`: what is evaluated, on what, and how. */
+/** Settings of `millrace eval` as recorded in the run's `run.json`: what to evaluate, on what, and how. */
 import { z } from 'zod';
 import { environmentSetting } from '../../jobs/environment/index.ts';
 import { agentSettings, episodeSettings, evaluateSettings } from '../../jobs/index.ts';

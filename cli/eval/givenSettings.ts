@@ -18,7 +18,7 @@ import { type PolicyFiles, policyFiles } from './policyFiles.ts';
 export interface EvalFlags {
   readonly runs: string;
   readonly policy?: string;
-  /** Of a policy on servers: their kind, its name there, where their key is. */
+  /** For a policy on servers: their kind, its name there, and where their key is. */
   readonly server?: ServerName;
   readonly model?: string;
   readonly keyEnv?: string;
@@ -27,7 +27,7 @@ export interface EvalFlags {
   readonly prompt?: string;
   readonly dialect?: string;
   readonly questions?: readonly string[];
-  /** Folder in which datasets are found by their names. */
+  /** Folder in which to look for datasets by name. */
   readonly data: string;
   readonly limit?: number;
   readonly rollouts?: number;
@@ -38,7 +38,7 @@ export interface EvalFlags {
   readonly minP?: number;
   readonly repetitionPenalty?: number;
   readonly tools?: string;
-  /** Folder of the files that questions name, and who sees the images among them. */
+  /** Folder of the files that questions name, and the model that sees the images among them. */
   readonly files?: string;
   readonly vision?: string;
   readonly visionModel?: string;
@@ -68,7 +68,7 @@ export interface EvalFlags {
   readonly agent?: string;
 }
 
-/** Fails with code `USAGE` when flags do not fit together, and as `policyFiles` and `findDataset` do. */
+/** Fails with code `USAGE` if flags do not fit together, and like `policyFiles` and `findDataset`. */
 export async function givenSettings(flags: EvalFlags, io: Io): Promise<Setting[]> {
   const served = servedPolicy(flags, io);
   const policy =
@@ -117,7 +117,7 @@ interface Served {
   readonly engine: Settings;
 }
 
-/** A policy given by the URLs of the servers that have it; null for any other. */
+/** A policy given by the URLs of its servers; null for any other. */
 function servedPolicy(flags: EvalFlags, io: Io): Served | null {
   const { policy = '', server = usualServer, model, keyEnv, tokenizer } = flags;
   if (!/^https?:\/\//.test(policy)) {

@@ -1,4 +1,4 @@
-/** `millrace eval --against RUN…`: Tool-Light's Necessity of an evaluation and of others. */
+/** `millrace eval --against RUN…`: Tool-Light's Necessity of this evaluation and others. */
 import { lastValueFrom, toArray } from 'rxjs';
 import { table } from '../../base/terminal/index.ts';
 import { type Necessities, necessities } from '../../operators/metrics/index.ts';
@@ -8,12 +8,12 @@ import type { Io } from '../io.ts';
 import { EVALUATION, findRun, type Run, withLog } from '../runs.ts';
 
 export interface ComparedUse {
-  /** The runs that are compared, this one first. */
+  /** The runs to compare, this one first. */
   readonly against: readonly string[];
   readonly necessity: readonly Necessities[];
 }
 
-/** Fails with `NO_RUN`, and with `USAGE` for a run that is no evaluation or asked nothing in common. */
+/** Fails with `NO_RUN`, and with `USAGE` for a run that is not an evaluation or shares no question. */
 export async function necessity(
   own: Run,
   others: readonly string[],

@@ -22,46 +22,46 @@ import { findRun, type Run, withLog } from '../runs.ts';
 import { tokenizerFolders } from '../runTokenizer.ts';
 
 export interface PolicyFiles {
-  /** What people call it. */
+  /** Its name for people. */
   readonly name: string;
   /** A safetensors file, or a Hugging Face folder; absolute. */
   readonly weights: string;
   /** Folder with `tokenizer.json`; absolute. */
   readonly tokenizer: string;
-  /** Documents that it was trained to search; null if none are with it. */
+  /** Documents that it was trained to search; null if there are none with it. */
   readonly corpus: string | null;
-  /** The folder that may say how it is asked: of the run that trained it, or its own. */
+  /** The folder that may say how to prompt it: its training run's, or its own. */
   readonly promptIn: string;
-  /** Limits and tools of its training, if they are known. */
+  /** Limits and tools of its training, if known. */
   readonly asked: AskedAs;
 }
 
-/** Settings of the evaluation that a run brings. */
+/** Settings for the evaluation that come from a run. */
 export interface AskedAs {
   readonly responseMax?: number;
   readonly callLimit?: number;
-  /** As it was set for the Python tool. */
+  /** The Python tool's setting. */
   readonly python?: object;
-  /** Where the files of questions are, and who sees the images among them. */
+  /** Where the files of questions are, and the model that sees the images among them. */
   readonly files?: object;
   readonly vision?: object;
   readonly tools?: readonly string[];
   readonly searchTop?: number;
-  /** Where it acts, and how. */
+  /** Its environment, and how it acts there. */
   readonly environment?: object;
-  /** Its agent, and the room for what that asks. */
+  /** Its agent, and room for the agent's requests. */
   readonly agent?: object;
   readonly episodePrompt?: number;
-  /** Of a run of deep-agent: settings of its episodes. */
+  /** For a run of deep-agent: settings of its episodes. */
   readonly episodes?: Readonly<Record<string, unknown>>;
 }
 
 export interface PolicyPlace {
   /** Folder of runs, as given. */
   readonly runs: string;
-  /** Folder of the tokenizer, if it is not found by itself. */
+  /** Folder of the tokenizer, if it is not found automatically. */
   readonly tokenizer?: string;
-  /** The agent that is to be evaluated, in place of the run's. */
+  /** The agent to evaluate, instead of the run's. */
   readonly agent?: string;
 }
 
@@ -144,7 +144,7 @@ function askedBy({ name, record }: Run, place: PolicyPlace, io: Io): AskedAs {
     );
   }
   const limits = { ...number(settings, 'responseMax'), ...number(settings, 'callLimit') };
-  // Ready jobs alone have it; other jobs make prompts of their own.
+  // Only ready jobs have it; other jobs make prompts of their own.
   if (typeof settings.promptMax !== 'number') return { ...limits, ...places };
   const use = toolsIn(settings).use;
   return {
@@ -161,7 +161,7 @@ function toolsIn({ tools }: Fields): Fields {
   return isFields(tools) ? tools : {};
 }
 
-/** Where programs run, where files are, and who sees images. */
+/** Where programs run, where files are, and which model sees images. */
 function toolPlaces(settings: Fields, io: Io): AskedAs {
   const { python, files, vision } = toolsIn(settings);
   const folder = isFields(files) && typeof files.folder === 'string' ? files.folder : '';
@@ -183,7 +183,7 @@ function episodesIn(
 ): Readonly<Record<string, unknown>> | null {
   const { episodes, episode, library, retriever, auxiliary, simulator } = settings;
   const { promptMax, episodePrompt = promptMax } = settings;
-  // An evaluation says itself whether it was of episodes.
+  // An evaluation records whether it used episodes.
   if (episodes === false) return null;
   if (typeof episode !== 'object' || typeof library !== 'string') return null;
   const place = (path: unknown): string =>
@@ -201,7 +201,7 @@ function number(settings: Readonly<Record<string, unknown>>, key: keyof AskedAs)
   return typeof value === 'number' ? { [key]: value } : {};
 }
 
-/** The agent of a run that has one, or of the command; null for any other run. */
+/** The agent of the run or of the command; null if there is none. */
 function agentIn(
   { agent, promptMax }: Fields,
   place: PolicyPlace,
@@ -232,7 +232,7 @@ function manifests(run: Run): Promise<Weights[]> {
   });
 }
 
-/** The newest version, or the requested one, of those whose weights are still there. */
+/** The newest version, or the requested one, among those whose weights still exist. */
 async function chosen(run: Run, all: readonly Weights[], version: string | null): Promise<Weights> {
   const known = await versionsIn(run.folder, all);
   const kept = known.flatMap(({ manifest, hasWeights }) => (hasWeights ? [manifest] : []));
@@ -246,7 +246,7 @@ async function chosen(run: Run, all: readonly Weights[], version: string | null)
   );
 }
 
-/** Where a version is, once it is known to be what the run saved. */
+/** Where a version is, after checking that it is what the run saved. */
 async function wholePath(run: Run, manifest: Weights): Promise<string> {
   const store = checkpointsIn(run.folder);
   const { weights } = checkpointsOf(manifest);
@@ -256,7 +256,7 @@ async function wholePath(run: Run, manifest: Weights): Promise<string> {
   return localPath(store.resolve(weights));
 }
 
-/** The first of these folders with a tokenizer, or the one that is given. */
+/** The first of these folders with a tokenizer, or the given one. */
 function tokenizerIn(folders: readonly string[], { tokenizer }: PolicyPlace, io: Io): string {
   const places = tokenizer === undefined ? folders : [resolve(io.cwd, tokenizer)];
   const found = places.find((folder) => existsSync(join(folder, 'tokenizer.json')));

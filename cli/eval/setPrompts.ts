@@ -15,7 +15,7 @@ import type { EvalSettings } from './evalSettings.ts';
 
 const ownPrompts: Readonly<Record<string, NamedPrompt>> = { xbench: 'code-search-cn' };
 
-/** What is asked, and how. */
+/** What to ask, and how. */
 export interface Asking {
   readonly settings: Pick<EvalSettings, 'system' | 'prompt' | 'explained'>;
   readonly before: AskedBefore | null;
@@ -43,7 +43,7 @@ export function setPrompts(
   );
 }
 
-/** For people, once: which sets are asked so. */
+/** For people, once: which sets use such a prompt. */
 export function setPromptLines(sources: readonly string[]): readonly string[] {
   return sources.flatMap((source) =>
     Object.hasOwn(ownPrompts, source)

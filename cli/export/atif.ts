@@ -18,11 +18,11 @@ interface Result {
   readonly content: string;
 }
 
-/** What a trajectory says of where it comes from. */
+/** A trajectory's origin. */
 export interface AtifOf {
   readonly run: string;
   readonly job: string;
-  /** Of millrace. */
+  /** The version of millrace. */
   readonly version: string;
 }
 
@@ -81,7 +81,7 @@ function stepsOf(turns: readonly Turn[], mcpCalls: readonly McpCallRecord[]): re
   return steps;
 }
 
-/** A result stands at the step that called; what answers no call there is told by the user. */
+/** A result belongs to the step that called; a result that answers no call there comes from the user. */
 function addResult(steps: Step[], callId: string, content: string): void {
   const at = steps.findLastIndex(({ source, tool_calls: calls }) =>
     callId === ''
@@ -124,7 +124,7 @@ function agentStep({ message, made }: Turn): Step {
   };
 }
 
-/** What the agent did by itself, without the policy. */
+/** What the agent did itself, without the policy. */
 function dispatchStep(calls: readonly McpCallRecord[]): Step {
   const idOf = ({ number }: McpCallRecord): string => `mcp-${number}`;
   return {
@@ -147,7 +147,7 @@ function dispatchStep(calls: readonly McpCallRecord[]): Step {
   };
 }
 
-/** Arguments that are no JSON object are kept as they were written. */
+/** Arguments that are not a JSON object are kept as written. */
 function toolCall({ id, name, arguments: text }: FunctionCall) {
   const value = jsonIn(text);
   const fits = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -32,24 +32,24 @@ import { exportInspect } from './exportInspect.ts';
 import { exportVerl } from './verl.ts';
 
 export interface ExportOptions extends RangeOptions {
-  /** As of `millrace tap`. */
+  /** As in `millrace tap`. */
   readonly topics: readonly string[];
   readonly run?: string;
   readonly runs: string;
   readonly format: string;
-  /** Folder that the files go to. */
+  /** Folder for the files. */
   readonly out: string;
   readonly partitionBy?: string;
-  /** Another form than that of the topics. */
+  /** Another form than the topics' own. */
   readonly schema?: 'verl' | 'atif' | 'inspect';
 }
 
-/** What of a topic goes where. */
+/** What to export from a topic, and where to. */
 interface Exported {
   readonly log: Log;
   readonly topic: Topic<unknown>;
   readonly range: ReturnType<typeof rangeOf>;
-  /** A file, or the folder of the parts. */
+  /** A file, or a folder of parts. */
   readonly path: string;
   readonly options: ExportOptions;
 }
@@ -145,7 +145,7 @@ async function opened(
   return partitionedFiles({ folder: path, field: partitionBy, value, extension: format, open });
 }
 
-/** Whether the topic has what the format writes is seen when a file begins. */
+/** Whether the topic has what the format writes is checked when a file begins. */
 function opener(topic: Topic<unknown>, format: string): (path: string) => TableFile {
   const begin = tableFormats[format]!;
   return (path) => begin(path, { columns: () => columnsFor(topic), line });
@@ -163,7 +163,7 @@ function line({ position, key, atMs, value }: Stored<unknown>): string {
   return jsonText({ _partition: partition, _offset: offset, _key: key, _at: at, ...fields });
 }
 
-/** What is in the way is replaced only if it is an export like this one. */
+/** Existing files are replaced only if they are an export like this one. */
 function mustBeOurs(path: string, field: string | undefined): void {
   if (!existsSync(path)) return;
   if (statSync(path).isDirectory() !== (field !== undefined)) {

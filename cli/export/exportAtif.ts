@@ -1,6 +1,6 @@
 /**
- * `millrace export RUN.rollouts --schema atif`: `<run>.atif.jsonl`, each rollout a trajectory of ATIF on a
- * line.
+ * `millrace export RUN.rollouts --schema atif`: `<run>.atif.jsonl`, one rollout per line as an ATIF
+ * trajectory.
  */
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
@@ -19,7 +19,7 @@ import { positions } from './positions.ts';
 import { sessionRecords } from './sessionRecords.ts';
 import type { Place } from './verl.ts';
 
-/** Of the topic `rollouts` alone; fails with `USAGE` for others. */
+/** Only for the topic `rollouts`; fails with `USAGE` for others. */
 export async function exportAtif(names: readonly string[], place: Place): Promise<void> {
   const { run, log, out, scratch, io } = place;
   if (names.length !== 1 || names[0] !== 'rollouts')

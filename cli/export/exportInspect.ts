@@ -26,7 +26,7 @@ import { positions } from './positions.ts';
 import { type SessionRecords, sessionRecords } from './sessionRecords.ts';
 import type { Place } from './verl.ts';
 
-/** Of the topic `scored` alone; fails with `USAGE` for others. */
+/** Only for the topic `scored`; fails with `USAGE` for others. */
 export async function exportInspect(names: readonly string[], place: Place): Promise<void> {
   const { run, log, out, scratch, io } = place;
   if (names.length !== 1 || names[0] !== 'scored')
@@ -80,7 +80,7 @@ async function writeLog(
   return facts.length;
 }
 
-/** fflate writes no ZIP64: a larger archive would be one that nobody can read. */
+/** fflate writes no ZIP64, so nobody could read a larger archive. */
 const BYTES_MAX = 2 ** 32 - 1;
 const FILES_MAX = 65_535;
 

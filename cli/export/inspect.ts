@@ -1,4 +1,4 @@
-/** Rollouts as samples of an Inspect log (`.eval`), and what stands at its head. Pure. */
+/** Rollouts as samples of an Inspect log (`.eval`), and the log's header. Pure. */
 import { jsonIn } from '../../base/text/index.ts';
 import type { FunctionCall, Message } from '../../gateway/index.ts';
 import {
@@ -11,17 +11,17 @@ import {
 import type { SessionRecords } from './sessionRecords.ts';
 import { type Turn, turnsOf } from './turns.ts';
 
-/** What a log says of where it comes from. */
+/** A log's origin. */
 export interface InspectOf {
   readonly run: string;
   readonly job: string;
-  /** Of millrace. */
+  /** The version of millrace. */
   readonly version: string;
   /** When and why its questions were asked: `evaluate-3`. */
   readonly asked: string;
 }
 
-/** A sample, as far as the head of the log speaks of it. */
+/** A sample, as far as the log's header needs it. */
 export interface SampleFacts {
   readonly id: string;
   readonly epoch: number;
@@ -100,7 +100,7 @@ function chatMessage({ message }: Turn): Readonly<Record<string, unknown>> {
   };
 }
 
-/** A call of an MCP tool that the agent made by itself. */
+/** A call of an MCP tool that the agent made itself. */
 function toolEvent(call: McpCallRecord, beganMs: number): Readonly<Record<string, unknown>> {
   const { number, after, server, tool, input, ranFor, sessionId, startedMs, endedMs } = call;
   const { ok, text } = mcpAnswer(call);
@@ -114,7 +114,7 @@ function toolEvent(call: McpCallRecord, beganMs: number): Readonly<Record<string
   };
 }
 
-/** Arguments that are no JSON object are kept as they were written. */
+/** Arguments that are not a JSON object are kept as written. */
 function toolCall({ id, name, arguments: text }: FunctionCall) {
   const value = jsonIn(text);
   const fits = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-/** Where the records of a topic are, by what a key gives; only places are held. */
+/** Where the records of a topic are, by a key; only positions are held. */
 import type { Log, Position, Topic } from '../../streams/index.ts';
 
 export async function positions<T>(

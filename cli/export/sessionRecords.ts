@@ -1,4 +1,4 @@
-/** What the log has of the sessions of agents: their model calls and their calls of MCP tools. */
+/** The log's records of agents' sessions: their model calls and their calls of MCP tools. */
 import type { Log, Position } from '../../streams/index.ts';
 import {
   type McpCallRecord,
@@ -14,7 +14,7 @@ export interface SessionRecords {
   readonly mcpCalls: readonly McpCallRecord[];
 }
 
-/** Only places are held; the records of a rollout's session are read when they are asked for. */
+/** Only positions are held; the records of a rollout's session are read on request. */
 export async function sessionRecords(
   log: Log,
 ): Promise<(rollout: Rollout) => Promise<SessionRecords>> {

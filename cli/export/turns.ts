@@ -1,6 +1,6 @@
 /**
- * A rollout as a conversation, for exporters: a turn is a message of it, and a turn that the policy made has
- * its tokens. A session's turns are those of its calls; of our own rollouts the text says them, cut at its
+ * A rollout as a conversation, for exporters: a turn is one of its messages, and a turn made by the policy
+ * has its tokens. A session's turns come from its calls; those of our own rollouts from the text, cut at its
  * results.
  */
 import { MillraceError } from '../../base/index.ts';
@@ -12,11 +12,11 @@ export interface Made {
   readonly prompt: readonly number[];
   readonly tokens: readonly number[];
   readonly logProbs: readonly number[];
-  /** The call of a session; left out of our own rollouts. */
+  /** The call of a session; left out for our own rollouts. */
   readonly call?: ModelCallRecord;
 }
 
-/** `callId` of a result is empty where the text names none. */
+/** `callId` of a result is empty if the text names none. */
 export interface Turn {
   readonly message: Message;
   /** Null = the policy did not make it here: the question, a result, or what an agent repeats. */
@@ -51,7 +51,7 @@ const RESULT = /<result>([\s\S]*?)<\/result>/;
 
 function ownTurns(rollout: Rollout): readonly Turn[] {
   const own = ownRuns(rollout);
-  // Said and result by turns; said last, if anything is.
+  // Alternating text and results; text last, if there is any.
   const parts = rollout.text.split(RESULT);
   if (parts.length > 1 && parts.at(-1)!.trim() === '') parts.pop();
   const said = Math.ceil(parts.length / 2);
@@ -61,7 +61,7 @@ function ownTurns(rollout: Rollout): readonly Turn[] {
   };
   const turns = parts.map((content, i): Turn => {
     if (i % 2 === 1) return { message: { role: 'tool', callId: '', content }, made: null };
-    // Where the text has other turns than the tokens, no one can say whose tokens are whose.
+    // If the text has other turns than the tokens, the owner of each token is unknown.
     const run = own.length === said ? own[i / 2]! : null;
     return {
       message: { role: 'assistant', content, reasoning: null, calls: [] },

@@ -21,17 +21,17 @@ import type { Run } from '../runs.ts';
 import { inScratch, type Scratch } from '../scratch.ts';
 import { verlRows, verlSchema } from './verlRows.ts';
 
-/** What is exported, and where to. */
+/** What to export, and where to. */
 export interface Place {
   readonly run: Run;
   readonly log: Log;
-  /** Folder of the files. */
+  /** Folder for the files. */
   readonly out: string;
   readonly scratch: Scratch;
   readonly io: Io;
 }
 
-/** Of these topics, `questions` or `rollouts`; fails with `USAGE` for others. */
+/** From these topics, `questions` or `rollouts`; fails with `USAGE` for others. */
 export async function exportVerl(names: readonly string[], place: Place): Promise<void> {
   const other = names.find((name) => name !== 'questions' && name !== 'rollouts');
   if (other !== undefined || names.length === 0)
@@ -62,7 +62,7 @@ async function writeStages({ run, log, out, scratch, io }: Place, system: string
   }
 }
 
-/** By round, in the order of selection; rounds without any are left out. */
+/** By round, in the order of selection; empty rounds are left out. */
 async function trainedOn(log: Log): Promise<readonly (readonly Question[])[]> {
   const kept = new Map<number, { question: Question; index: number }[]>();
   for (const { value } of await all(log, topics.selected)) {

@@ -54,7 +54,10 @@ export const verlSchema = {
   ],
 };
 
-/** Of one stage; shuffled by the seed as theirs are without one. `system` = '' leaves the message out. */
+/**
+ * The rows of one stage, shuffled by the seed, as theirs are without one. `system` = '' leaves the message
+ * out.
+ */
 export function verlRows(
   questions: readonly Question[],
   {

@@ -1,6 +1,5 @@
 /**
- * `--settings FORM:FILE`: a file of another trainer as settings of ours. What of it no setting of ours says
- * is named.
+ * `--settings FORM:FILE`: another trainer's file as our settings. Reports what our settings cannot express.
  */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -25,10 +24,10 @@ const forms: Readonly<Record<string, Form>> = {
   },
   verl: { dictionary: verl, read: (text) => overridesIn(text) },
 };
-/** As of our own settings files. */
+/** As in our own settings files. */
 const CHARACTERS_MAX = 100_000;
 
-/** The form that is named before the first colon; a drive letter or a path is none. */
+/** The form named before the first colon; a drive letter or a path is not one. */
 export function isForeign(given: string): boolean {
   return Object.hasOwn(forms, given.split(':', 1)[0]!) && given.includes(':');
 }

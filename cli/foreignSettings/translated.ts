@@ -1,26 +1,29 @@
-/** What a settings file of another trainer comes to: settings of ours, and what none of them says. */
+/** The translation of another trainer's settings file: our settings, and what they cannot express. */
 import type { z } from 'zod';
 import { usageError } from '../failure.ts';
 import { knownSettings } from '../settingFields.ts';
 import type { Setting } from '../settings.ts';
 
-/** A value of theirs, by the name that it has there. */
+/** One of their values, under their name. */
 export type Theirs = ReadonlyMap<string, unknown>;
 
-/** Settings of ours by their keys; null = it says nothing that a setting of ours does. */
+/** Our settings by key; null = it says nothing that ours can express. */
 export type Translation = Readonly<Record<string, unknown>> | null;
 
-/** How one name of theirs is read, given all of them. Throws `Untranslated` for a value that is not for us. */
+/**
+ * How to read one of their names, given all of them. Throws `Untranslated` for a value that we cannot
+ * express.
+ */
 export type Translate = (value: unknown, all: Theirs) => Translation;
 
 /** A value that would train something else if it were left out. */
 export class Untranslated extends Error {}
 
-/** Names of theirs that do not say what is learnt: files, logging, parallelism, memory. */
+/** Their names that do not affect what is learnt: files, logging, parallelism, memory. */
 export type Quiet = (name: string) => boolean;
 
 export interface Dictionary {
-  /** What a file says by saying nothing: their defaults where ours differ. */
+  /** What a file leaves to defaults: theirs where ours differ. */
   readonly always?: Readonly<Record<string, unknown>>;
   readonly names: Readonly<Record<string, Translate>>;
   readonly quiet: Quiet;
@@ -28,13 +31,13 @@ export interface Dictionary {
 
 export interface Translated {
   readonly settings: readonly Setting[];
-  /** Names that nothing of ours says, and why it may matter. */
+  /** Names that we cannot express, and why that may matter. */
   readonly unused: readonly string[];
 }
 
 /**
- * `file` is what the file is called. Fails with `USAGE`, which names file and key, for a value that cannot be
- * expressed, and if nothing of the file says anything to this job.
+ * `file` is the file's name. Fails with `USAGE`, naming file and key, for a value that cannot be expressed,
+ * and if nothing in the file applies to this job.
  */
 export function translated(
   theirs: Theirs,
@@ -94,12 +97,12 @@ export function flagOf(value: unknown): boolean {
   throw new Untranslated(`expected true or false, found ${JSON.stringify(value)}`);
 }
 
-/** A number of ours under this key. */
+/** One of our numbers under this key. */
 export function number(key: string, scale = 1): Translate {
   return (value) => ({ [key]: numberOf(value) * scale });
 }
 
-/** A text of ours under this key. */
+/** One of our texts under this key. */
 export function text(key: string): Translate {
   return (value) => ({ [key]: String(value) });
 }
@@ -115,7 +118,7 @@ export function word(key: string, words: Readonly<Record<string, unknown>>): Tra
   };
 }
 
-/** Only this value is what we do. */
+/** We only do what this value says. */
 export function only(value: unknown, instead: string): Translate {
   return (given) => {
     if (String(given).toLowerCase() === String(value).toLowerCase()) return null;

@@ -19,10 +19,10 @@ const ACTOR = 'actor_rollout_ref.actor';
 const QUIET =
   /(offload|fsdp|_per_gpu|gpu_memory|tensor_model_parallel|log_prob|logger|project_name|experiment_name|default_local_dir|n_gpus|nnodes|use_dynamic_bsz|gradient_checkpointing|remove_padding|rollout_data_dir|enforce_eager|free_cache|rollout\.name$|rollout\.mode$|max_num_batched|chunked_prefill|ulysses|resume|hydra|verbose_logging|max_workers|fail_on_error|val_before_train|critic_warmup|\.ref\.|reward_manager|custom_reward|wandb|class_path|conda|cache_file|multi_turn|return_raw_chat|filter_overlong|use_kl_loss$|kl_ctrl|prompt_key|dataloader)/;
 
-/** A word of a shell's line, quotes included. */
+/** A word of a shell command, including quotes. */
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 
-/** `key=value` words of a text, with the variables that it sets; later ones count. */
+/** `key=value` words of a text, with the variables that it sets; later ones take precedence. */
 export function overridesIn(script: string): Theirs {
   const variables = new Map<string, string>();
   const found = new Map<string, unknown>();

@@ -20,7 +20,7 @@ import { readyJob, readyJobs } from '../readyJobs.ts';
 import { version } from '../version.ts';
 import { starterSettings } from './starter.ts';
 
-/** What a job is begun with, as far as it was given. */
+/** What a job starts with, if given. */
 export interface Begun {
   readonly policy?: string;
   readonly questions?: string;
@@ -90,7 +90,7 @@ const QUESTIONS: readonly (readonly [keyof Begun, string])[] = [
   ['tools', 'Tools, comma-separated (python, search, …)'],
 ];
 
-/** With what the user answers, on a terminal, to what no flag says; Enter leaves a setting open. */
+/** Asks the user, on a terminal, for what no flag says; Enter leaves a setting open. */
 async function askedFor(flags: Begun, io: Io): Promise<Begun> {
   const { ask } = io;
   if (ask === undefined) return flags;
@@ -103,7 +103,7 @@ async function askedFor(flags: Begun, io: Io): Promise<Begun> {
   return { ...answers, ...flags };
 }
 
-/** Where a ready job, in its place here, finds the names of `millrace/jobs`. */
+/** How a ready job, in its place here, imports `millrace/jobs`. */
 const PUBLIC_NAMES = '../../api/jobs.ts';
 
 /** A ready job imports nothing from this package except from `millrace/jobs`. */
@@ -112,7 +112,7 @@ function asUsers(source: string): string {
 }
 
 /**
- * The package.json that the folder needs, and whether something is to be installed by it; null = the one
+ * The package.json that the folder needs, and whether something must be installed with it; null = the one
  * above will do.
  */
 async function packageFor(
@@ -129,7 +129,7 @@ async function packageFor(
   throw usageError(`${file} does not say "type": "module": add that first`);
 }
 
-/** Whether a job in this folder finds the package already, as in the image. */
+/** Whether a job in this folder already finds the package, as in the image. */
 function isInstalled(folder: string): boolean {
   try {
     createRequire(join(folder, 'job.js')).resolve('millrace/package.json');

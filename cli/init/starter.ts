@@ -1,6 +1,6 @@
 /**
- * The settings file that `millrace init` writes: about ten lines, those that one changes first. All others
- * are in `millrace run … --show-settings`.
+ * The settings file that `millrace init` writes: about ten lines, for the settings that one changes first.
+ * All others are in `millrace run … --show-settings`.
  */
 import { isAbsolute } from 'node:path';
 import type { z } from 'zod';
@@ -8,12 +8,12 @@ import { wrapped } from '../../base/terminal/index.ts';
 import { groupsOf, isGroup, type Settings } from '../settingFields.ts';
 import { defaultsOf, scalar } from '../showSettings.ts';
 
-/** In this order, as far as a job has them. */
+/** In this order, if a job has them. */
 const FIRST = [
   ...['policy', 'questions', 'tools', 'corpus', 'data', 'rounds', 'explore', 'rollouts'],
   ...['responseMax', 'lr', 'heldOut'],
 ];
-/** Of groups, which have no description of their own. */
+/** For groups, which have no description of their own. */
 const ABOUT: Readonly<Record<string, string>> = {
   tools: 'what the policy can call, comma-separated: python, search, …',
 };
@@ -31,7 +31,7 @@ export function starterSettings(schema: z.ZodType, given: Settings, title: strin
     const field = fields.find((each) => each.name === name);
     if (field === undefined) return [];
     const usual = defaults[name];
-    // A file of the package is somewhere else on the next machine.
+    // The package's files are somewhere else on the next machine.
     const shown = isGroup(usual) || (typeof usual === 'string' && isAbsolute(usual)) ? '' : usual;
     const value = given[name] ?? (shown === '' ? undefined : shown);
     const line = `${name}:${value === undefined ? '' : ` ${scalar(value)}`}`;

@@ -9,7 +9,7 @@ export interface Captured {
   readonly ok: boolean;
 }
 
-/** `act` runs on an `Io` like `io` whose output is captured. */
+/** Calls `act` with an `Io` like `io` whose output is captured. */
 export async function captured(
   io: Io,
   signal: AbortSignal,
@@ -38,8 +38,8 @@ export async function captured(
     },
     exit: () => undefined,
   });
-  // a diff that finds differences, a doctor that finds damage: their exit code is 1, and what they found is
-  // the answer
+  // a diff that finds differences, or a doctor that finds damage, exits with 1, and its findings are the
+  // answer
   const ok = code === exitCodes.done || said !== '';
   const more = cut ? `\n… truncated at ${CHARACTERS_MAX} characters; ask for less` : '';
   return { text: ok ? said + more : `${wrong}${said}`.trim(), ok };

@@ -49,7 +49,7 @@ export async function mcpCommand(options: McpOptions, io: Io, run: RunLine): Pro
   return exitCodes.done;
 }
 
-/** Names of runs and topics; none that the command line could take for an option. */
+/** Names of runs and topics, excluding any that the command line could take for an option. */
 const named = z
   .string()
   .max(200)

@@ -1,6 +1,6 @@
 /**
- * Reads the sizes and lags of a log for a scrape. A log that does not answer in time is not waited for: its
- * last numbers are used.
+ * Reads the sizes and lags of a log for a scrape. Does not wait for a log that is slow to answer: its last
+ * numbers are used.
  */
 import type { Log, TopicStat } from '../../streams/index.ts';
 
@@ -9,7 +9,7 @@ const ANSWER_MS = 2_000;
 export interface Sizes {
   /** Null before the log has answered once. */
   readonly topics: readonly TopicStat[] | null;
-  /** Whether they are of now. */
+  /** Whether they are current. */
   readonly fresh: boolean;
 }
 

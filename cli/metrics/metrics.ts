@@ -25,7 +25,7 @@ export interface MetricsOptions {
   readonly run?: string;
   readonly runs: string;
   readonly targets: readonly Target[];
-  /** Export what there is, and end. */
+  /** Export what there is, and exit. */
   readonly once?: boolean;
   /** Texts too, if a target takes any. */
   readonly content?: boolean;
@@ -39,7 +39,7 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
   const over = options.once === true || run.record.status !== 'running' ? null : ending(run);
   try {
     const log = await openRunLog(run, { mode: 'read', notice: io.err });
-    // One that fails ends the others.
+    // If one fails, the others end.
     const failed = new AbortController();
     const stop = AbortSignal.any([interrupted.signal, failed.signal]);
     try {
@@ -63,14 +63,14 @@ export async function metricsCommand(options: MetricsOptions, io: Io): Promise<n
   return exitCodes.done;
 }
 
-/** How long to wait for a server that is away once the run has ended. */
+/** How long to wait for an unavailable server once the run has ended. */
 const ONCE_MS = 120_000;
 
 interface Means {
   readonly run: Run;
   readonly log: Log;
   readonly stop: AbortSignal;
-  /** Null: what there is now is enough. */
+  /** Null: export what is there now. */
   readonly over: AbortSignal | null;
   readonly content: boolean;
 }
@@ -90,7 +90,7 @@ async function carry(target: Target, means: Means, io: Io): Promise<void> {
     const count = await carrier.carry(options);
     io.err(`exported ${counted(count, of)} of run ${run.name} to ${name}${how()}`);
   } catch (error) {
-    // Ctrl-C while a server is waited for.
+    // Ctrl-C while waiting for a server.
     if (!stop.aborted) throw error;
   } finally {
     await carrier.close();

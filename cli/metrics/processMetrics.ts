@@ -1,6 +1,6 @@
 /**
- * What prom-client measures of this process: processor time, memory, its event loop, garbage collection. By
- * the names that every Prometheus knows (`process_*`, `nodejs_*`).
+ * prom-client's measurements of this process: processor time, memory, its event loop, garbage collection.
+ * Under the names that Prometheus users know (`process_*`, `nodejs_*`).
  */
 import { Counter, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 
@@ -13,7 +13,7 @@ export function processMetrics(): readonly Metric[] {
   collectDefaultMetrics({ register });
   // Metrics, though they are declared as descriptions.
   const all = register.getMetricsAsArray() as unknown as readonly (Metric & { name: string })[];
-  // promtool objects to gauges (of active handles) that are called totals.
+  // promtool objects to gauges (of active handles) with names ending in total.
   kept = all.filter((metric) => metric instanceof Counter || !metric.name.endsWith('_total'));
   return kept;
 }

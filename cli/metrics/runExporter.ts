@@ -20,10 +20,10 @@ import { LogReader } from './logReader.ts';
 import { processMetrics } from './processMetrics.ts';
 import { type Address, type Answers, serveMetrics, type Verdict } from './server.ts';
 
-/** How far the process is. */
+/** The state of the process. */
 type State = 'building' | 'running' | 'paused' | 'stopping' | 'failed';
 
-/** Notified by the run how it goes. */
+/** The run reports its progress here. */
 export interface RunExporter {
   /** Of `/metrics`; null if not requested. */
   readonly url: string | null;
@@ -55,7 +55,7 @@ export const noExporter: RunExporter = {
   close: () => Promise.resolve(),
 };
 
-/** Serves it at once, so that a port that is taken is known before the run begins. */
+/** Serves it at once, so that a port in use is noticed before the run begins. */
 export async function exportRun(at: Address, options: ExporterOptions): Promise<RunExporter> {
   const exporter = new Exporter(options);
   const server = await serveMetrics(at, exporter);

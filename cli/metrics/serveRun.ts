@@ -59,7 +59,7 @@ function answers(run: Run, log: Log, { tallies, following }: Follower): Answers 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
-    // The server alone must not keep the process alive, so that it never delays the end of a run.
+    // The server must not keep the process alive, so that it never delays the end of a run.
     const alive = setInterval(() => undefined, 60_000);
     signal.addEventListener(
       'abort',

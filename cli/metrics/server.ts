@@ -14,7 +14,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Yes or no, and a word about it. */
+/** Yes or no, and a word of explanation. */
 export interface Verdict {
   readonly ok: boolean;
   readonly why: string;
@@ -22,9 +22,9 @@ export interface Verdict {
 
 export interface Answers {
   metrics(): Promise<string>;
-  /** Whether the process works; one that does not should be started again. */
+  /** Whether the process works; if not, it should be restarted. */
   health(): Verdict;
-  /** Whether it does what it was started for. */
+  /** Whether it does its job. */
   ready(): Verdict;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `--to KIND:WHERE`: Prometheus, which is served here, and the systems that a run's numbers are exported to.
+ * `--to KIND:WHERE`: Prometheus, served here, and the systems that a run's numbers are exported to.
  */
 import { exporters } from '../../sinks/exporters/index.ts';
 import { usageError } from '../failure.ts';
@@ -14,7 +14,7 @@ export type Target =
 const PROMETHEUS = 'prometheus:PORT, prometheus:HOST:PORT';
 const HOST = '127.0.0.1';
 
-/** How each is written. */
+/** How to write each. */
 export function targetForms(): string {
   return [PROMETHEUS, ...Object.values(exporters).map(({ form }) => form)].join(', ');
 }

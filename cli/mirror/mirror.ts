@@ -24,7 +24,7 @@ import type { Io } from '../io.ts';
 import { findRun, openRunLog, type Run } from '../runs.ts';
 import { topicsLike } from '../tap/patterns.ts';
 
-/** As the protocol numbers them. */
+/** The protocol's numbers. */
 const COMPRESSIONS = { none: 0, gzip: 1, zstd: 4 } as const;
 
 export interface MirrorCommand {
@@ -33,7 +33,7 @@ export interface MirrorCommand {
   readonly address: string;
   /** Names and patterns; all of the run's when absent. */
   readonly topics?: readonly string[];
-  /** End where the run's topics end now. */
+  /** Stop at the current end of the run's topics. */
   readonly once?: boolean;
 }
 
@@ -81,9 +81,7 @@ export async function mirrorCommand(options: MirrorCommand, io: Io): Promise<num
   return exitCodes.done;
 }
 
-/**
- * Where it is written; topics are named after the run where the address has no path. Fails with code `USAGE`.
- */
+/** The destination; topics are named after the run if the address has no path. Fails with code `USAGE`. */
 function target(address: string, run: string): ForeignTopic {
   const bare = /^(kafkas?:\/\/[^/?]+)\/?(\?.*)?$/.exec(address);
   const whole = bare === null ? address : `${bare[1]}/${run}${bare[2] ?? ''}`;

@@ -33,9 +33,9 @@ export interface ConvertOptions {
   readonly adapter?: string;
   readonly tokenizer?: string;
   readonly shardBytes?: number;
-  /** The adapter by itself, as PEFT has it. */
+  /** Only the adapter, in PEFT's form. */
   readonly peft?: boolean;
-  /** What `peft` says that it goes on. */
+  /** The base model to name with `peft`. */
   readonly base?: string;
   readonly json?: boolean;
 }
@@ -121,7 +121,7 @@ async function writePeft(
   return exitCodes.done;
 }
 
-/** The policy's prompt goes with it. */
+/** The policy's prompt goes along. */
 async function keepPrompt(prompt: PromptRecord, path: string, io: Io): Promise<void> {
   if (!path.endsWith('.safetensors')) return writePrompt(path, prompt);
   io.err(

@@ -17,9 +17,7 @@ export interface GgufPolicy {
   remove(): Promise<void>;
 }
 
-/**
- * Its own tokenizer is tried before any weights are written. Rejects as `openGguf` and `loadTokenizer` do.
- */
+/** Tests its own tokenizer before any weights are written. Rejects like `openGguf` and `loadTokenizer`. */
 export async function ggufPolicy(path: string, withTokenizer: boolean): Promise<GgufPolicy> {
   const policy = await openGguf(path);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-gguf-'));

@@ -1,4 +1,4 @@
-/** `millrace model init`: a policy with random weights, of a size by name or by its parts. */
+/** `millrace model init`: a policy with random weights, of a named size or with given dimensions. */
 import { resolve } from 'node:path';
 import { inMemory, readDecoderConfig, readJson } from '../../model/hf/index.ts';
 import { type DecoderConfig, initialise, parameterShapes } from '../../model/index.ts';
@@ -67,7 +67,7 @@ async function fromFile(path: string): Promise<DecoderConfig> {
   return readDecoderConfig(path, await readJson(path));
 }
 
-/** The named size, with what was given in its place. */
+/** The named size, with the given parts replaced. */
 function built(options: InitOptions, tokens: number | undefined): DecoderConfig {
   const size = SIZES[options.size]!;
   const given = {

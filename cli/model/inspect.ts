@@ -1,8 +1,7 @@
 /**
- * `millrace model inspect`: what a policy or an adapter is, tensor by tensor, and what is wrong with it.
- *
+ * `millrace model inspect`: describes a policy or an adapter, tensor by tensor, and what is wrong with it.
  * Every number is read once, for the digest and to find those that are not finite. A problem makes the policy
- * unusable as it is and the exit code 1; a note is merely worth knowing.
+ * unusable and the exit code 1; a note is merely worth knowing.
  */
 
 import { stat } from 'node:fs/promises';
@@ -46,7 +45,7 @@ export async function inspectCommand(options: InspectOptions, io: Io): Promise<n
   return found.problems.length === 0 ? exitCodes.done : exitCodes.failed;
 }
 
-/** In PEFT's folder, or in the one file of a run; null = it is a policy, or nothing that can be read. */
+/** In PEFT's folder, or in the one file of a run; null = it is a policy, or unreadable. */
 async function adapterAt(path: string): Promise<LoraAdapter | null> {
   const isFolder = (await stat(join(path, ADAPTER_CONFIG)).catch(() => null)) !== null;
   if (isFolder) return readAdapter(path);
@@ -177,7 +176,7 @@ interface TokenizerFacts {
   readonly vocabSize: number;
   readonly endTokens: readonly number[];
   readonly chat: boolean;
-  /** What does not keep it from being used. */
+  /** Notes, which do not keep it from being used. */
   readonly notes: readonly string[];
   readonly problems: readonly string[];
   readonly text: string;

@@ -1,5 +1,5 @@
 /**
- * Where the weights are that a path names: a file, a folder with a policy in it, or the folder of a run
+ * Finds the weights that a path names: a file, a folder with a policy, or the folder of a run
  * (`runs/NAME@12`: a version).
  */
 import { existsSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { CONFIG_FILE } from '../../model/hf/index.ts';
 
 export interface Located {
   readonly path: string;
-  /** Of a run: the folder of the policy that it began with. */
+  /** For a run: the folder of its first policy. */
   readonly began?: string;
-  /** The folder that says how it is asked, if that is known. */
+  /** The folder that says how to prompt it, if known. */
   readonly promptIn: string;
 }
 
-/** `from` is absolute. Of a run its newest weights, unless it names a version. */
+/** `from` is absolute. For a run its newest weights, unless it names a version. */
 export async function located(from: string): Promise<Located> {
   const run = from.replace(/@\d+$/, '');
   if (existsSync(join(run, 'run.json'))) {

@@ -17,7 +17,7 @@ export interface PullCommandOptions {
   readonly folder?: string;
 }
 
-/** Of a download without a terminal: a line at each tenth. */
+/** For a download without a terminal: a line at each tenth. */
 const LINES = 10;
 
 export async function pullCommand(options: PullCommandOptions, io: Io): Promise<number> {
@@ -67,7 +67,7 @@ function planText(name: string, plan: PullPlan): string {
   return `${what}${here}; ${size(bytesFree)} free in ${place}`;
 }
 
-/** Says how far it is: in the status on a terminal, else in a few lines. */
+/** Shows the progress: in the status on a terminal, otherwise in a few lines. */
 function progressOf(
   { bytes, bytesHere }: PullPlan,
   status: { text: string },

@@ -1,9 +1,9 @@
-/** Shapes of policies by name: small ones for trying things, and those of checkpoints that everyone knows. */
+/** Named shapes of policies: small ones for trying things, and those of well-known checkpoints. */
 import type { DecoderConfig } from '../../model/index.ts';
 
 type Architecture = DecoderConfig['architecture'];
 
-/** What a size says; biases and norms follow from the architecture. */
+/** What a size defines; biases and norms follow from the architecture. */
 export type Shape = Omit<DecoderConfig, 'attentionBias' | 'outputBias' | 'mlpBias' | 'qkNorm'>;
 
 const small = { ropeTheta: 10000, maxPositions: 2048, rmsEps: 1e-6, tiedEmbeddings: true } as const;

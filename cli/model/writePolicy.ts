@@ -1,6 +1,6 @@
 /**
- * Writes a policy where the user said: a name that ends in `.safetensors` is our one file, any other a
- * folder.
+ * Writes a policy to the user's destination: a name that ends in `.safetensors` is our single file, any other
+ * a folder.
  */
 import { stat } from 'node:fs/promises';
 import { jsonText } from '../../base/terminal/index.ts';
@@ -24,7 +24,7 @@ export interface Destination extends FolderOptions {
   readonly json: boolean;
 }
 
-/** Writes, then says what was written. Never overwrites anything. */
+/** Writes, then prints what was written. Never overwrites anything. */
 export async function writePolicy(
   config: DecoderConfig,
   source: TensorSource,
@@ -76,7 +76,7 @@ async function writeOneFile(
   return writeTensorFile(path, entries, (name) => source.read(name), metadata);
 }
 
-/** The names that `--dtype` takes. */
+/** The values of `--dtype`. */
 export const dtypeNames: readonly string[] = ['f32', 'f16', 'bf16'];
 
 export function dtypeNamed(name: string): Dtype {

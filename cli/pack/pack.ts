@@ -31,11 +31,11 @@ export interface PackOptions {
   readonly runs: string;
   /** The archive; `<run>.tar.gz` here when absent. */
   readonly output?: string;
-  /** False = checkpoints are left out. */
+  /** False = leave checkpoints out. */
   readonly weights?: boolean;
 }
 
-/** Weights hardly compress: the fast level is as good. */
+/** Weights hardly compress, so the fast level is as good. */
 const GZIP = { level: 3 };
 
 export async function packCommand(options: PackOptions, io: Io): Promise<number> {
@@ -98,7 +98,7 @@ async function stage(run: Run, to: string, { options, io, scratch }: Staging): P
   await writeRunRecord(to, recordOf(run, io.clock.now()));
 }
 
-/** A checkpoint never changes: a second name for it is enough, if the disk gives one. */
+/** A checkpoint never changes, so a hard link suffices if the disk supports it. */
 async function take(from: string, to: string, settled: boolean): Promise<void> {
   try {
     if (from.endsWith('.mdb')) return await copyLmdb(from, to);
@@ -118,7 +118,7 @@ async function linked(from: string, to: string): Promise<boolean> {
   );
 }
 
-/** Unpacked, no process writes it, and its records are in its folder. */
+/** Once unpacked, no process writes it, and its records are in its folder. */
 function recordOf({ record }: Run, nowMs: number): RunRecord {
   const { log: _, cluster: __, ...rest } = record;
   if (record.status !== 'running') return rest;

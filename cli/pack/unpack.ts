@@ -24,7 +24,7 @@ import { checkedManifest, MANIFEST, mustBeStated, refused } from './archive.ts';
 export interface UnpackOptions {
   readonly file: string;
   readonly runs: string;
-  /** Another name for the run. */
+  /** A different name for the run. */
   readonly into?: string;
   /** The run is the user's own: what it names may be executed and contacted. */
   readonly trust?: boolean;
@@ -58,7 +58,7 @@ export async function unpackCommand(options: UnpackOptions, io: Io): Promise<num
   return exitCodes.done;
 }
 
-/** Its records are in its folder: an archive needs no addresses, and no folders of another machine. */
+/** Its records are in its folder: a packed run needs no addresses or folders of another machine. */
 function mustNameNoPlace(archive: string, { log, cluster, retention }: RunRecord): void {
   const named = { log, cluster, 'retention.archive': retention?.archive };
   for (const [field, place] of Object.entries(named)) {

@@ -49,7 +49,7 @@ export function liveScreen({ print, stream, io }: LiveOptions): ProgressScreen {
 }
 
 const BAR = 20;
-/** The spinner, and the last column, which some terminals wrap at. */
+/** Width of the spinner, and of the last column, at which some terminals wrap. */
 const BESIDE = 4;
 
 /** The bar, then as much of the facts as there is room for; the last ones are dropped first. */
@@ -59,7 +59,7 @@ export function statusText(
 ): string {
   const { dim, name } = colours(colour);
   const { share, roundName, step, steps, leftMs, reward, pulse } = status;
-  // An endless job has no share, so no bar; nor has one that has done nothing to speak of.
+  // An endless job has no share done, so no bar; nor has one that has barely begun.
   const percent = doneText(share);
   const filled = Math.round((share ?? 0) * BAR);
   const done = percent === '' ? '' : ` ${percent.padStart(5)}`;

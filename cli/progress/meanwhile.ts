@@ -1,16 +1,16 @@
 /**
- * What a terminal shows while there is nothing else to show: a line that is drawn over, or where none can be,
- * the same line every five seconds. Elsewhere nothing is said.
+ * What a terminal shows while there is nothing else to show: a line that is redrawn or, where that is
+ * impossible, the same line every five seconds. Elsewhere it prints nothing.
  */
 import type { Io } from '../io.ts';
 import { isDrawn, spinner } from './spinner.ts';
 
 /** Seconds without a line on a terminal that only takes lines. */
 export const SILENT_MAX = 5;
-/** Between two looks at a text that changes. */
+/** Time between two updates of the text. */
 const DRAWN_MS = 250;
 
-/** Shows `text()`, as it is at the time, until the returned function is called. */
+/** Shows the current `text()` until the returned function is called. */
 export function meanwhile(io: Io, text: () => string): () => void {
   if (!io.terminal) return () => undefined;
   if (isDrawn(io) && process.stderr.columns > 0) {

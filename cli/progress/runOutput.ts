@@ -21,13 +21,13 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface RunOutput {
   /**
-   * A line for people. One about an outage, or that begins with `warning: `, is said with `--quiet` and
+   * A line for people. One about an outage, or that begins with `warning: `, is printed with `--quiet` and
    * `--json` too.
    */
   say: Report;
   /** A line of `--json`. */
   tell(type: string, fields: Fields): void;
-  /** A terminal is not silent while the job is built; until the returned function is called. */
+  /** Shows a sign of life on a terminal while the job is built, until the returned function is called. */
   preparing(): () => void;
   readonly screen: ProgressScreen;
 }
@@ -66,7 +66,7 @@ function peopleScreen(io: Io): ProgressScreen {
   return lazily(() => liveScreen({ print, stream, io }));
 }
 
-/** A spinner turns as soon as it exists, so it is made when there is something to show. */
+/** A spinner turns as soon as it exists, so it is made once there is something to show. */
 function lazily(make: () => ProgressScreen): ProgressScreen {
   let made: ProgressScreen | null = null;
   const screen = (): ProgressScreen => {

@@ -1,4 +1,4 @@
-/** A line on stderr that says what goes on, drawn on a terminal that can be drawn on and nowhere else. */
+/** A line on stderr about what is going on, shown only on a terminal that can be drawn on. */
 import ora, { type Ora } from 'ora';
 import type { Io } from '../io.ts';
 
@@ -7,7 +7,7 @@ export function isDrawn({ terminal, dumb = false }: Pick<Io, 'terminal' | 'dumb'
   return terminal && !dumb;
 }
 
-/** The cursor stays: whatever ends the process, there is nothing to put back. */
+/** The cursor stays visible, so nothing needs to be restored however the process ends. */
 export function spinner(io: Io, stream: NodeJS.WriteStream = process.stderr): Ora {
   return ora({
     ...{ stream, isSilent: !isDrawn(io), discardStdin: false, hideCursor: false },

@@ -3,7 +3,7 @@
 import { plain } from '../../base/terminal/index.ts';
 import type { Difference } from '../../streams/replay/index.ts';
 
-/** Most characters of a value that are shown. */
+/** Limit of characters shown of a value. */
 const CHARACTERS_MAX = 200;
 
 /** A value in one line. */

@@ -28,7 +28,7 @@ import { takeKeptFiles } from './keptFiles.ts';
 export interface RemakeCommand {
   readonly run: Run;
   readonly job: Job;
-  /** The job that was named on the command line, if one was. */
+  /** The job named on the command line, if any. */
   readonly file?: string | undefined;
   readonly runs: string;
   readonly from: Beginning;
@@ -37,7 +37,7 @@ export interface RemakeCommand {
   readonly tools: ToolMode;
 }
 
-/** Work in flight may take this long to end after Ctrl-C. */
+/** How long work in flight may take to end after Ctrl-C. */
 const graceMs = 60_000;
 
 export async function remakeRun(command: RemakeCommand, io: Io): Promise<number> {
@@ -83,7 +83,7 @@ export async function remakeRun(command: RemakeCommand, io: Io): Promise<number>
   }
 }
 
-/** The record of the new run; an existing one of this name must come from the same command. */
+/** The record of the new run; an existing one with this name must come from the same command. */
 async function recordOf(
   { run, job, file: named, from, into, set }: RemakeCommand,
   folder: string,
@@ -116,7 +116,7 @@ async function tell({ run, into }: RemakeCommand, made: Remade, io: Io): Promise
   io.err(`compare with: millrace diff ${run.name} ${into}`);
 }
 
-/** The lag that training on the rollouts of other policies creates. */
+/** The lag from training on the rollouts of other policies. */
 export function lagText(run: string, { sameSteps, steps, mean, max }: Lag): string {
   if (sameSteps === steps) return `${counted(steps, 'step')}, all with the same weights as ${run}`;
   return (

@@ -16,7 +16,7 @@ export interface ReplayOptions {
   readonly into?: string;
   readonly set: readonly string[];
   readonly tools: ToolMode;
-  /** File of the job; that of the run when left out. */
+  /** File of the job; the run's if left out. */
   readonly job?: string;
 }
 

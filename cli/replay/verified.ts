@@ -17,7 +17,7 @@ import {
 const note = record('Verified', {
   atMs: whole,
   ok: flag,
-  /** Those that were recomputed and are equal. */
+  /** Records recomputed and equal. */
   records: whole,
   /** A sentence. */
   text,

@@ -18,7 +18,7 @@ export interface RetentionFlags {
 export type KeptLog = Pick<Retention, 'bytesMax' | 'ageMaxMs' | 'archive'>;
 
 const BYTES = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 } as const;
-/** How often we look. */
+/** How often to check. */
 const LOOK_MS = 10_000;
 
 /** `2GB`, `7d` or `2GB,7d`; null for none. */
@@ -48,7 +48,7 @@ function limitOf(text: string, given: string): KeptLog {
   );
 }
 
-/** Looks now and then until the returned function is called, which resolves once nothing is under way. */
+/** Checks periodically until the returned function is called, which resolves once no work is under way. */
 export function retaining(
   log: Log,
   kept: KeptLog | undefined,

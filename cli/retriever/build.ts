@@ -1,4 +1,4 @@
-/** `millrace retriever build`: a corpus into an index; says what it skips and how long it will take. */
+/** `millrace retriever build`: a corpus into an index; prints what it skips and how long it will take. */
 
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
@@ -37,7 +37,7 @@ export interface BuildCommandOptions {
   readonly faiss?: string;
 }
 
-/** Skipped rows that are named; further ones are only counted. */
+/** Limit of skipped rows that are named; further ones are only counted. */
 const NAMED_MAX = 10;
 
 export async function buildCommand(options: BuildCommandOptions, io: Io): Promise<number> {

@@ -70,7 +70,7 @@ function placeOf(options: ServeOptions, { cwd, clock }: Io): RetrieverPlace {
     index: qdrantPlace(index) === null ? at(index) : index,
     corpus: at(corpus),
     encoder: at(encoder),
-    // A corpus is only given to search it.
+    // A corpus is only read to search it.
     fusion: options.fusion ?? (corpus === '' ? 'none' : 'rrf'),
     ...{ denseWeight, key: qdrantKey(), clock: sleepClock(clock) },
   };

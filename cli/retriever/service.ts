@@ -42,19 +42,19 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 = any that is free. */
   readonly port: number;
-  /** Every query must have it as `Authorization: Bearer …`; '' = none set; null = none, anyone may ask. */
+  /** Required of every query as `Authorization: Bearer …`; '' = none set; null = anyone may ask. */
   readonly token: string | null;
   /** Passages per query if the request does not say. */
   readonly top: number;
   readonly timeoutMs: number;
-  /** Maximum queries per batch. */
+  /** Limit of queries per batch. */
   readonly batchMax: number;
-  /** Batches at once. */
+  /** Concurrent batches. */
   readonly batchesMax: number;
-  /** Queries that may wait. */
+  /** Limit of waiting queries. */
   readonly waitingMax: number;
   readonly clock: SleepClock;
-  /** Receives unexpected errors. */
+  /** Called with unexpected errors. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -73,7 +73,7 @@ const CONNECTIONS_MAX = 2048;
 /** Requests whose body is being read. */
 const READING_MAX = 64;
 const WAIT_MS = 10_000;
-/** Cached answers; the papers' server caches as many. */
+/** Number of cached answers, the same as in the papers' server. */
 const KEPT_MAX = 1000;
 
 /** Fails with code `USAGE` if it cannot listen there, or anyone could ask without a token or --no-token. */
@@ -162,7 +162,7 @@ class Service {
     }
   }
 
-  /** Everything but queries: GET, without a token. */
+  /** Everything except queries: GET, without a token. */
   async #look(path: string, from: IncomingMessage, to: ServerResponse): Promise<void> {
     try {
       admit(from.headers, { host: this.#options.host, token: '' });
@@ -238,7 +238,7 @@ class Service {
   #refusalOf(error: unknown): Refusal {
     if (error instanceof Refusal) return error;
     if (hasCode(error, 'BUSY')) return busy(error.message);
-    // The server behind the retriever is away.
+    // The server behind the retriever is unavailable.
     if (hasCode(error, 'TOOL_DOWN')) return new Refusal(503, error.message, { retrySeconds: 5 });
     this.#options.failed(error);
     const said =

@@ -13,7 +13,7 @@ export interface ServiceState {
 export interface ServiceMetrics {
   /** A request was answered. */
   answered(route: string, status: number, seconds: number): void;
-  /** Queries of a request, and how many of them the cache answered. */
+  /** Queries of a request, and how many of them came from the cache. */
   queries(all: number, kept: number): void;
   batch(queries: number): void;
   text(): Promise<string>;

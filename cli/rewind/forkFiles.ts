@@ -3,7 +3,7 @@
  * whatever else the job has put there.
  *
  * Guarantees: the checkpoints of its step are verified in the fork itself, so that it inherits no damage from
- * a run that is still running and may delete old versions meanwhile.
+ * a run that is still going and may delete old versions meanwhile.
  */
 import { cp, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,11 +24,11 @@ export interface ForkFiles {
   readonly run: Pick<Run, 'name' | 'folder'>;
   /** The fork's folder. */
   readonly to: string;
-  /** What the step made. */
+  /** The step's checkpoints. */
   readonly version: Version;
   /** Of the run. */
   readonly versions: readonly Version[];
-  /** The log that is forked, and how many of its metrics are in the fork. */
+  /** The original log, and how many of its metrics are in the fork. */
   readonly log: Log;
   readonly metrics: number;
 }
@@ -46,7 +46,7 @@ export async function forkFiles({
   const store = checkpointsIn(from);
   const share = (checkpoint: Checkpoint): Promise<void> =>
     store.share(checkpoint, to).catch((error: unknown) => {
-      if (systemCode(error) !== 'ENOENT') throw error; // forgotten since it was looked for
+      if (systemCode(error) !== 'ENOENT') throw error; // removed since it was found
     });
   for (const { weights, state, hasWeights, hasState } of versions.slice(0, version.offset + 1)) {
     if (hasWeights) await share(weights);

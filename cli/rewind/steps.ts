@@ -1,4 +1,4 @@
-/** The steps that a run can go back to: those whose weights and optimiser state are still kept. */
+/** The steps that a run can go back to: those whose weights and optimiser state still exist. */
 import { MillraceError } from '../../base/index.ts';
 import { checkpointsIn, mustBeWhole } from '../../model/checkpoints/index.ts';
 import type { TrainerCheckpoint } from '../../model/index.ts';
@@ -31,7 +31,7 @@ export async function versionsIn(
   );
 }
 
-/** The version that a step made. Fails with code `NO_STEP`, saying which steps there are. */
+/** The version that a step made. Fails with code `NO_STEP`, listing the available steps. */
 export function versionOfStep(versions: readonly Version[], step: number, run: string): Version {
   const found = versions.find(({ manifest }) => manifest.step === step);
   if (found?.hasWeights && found.hasState) return found;

@@ -1,13 +1,12 @@
 /**
- * The records of several topics in the order of their time; those of one moment in the order of the queues.
- *
- * A queue with nothing to show is waited for until it has reached its end. After that, in a tap that follows,
- * a record waits `patienceMs` for older ones of the other topics, which are polled only now and then.
+ * Merges the records of several topics by time; those of one moment in the order of the queues. An empty
+ * queue is waited for until it has reached its end. After that, in a tap that follows, a record waits
+ * `patienceMs` for older ones of the other topics, which are only polled at intervals.
  */
 import type { Stored } from '../../streams/index.ts';
 import type { TopicQueue } from './topicQueue.ts';
 
-/** Wakes those that wait for a change. */
+/** Wakes whatever waits for a change. */
 export class Changes {
   #wake: (() => void)[] = [];
 
@@ -23,13 +22,13 @@ export class Changes {
 }
 
 export interface ByTimeOptions {
-  /** Notified by the queues. */
+  /** Called by the queues. */
   readonly changes: Changes;
   readonly patienceMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Ends when every queue has, or when the signal aborts; fails as a queue does. */
+/** Ends when every queue has, or when the signal aborts; fails if a queue does. */
 export async function* byTime(
   queues: readonly TopicQueue[],
   { changes, patienceMs, signal }: ByTimeOptions,

@@ -32,7 +32,7 @@ export function diff(): Diff {
     const id = `${topic} ${key}`;
     const before = known.get(id);
     const after = new Map(leaves(value, ''));
-    known.delete(id); // the order of the map is that of use
+    known.delete(id); // the map is in order of use
     known.set(id, after);
     if (known.size > KEYS_MAX) known.delete(known.keys().next().value!);
     return before === undefined ? null : changes(before, after);

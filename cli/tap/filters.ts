@@ -7,7 +7,7 @@ import { usageError } from '../failure.ts';
 /** Whether a record is taken. */
 export type Filter = (stored: Stored<unknown>) => boolean;
 
-/** `--key`, `--key-prefix`: several of either are alternatives. */
+/** `--key`, `--key-prefix`: any one of several will do. */
 export function keyIs(keys: readonly string[], prefixes: readonly string[]): Filter {
   const wanted = new Set(keys);
   return ({ key }) => wanted.has(key) || prefixes.some((prefix) => key.startsWith(prefix));

@@ -12,10 +12,10 @@ import { promptOf, type TextOf, withPrompt } from './promptText.ts';
 
 export const formatNames = ['pretty', 'ndjson', 'jsonl', 'json', 'csv', 'none'] as const;
 
-/** One record as it is printed, its line ends included; `shown` = what of it. */
+/** One record as printed, including its line end; `shown` = the selected part. */
 export type Format = (stored: Stored<unknown>, shown: unknown) => Promise<string> | string;
 
-/** What of a record is put into text. */
+/** The selected part of a record. */
 type View = (stored: Stored<unknown>, shown: unknown) => unknown;
 
 /** A format for this many topics; `textOf` = tokens as text, for people. */
@@ -26,11 +26,11 @@ export interface FormatOptions {
   readonly envelope: boolean | null;
   /** `pretty`: characters of a text. */
   readonly truncate: number;
-  /** Parts of records are shown, not whole ones: which option says so. */
+  /** Which option selects parts of records instead of whole ones. */
   readonly partsBy: string | null;
 }
 
-/** Fails with code `USAGE` if there is no such format, or it cannot print what is wanted. */
+/** Fails with code `USAGE` if there is no such format, or if it cannot print the selection. */
 export function formatOf(name: string, options: FormatOptions): FormatFor {
   if (options.partsBy === '--diff' && name === 'csv') {
     throw usageError('-o csv needs the same columns in every line; with --diff use -o ndjson');

@@ -45,8 +45,8 @@ function runAndTopic(name: string): { run: string | undefined; topic: string } {
 }
 
 /**
- * The topics that are meant, in the order in which a run works, and after them those that its job defines
- * itself: `there` are the names in its log. Fails with code `NO_TOPIC`, naming those that there are.
+ * The topics meant, in the order in which a run works, followed by those that its job defines itself: `there`
+ * are the names in its log. Fails with code `NO_TOPIC`, listing the existing ones.
  */
 export function topicsLike(
   patterns: readonly string[],

@@ -18,7 +18,7 @@ export interface TapOptions {
   readonly from?: string;
   readonly to?: string;
   readonly follow?: boolean;
-  /** Most records to print. */
+  /** Limit of records to print. */
   readonly count?: number;
   readonly partition?: string;
   readonly key?: readonly string[];
@@ -31,7 +31,7 @@ export interface TapOptions {
   readonly stats?: string | true;
   readonly output: string;
   readonly envelope?: boolean;
-  /** Characters; 0 = nothing is cut. */
+  /** Characters; 0 = no limit. */
   readonly truncate?: number;
 }
 
@@ -46,11 +46,11 @@ export interface Plan {
     readonly only?: Only;
   };
   readonly countMax: number;
-  /** A record is taken when all of them take it. */
+  /** A record is taken if all of them accept it. */
   readonly filters: readonly Filter[];
   /** After these. */
   readonly where: Where | null;
-  /** What of a record is shown; undefined = nothing. */
+  /** Which parts of a record to show; undefined = nothing. */
   readonly view: (stored: Stored<unknown>) => unknown;
   readonly format: FormatFor;
   /** Null = no statistics. */
@@ -101,7 +101,7 @@ export function rangeOf(options: RangeOptions, { clock }: Io): Plan['range'] {
   };
 }
 
-/** What a log has an index of. Keys together with prefixes are looked for among all records. */
+/** What a log can find by its index. Keys together with prefixes are looked for among all records. */
 function onlyOf({ question = [], key = [], keyPrefix = [] }: RangeOptions): Only | null {
   if (question.length > 0) return { subjects: question };
   return key.length > 0 && keyPrefix.length === 0 ? { keys: key } : null;

@@ -1,4 +1,4 @@
-/** Prompts for people: a rollout has the policy's text, but of its prompt only the tokens. */
+/** Prompts for people: a rollout has the policy's text, but only the tokens of its prompt. */
 import { counted } from '../../base/text/index.ts';
 
 /** Tokens as text; null if unknown. */
@@ -12,7 +12,7 @@ export function promptOf(shown: unknown): Int32Array | null {
 }
 
 /**
- * The record with its prompt as text under a name that says how many tokens it is; as it was if there is
+ * The record with its prompt as text, under a name that says how many tokens it is; unchanged if there is
  * none.
  */
 export async function withPrompt(shown: unknown, textOf: TextOf): Promise<unknown> {

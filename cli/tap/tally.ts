@@ -11,7 +11,7 @@ interface Count {
   bytes: number;
   shown: number;
   unreadable: number;
-  /** When the lines were made last. */
+  /** When the lines were last made. */
   before: { readonly read: number; readonly bytes: number };
 }
 
@@ -55,7 +55,7 @@ export class Tally {
     };
   }
 
-  /** A line a topic: the rates since the lines before, the counts since the beginning. */
+  /** One line per topic: the rates since the last lines, and the counts since the beginning. */
   lines(nowMs: number): string {
     const seconds = Math.max(0.001, (nowMs - this.#lastMs) / 1000);
     this.#lastMs = nowMs;

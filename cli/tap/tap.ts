@@ -21,10 +21,10 @@ import type { TextOf } from './promptText.ts';
 import { Tally } from './tally.ts';
 import { TopicQueue, type Unreadable } from './topicQueue.ts';
 
-/** Twice as long as an embedded log that is read takes to see what is new. */
+/** Twice as long as a read-only embedded log takes to see new records. */
 const PATIENCE_MS = 200;
 const UNREADABLE_SHOWN_MAX = 5;
-/** This many records are read in no time. */
+/** Reading this many records takes no noticeable time. */
 const QUIET_MAX = 20_000;
 /** Of a record that cannot be read. */
 const BYTES_SHOWN_MAX = 16;
@@ -74,13 +74,13 @@ async function meant(
   }
 }
 
-/** What is tapped. */
+/** What to tap. */
 interface Tapped {
   readonly run: string;
   readonly topics: readonly Topic<unknown>[];
-  /** Those that were named, and not just by a pattern. */
+  /** Those that were named, not just matched by a pattern. */
   readonly names: readonly string[];
-  /** Those that hold something. */
+  /** Those with records. */
   readonly there: readonly string[];
   /** The run's tokens as text. */
   readonly textOf: TextOf;
@@ -148,7 +148,7 @@ class Tapping {
       if (!this.#matches(stored)) continue;
       const value = view(stored);
       if (value === undefined) continue;
-      // Ctrl-C must work even if the output takes nothing any more.
+      // Ctrl-C must work even if the output is blocked.
       await Promise.race([this.#io.out(await this.#format(stored, value)), stopped]);
       this.#tally.shown(stored);
       shown += 1;
@@ -161,9 +161,7 @@ class Tapping {
     this.#changes.notify();
   }
 
-  /**
-   * Topics of a pattern without the requested partitions are left out if another one has them.
-   */
+  /** Topics of a pattern without the requested partitions are skipped if another one has them. */
   #passOver(): void {
     const lacking = this.#queues.filter(({ lacks }) => lacks !== null);
     if (lacking.length === 0 || !this.#queues.every(({ begun }) => begun)) return;
@@ -192,7 +190,7 @@ class Tapping {
     this.#io.err(`skipped ${place}: ${visible(error.message)}${bytes}${more}`);
   }
 
-  /** Says once for a topic that looking takes long, or that its index is damaged. */
+  /** Says once per topic that the search takes long, or that its index is damaged. */
   #unindexed(topic: string): (stretch: Unindexed) => void {
     let warned = false;
     return ({ from, to, damaged }) => {
@@ -209,7 +207,7 @@ class Tapping {
     this.#io.err(this.#tally.lines(this.#io.clock.now()));
   }
 
-  /** An empty screen does not say whether there was nothing, or nothing that matched. */
+  /** An empty screen does not show whether there was nothing, or nothing that matched. */
   #printNone(read: number): void {
     const { follow, to } = this.#plan.range;
     if (follow || this.#signal.aborted) return;

@@ -8,7 +8,7 @@ import { hasCode, type MillraceError } from '../../base/index.ts';
 import type { Encoded, Stored, TapOptions } from '../../streams/index.ts';
 import type { Position } from '../../topics/index.ts';
 
-/** Below this many, another stretch is read from the log. */
+/** Below this many, read another stretch from the log. */
 const WAITING_MAX = 256;
 
 export interface Unreadable {
@@ -20,7 +20,7 @@ export interface Unreadable {
 }
 
 export interface QueueHooks {
-  /** There is something to take, or nothing will come any more. */
+  /** There is something to take, or nothing more will come. */
   changed(): void;
   unreadable(record: Unreadable): void;
 }
@@ -37,7 +37,7 @@ export class TopicQueue {
   /** From `#first` on. */
   #waiting: Waiting[] = [];
   #first = 0;
-  /** Lets the log go on. */
+  /** Lets the log continue. */
   #release: (() => void) | null = null;
   #subscription: Subscription | null = null;
   #ahead: number | null = null;
@@ -45,7 +45,7 @@ export class TopicQueue {
   #failure: { readonly error: unknown } | null = null;
   #lacks: MillraceError | null = null;
 
-  /** `named`: its topic is, and not just by a pattern. */
+  /** `named`: its topic was named, not just matched by a pattern. */
   constructor(topic: string, hooks: QueueHooks, named = true) {
     this.topic = topic;
     this.#named = named;
@@ -79,7 +79,9 @@ export class TopicQueue {
     });
   }
 
-  /** The next record, and since when it waits (by `performance.now()`). Throws if the tap failed. */
+  /**
+   * The next record, and since when it has been waiting (by `performance.now()`). Throws if the tap failed.
+   */
   get head(): Waiting | undefined {
     const head = this.#waiting[this.#first];
     if (head === undefined && this.#failure !== null) throw this.#failure.error;
@@ -92,36 +94,35 @@ export class TopicQueue {
   }
 
   /**
-   * Why there is nothing to show of a topic that only a pattern named: it has not the partitions that are
-   * asked for.
+   * Why there is nothing to show for a topic that only a pattern matched: it lacks the requested partitions.
    */
   get lacks(): MillraceError | null {
     return this.#lacks;
   }
 
-  /** Decides about what is missing: the tap goes on without this topic, or fails. */
+  /** Handles missing partitions: the tap continues without this topic, or fails. */
   passOver(goesOn: boolean): void {
     if (goesOn) this.#ended = true;
     else this.#failure = { error: this.#lacks };
     this.#lacks = null;
   }
 
-  /** Nothing waits, and nothing will come. */
+  /** Nothing waits, and nothing more will come. */
   get over(): boolean {
     return this.#ended && this.#size === 0;
   }
 
-  /** Nothing waits, and when the log was last looked at there was nothing more. */
+  /** Nothing waits, and at the last look the log had nothing more. */
   get atEnd(): boolean {
     return this.#size === 0 && this.#ahead === 0;
   }
 
-  /** Records between the last one taken and the end of the topic, as far as it is known. */
+  /** Records between the last one taken and the end of the topic, as far as known. */
   get behind(): number {
     return this.#size + (this.#ahead ?? 0);
   }
 
-  /** Takes the head. */
+  /** Takes the first record. */
   take(): Stored<unknown> {
     const { stored } = this.#waiting[this.#first]!;
     this.#first += 1;

@@ -16,7 +16,7 @@ import { asTyped } from '../programName.ts';
 const ENTER = '\u001b[?1049h';
 const LEAVE = '\u001b[?1049l';
 const HOME = '\u001b[H';
-/** What is right of a line, and what is below the last. */
+/** Clears the rest of a line, and what is below the last one. */
 const REST_OF_LINE = '\u001b[K';
 const BELOW = '\u001b[J';
 
@@ -66,7 +66,7 @@ export class Painter {
     await this.#io.out(LEAVE + last);
   }
 
-  /** The terminal that frames are painted on; null if there is none. */
+  /** The terminal for frames; null if there is none. */
   #painted(): Screen | null {
     if (this.#options.json || this.#options.once || this.#io.dumb === true) return null;
     return this.#io.screen?.() ?? null;
@@ -95,7 +95,7 @@ export class Painter {
 
 const COLOUR = new RegExp(`(${'\u001b'}\\[[0-9;]{1,8}m)`);
 
-/** So many characters of a line; colours take no room, and each that was begun is ended. */
+/** This many characters of a line; colours take no room, and each one started is ended. */
 function cut(line: string, columns: number): string {
   let left = columns;
   const parts = line.split(COLOUR).map((part, i) => {

@@ -55,11 +55,11 @@ async function follow(
   signal: AbortSignal,
 ): Promise<void> {
   const stopped = aborted(signal);
-  // A look takes as long as a broker is gone; Ctrl-C does not wait for it.
+  // A read may take as long as the broker is unavailable; Ctrl-C does not wait for it.
   const look = async (): Promise<Live | null> =>
     signal.aborted ? null : Promise.race([lookNow(), stopped]);
   let frame = await look();
-  // Rates are differences: of a live run, over one interval.
+  // Rates are differences: for a live run, over one interval.
   if (once && frame !== null && mayWork(frame)) {
     await pause(intervalMs, signal);
     frame = (await look()) ?? frame;
@@ -80,7 +80,7 @@ function aborted(signal: AbortSignal): Promise<null> {
   });
 }
 
-/** Some process works, or has not yet said so. */
+/** Some process works, or has not reported yet. */
 function mayWork({ status, workers }: Live): boolean {
   return workers.some(isLive) || (status === 'running' && workers.length === 0);
 }

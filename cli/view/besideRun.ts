@@ -10,9 +10,9 @@ export interface PageOptions {
   readonly run: string;
   /** Absolute. */
   readonly runs: string;
-  /** Undefined = the usual one, or the next that is free. */
+  /** Undefined = the usual one, or the next free one. */
   readonly port: number | undefined;
-  /** Called with where it is, or why there is none: the run goes on without it. */
+  /** Called with its address, or why there is none: the run goes on without it. */
   readonly said: (line: string) => void;
 }
 

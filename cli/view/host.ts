@@ -1,6 +1,6 @@
 /**
- * The folder of runs for the page's server: each with its record as it is now, its log to read, and its
- * tokenizer on request.
+ * The folder of runs for the page's server: each with its current record, its log to read, and its tokenizer
+ * on request.
  */
 import { resolve } from 'node:path';
 import { checkpointsIn } from '../../model/checkpoints/index.ts';
@@ -50,7 +50,7 @@ export function hostOf(runs: string, io: Io): Host {
   };
 }
 
-/** As `millrace pause|resume` does it, with what that says. */
+/** Like `millrace pause|resume`, with the same message. */
 async function admission(
   kind: 'pause' | 'resume',
   options: { readonly run: string; readonly runs: string },
@@ -98,7 +98,7 @@ async function open(name: string, runs: string, io: Io): Promise<Opened> {
   };
 }
 
-/** A run over its open log for as long as `use` takes, with everything that was in it. */
+/** A run over its open log for as long as `use` takes, with everything in it. */
 export async function withView<T>(
   run: Run,
   log: Log,
@@ -122,7 +122,7 @@ function viewedOf(run: Run, log: Viewed['log'], io: Io): Viewed {
     log,
     clock: io.clock,
     async facts() {
-      // While it is written again it may not be readable for a moment.
+      // While it is being rewritten, it may be unreadable for a moment.
       facts = (await readRunRecord(run.folder).catch(() => null)) ?? facts;
       return facts;
     },

@@ -1,6 +1,6 @@
 /**
- * The records of the runs in a folder, each read again only once its file is another: a list of hundreds of
- * runs is asked for every few seconds.
+ * The records of the runs in a folder, each read again only once its file has changed: the list of hundreds
+ * of runs is requested every few seconds.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';

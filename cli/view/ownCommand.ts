@@ -1,4 +1,4 @@
-/** A command of this program as a process of its own: from the sources, or as it is built. */
+/** A command of this program as a separate process: from the sources, or as built. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

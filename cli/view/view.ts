@@ -21,7 +21,7 @@ export interface ViewOptions {
   /** A text, or false for `--no-token`; undefined = a new one. */
   readonly token?: string | false;
   readonly trustedOrigin?: string;
-  /** Takes POSTs that pause, verify and replay, from clients with a second token. */
+  /** Accepts POSTs that pause, verify and replay, from clients with a second token. */
   readonly control?: boolean;
   /** It was started by a run and ends with it. */
   readonly beside?: boolean;
@@ -58,8 +58,8 @@ interface Checked {
 }
 
 /**
- * An address that others reach needs a token that was given and the name it is reached by. Fails with code
- * `USAGE`.
+ * An address that others can reach requires an explicit token and the name under which it is reached. Fails
+ * with code `USAGE`.
  */
 export function checkedOptions(options: ViewOptions): Checked {
   const { host, token, trustedOrigin, control = false } = options;

@@ -1,8 +1,8 @@
 /**
  * A weights receiver over HTTP: the two routes of model/remote/receiverWire.ts, and `GET /healthz`.
  *
- * Guarantees: without the token nothing is told or taken, and none is needed on loopback alone; requests have
- * a maximum size; a sender that stops keeps what it has sent.
+ * Guarantees: without the token nothing is revealed or accepted, and only on loopback is none needed;
+ * requests have a maximum size; a sender that stops keeps what it has sent.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
@@ -26,7 +26,7 @@ export interface ReceiverOptions {
   readonly port: number;
   /** Every request must have it as `Authorization: Bearer …`; '' = none. */
   readonly token: string;
-  /** As messages name it. */
+  /** Its name in messages. */
   readonly tokenEnv: string;
   readonly store: WeightsStore;
   /** Receives unexpected errors. */
@@ -36,7 +36,7 @@ export interface ReceiverOptions {
 const CONNECTIONS_MAX = 64;
 const OFFER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Fails with code `USAGE` if it cannot listen there, or strangers could send without a token. */
+/** Fails with code `USAGE` if it cannot listen there, or if strangers could send without a token. */
 export async function serveReceiver(options: ReceiverOptions): Promise<Listening> {
   const { host, port, token, tokenEnv } = options;
   keepSecret(token);
@@ -94,7 +94,7 @@ async function answered(
   }
 }
 
-/** Without a length, too. */
+/** Also without a length. */
 async function* bounded(from: IncomingMessage): AsyncGenerator<Uint8Array, void> {
   let bytes = 0;
   const arriving: AsyncIterable<Buffer> = from.iterator({ destroyOnReturn: false });

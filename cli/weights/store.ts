@@ -33,12 +33,12 @@ import { size } from '../../summary/format/index.ts';
 export interface StoreOptions {
   /** Absolute. */
   readonly folder: string;
-  /** The same as the model server sees it. */
+  /** The same path as the model server sees it. */
   readonly seenAs: string;
-  /** Newest versions that are kept. */
+  /** How many of the newest versions to keep. */
   readonly keep: number;
   readonly clock: Clock;
-  /** A line for the user. */
+  /** Prints a line for the user. */
   readonly say: (line: string) => void;
 }
 
@@ -50,18 +50,18 @@ export interface Piece {
   readonly bytes: number;
 }
 
-/** Versions that are on their way; the files of others are removed with the oldest version. */
+/** Limit of incomplete versions; the files of others are removed with the oldest version. */
 const OFFERS_MAX = 8;
-/** In `files`: beginnings of files. */
+/** In `files`: partial files. */
 const PART = '.part';
 
 export class WeightsStore {
   readonly #options: StoreOptions;
   /** Whole versions, the newest last. */
   readonly #versions: string[] = [];
-  /** What was announced and is not whole, the newest last. */
+  /** Announced but incomplete ones, the newest last. */
   readonly #offers = new Map<string, OfferedFiles>();
-  /** Digests of files that are being written. */
+  /** Digests of files being written. */
   readonly #writing = new Set<string>();
   /** Versions are made one after the other. */
   #last: Promise<unknown> = Promise.resolve();
@@ -89,7 +89,7 @@ export class WeightsStore {
     return reply;
   }
 
-  /** The bytes of the file that are there then. The body is taken as far as it comes. */
+  /** Returns how many bytes of the file are there now. Takes as much of the body as arrives. */
   async take({ sha256, from, bytes }: Piece, body: AsyncIterable<Uint8Array>): Promise<number> {
     if (this.#writing.has(sha256)) {
       throw new Refusal(503, 'this file is being sent already', { retrySeconds: 1 });
@@ -153,7 +153,7 @@ export class WeightsStore {
     return { path };
   }
 
-  /** Bytes that are there of each file that is not whole. */
+  /** Bytes already there of each incomplete file. */
   async #missing(files: OfferedFiles): Promise<Map<string, number>> {
     const missing = new Map<string, number>();
     for (const { sha256, bytes } of Object.values(files)) {
@@ -195,7 +195,7 @@ export class WeightsStore {
         await handle.truncate(0);
         at = 0;
       }
-      // The sender asks where to go on.
+      // The sender asks where to continue.
       if (at !== from) return at;
       for await (const chunk of body) {
         if (at + chunk.length > bytes) {
@@ -221,7 +221,7 @@ export class WeightsStore {
     return bytes;
   }
 
-  /** Its files are all there. */
+  /** All its files are there. */
   async #make(label: string, files: OfferedFiles): Promise<void> {
     const place = join(this.#options.folder, label);
     const beside = this.#inside('making');
@@ -237,7 +237,7 @@ export class WeightsStore {
       await chmod(dirname(path), 0o755);
     }
     await chmod(beside, 0o755);
-    // One of this name with other files, or of a killed process.
+    // One with this name but other files, or from a killed process.
     await rm(place, { recursive: true, force: true });
     await rename(beside, place);
     await this.#newest(label, files);
@@ -262,7 +262,7 @@ export class WeightsStore {
     }
   }
 
-  /** Of the versions, this one was asked for last. */
+  /** Marks this version as the most recently requested. */
   async #newest(label: string, files?: OfferedFiles): Promise<void> {
     const record = this.#inside('records', label);
     if (files !== undefined) await writeFile(record, JSON.stringify({ files }));

@@ -1,6 +1,6 @@
 /**
- * What can go wrong in a simulated world, as plain data, and the faults of a seed: drawn, each by itself, so
- * that one can be left out and the others stay as they are.
+ * The possible faults of a simulated world, as plain data, and the faults of a seed: each is drawn
+ * separately, so that one can be left out and the others stay the same.
  */
 import { draws } from '../../base/index.ts';
 import type { Shape } from '../world/shape.ts';
@@ -14,9 +14,9 @@ interface Lasting {
 export type Fault =
   /** The process that does the world's `point`-th thing dies right there. */
   | { readonly kind: 'crash'; readonly point: number }
-  /** The process with this number dies at a moment, whatever it does. */
+  /** The process with this number dies at a moment, whatever it is doing. */
   | { readonly kind: 'kill'; readonly fromMs: number; readonly process: number }
-  /** The process stands still: its machine is suspended, or swaps. */
+  /** The process stalls: its machine is suspended, or swaps. */
   | ({ readonly kind: 'still'; readonly process: number } & Lasting)
   /** The clock on the wall of all processes jumps. */
   | { readonly kind: 'jump'; readonly fromMs: number; readonly byMs: number }
@@ -26,11 +26,11 @@ export type Fault =
   | ({ readonly kind: 'broker' } & Lasting)
   /** No leader is elected yet: a commit's outcome may stay unknown (world/broker.ts). */
   | ({ readonly kind: 'elect' } & Lasting)
-  /** The process stands still, and another one is started under its name before it goes on. */
+  /** The process stalls, and another one is started under its name before it continues. */
   | ({ readonly kind: 'twice'; readonly process: number } & Lasting)
   /**
-   * The policy's servers do not answer; or come back with the weights that they were started with, or those
-   * of so many versions before.
+   * The policy's servers do not answer; or they come back with the weights of their start, or with those of
+   * several versions ago.
    */
   | ({ readonly kind: 'server' } & Lasting)
   | { readonly kind: 'restart'; readonly fromMs: number; readonly behind: number | null }
@@ -64,7 +64,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...(['lost', 'late', 'hang', 'down', 'overdue', 'again', 'pause', 'stop', 'set'] as const),
 ];
 
-/** Those that change what comes of a question, and so the weights, not only when. */
+/** Those that change the results of a question, and so the weights, not only the timing. */
 const TELLING: readonly FaultKind[] = ['server', 'lost', 'hang', 'down', 'overdue', 'set'];
 
 /** Whether a run with these faults must end with the weights of one without. */
@@ -79,7 +79,7 @@ const SHARED: readonly FaultKind[] = ['broker', 'elect', 'twice'];
 const RUN_MS = 12_000;
 const RUN_POINTS = 700;
 
-/** The faults of a seed, of these kinds. Crashes are the most. */
+/** The faults of a seed, of these kinds. Most are crashes. */
 export function faultsOf(shape: Shape, kinds: readonly FaultKind[] = faultKinds): readonly Fault[] {
   const draw = draws('faults', shape.seed);
   const count = draw.integer(0, 8);
@@ -114,13 +114,13 @@ function faultOf(draw: ReturnType<typeof draws>, { processes, settings }: Shape)
     case 'twice':
       return { kind, fromMs, forMs: 4_000 + forMs / 4, process };
     case 'elect':
-      // At the end of a run too, where what is not decided decides whether all is done.
+      // At the end of a run too, where an undecided transaction decides whether everything is done.
       return { kind, fromMs: late, forMs: 500 + draw.uniform(2) * 6_000 };
     case 'jump':
       return { kind, fromMs, byMs: Math.floor((draw.uniform(5) - 0.3) * 3_600_000) };
     case 'restart': {
       const behind = draw.integer(7, 4);
-      // Later, when there are versions to be behind.
+      // Later, when there are versions to fall behind.
       return { kind, fromMs: late, behind: behind === 0 ? null : behind };
     }
     case 'stop':

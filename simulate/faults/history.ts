@@ -10,7 +10,7 @@ import { replayedOtherwise } from './replayed.ts';
 export interface History {
   readonly seed: number;
   readonly faults: readonly Fault[];
-  /** Sentences; none if all laws are kept. */
+  /** Sentences; empty if all laws hold. */
   readonly breaches: readonly string[];
   readonly digest: string;
   /** Virtual. */
@@ -32,8 +32,9 @@ export async function historyOf(
 }
 
 /**
- * On-policy a run makes the same weights whatever happens to it, unless the faults change what comes of a
- * question; else, what it made is made again by a replay. That is half of all the work, so only some are.
+ * With on-policy training a run makes the same weights whatever happens to it, unless the faults change the
+ * results of a question; otherwise a replay reproduces what it made. That is half of all the work, so only
+ * some are checked.
  */
 async function otherwise(
   shape: Shape,
@@ -44,7 +45,7 @@ async function otherwise(
   const timeless = settings.lagMax === 0 && settings.window === 'count' && changeNothing(faults);
   if (faults.length > 0 && timeless) {
     const calm = await lived(shape, []);
-    // Of a run that was stopped, what both have.
+    // For a run that was stopped, what both have.
     const both = shape.stopMs === null ? undefined : Math.min(calm.weights.length, weights.length);
     const [one, other] = [calm.weights.slice(0, both), weights.slice(0, both)];
     if (one.join() !== other.join()) return [otherWeights(one, other)];
@@ -55,7 +56,7 @@ async function otherwise(
   return [];
 }
 
-/** Of so many histories one is replayed. */
+/** One in this many histories is replayed. */
 const REPLAYED = 3;
 
 async function lived(shape: Shape, faults: readonly Fault[], print?: (line: string) => void) {

@@ -1,5 +1,5 @@
 /**
- * What must be true of a history, whatever went wrong in it: read from the topics and the disk that it left.
+ * What must be true of a history, whatever went wrong in it, read from its topics and disk.
  */
 import { createHash } from 'node:crypto';
 import { type Log, recordsOf, type Topic } from '../../streams/index.ts';
@@ -24,17 +24,17 @@ export interface Remains {
   readonly store: MemoryStore;
   readonly disk: Disk;
   readonly clock: VirtualClock;
-  /** The run came to its end. */
+  /** The run reached its end. */
   readonly finished: boolean;
 }
 
-/** What is wrong with it, a sentence each; none if all laws are kept. */
+/** What is wrong with it, one sentence each; empty if all laws hold. */
 export async function breaches(remains: Remains): Promise<readonly string[]> {
   const { store, clock, finished } = remains;
   const log = openMemoryLog({ store, clock });
   try {
     const { findings } = await examineRun(log);
-    // These worlds deliver commands twice on purpose; what is made of them is another law.
+    // These worlds deliver commands twice on purpose; another law checks the effect.
     const told = findings.filter(({ rule, where }) => rule !== 'once' || where !== 'control');
     const said = told.map(({ rule, where, what }) => `${rule}: ${where}: ${what}`);
     const records = await recordsIn(log);
@@ -140,7 +140,7 @@ function order({ weights, batches }: Records): string[] {
   ];
 }
 
-/** No rollout that is trained on was made by a version too old, or newer than its step. */
+/** No rollout that is trained on comes from a version that is too old, or newer than its step. */
 function stale({ rollouts, scored, batches }: Records, { settings }: Shape): string[] {
   const { lagMax } = settings;
   return batches.flatMap(({ step, version, groups }) =>
@@ -158,7 +158,7 @@ function stale({ rollouts, scored, batches }: Records, { settings }: Shape): str
   );
 }
 
-/** What is not trained on, an evaluation above all, is rolled out by the version that it is due too. */
+/** Rollouts that are not trained on, above all for evaluations, also come from the version they are due. */
 function undue({ rollouts, weights }: Records, { settings }: Shape): string[] {
   const { lagMax, batchGroups } = settings;
   const known = weights.filter(({ roundsDone }, i) => weights[i - 1]?.roundsDone !== roundsDone);
@@ -183,7 +183,7 @@ function controlled({ control, weights }: Records): string[] {
   );
 }
 
-/** No record of these worlds is poison; a flywheel tells of what got no answer. */
+/** No record in these worlds is poison; a flywheel records requests without an answer. */
 function lettered({ letters }: Records): string[] {
   return letters
     .filter(
@@ -192,7 +192,7 @@ function lettered({ letters }: Records): string[] {
     .map(({ origin, place, reason }) => `dead letter of ${origin}@${place}: ${reason}`);
 }
 
-/** What came of a call is what the tool said to this very call, however often and late it said it. */
+/** The result of a call is what the tool said to this very call, however often and late it said it. */
 function answered({ toolCalls }: Records): string[] {
   return toolCalls.flatMap((call) =>
     !call.ok || call.output === answerTo(call)
@@ -201,7 +201,7 @@ function answered({ toolCalls }: Records): string[] {
   );
 }
 
-/** Everything that was planned was done. */
+/** Everything planned was done. */
 function complete({ questions, rollouts, weights, metrics, selected }: Records, shape: Shape) {
   const found: string[] = [];
   const evaluations = metrics.filter(({ name }) => name === 'eval/questions').length;
@@ -217,10 +217,7 @@ function complete({ questions, rollouts, weights, metrics, selected }: Records, 
   return found;
 }
 
-/**
- * Of the versions, those that a rule keeps are on the disk, that from which training goes on too, and of the
- * others few.
- */
+/** The disk has the versions that a rule keeps and the one that training continues from, and few others. */
 function kept({ weights }: Records, { shape, disk, finished }: Remains): string[] {
   const { keepVersions, keepRounds, keepEvery, keepBest } = shape.settings;
   if (weights.length === 0 || keepVersions === 'auto') return [];
@@ -232,7 +229,7 @@ function kept({ weights }: Records, { shape, disk, finished }: Remains): string[
     ...weights.filter(({ version }) => keepEvery > 0 && version % keepEvery === 0),
   ]);
   const missing = [...rule].filter((made) => !there(made));
-  // That of the newest may not be written yet.
+  // The newest one's may not be written yet.
   const states = weights.filter(({ state }) => state !== '').slice(-2);
   const trainable = states.some((made) => there(made) && disk.has(made.state));
   const more = weights.filter((made) => !rule.has(made) && there(made));
@@ -248,7 +245,7 @@ function kept({ weights }: Records, { shape, disk, finished }: Remains): string[
 /** Versions that are needed for a while, or that a crash left. */
 const MORE_MAX = 3;
 
-/** What a manifest names is there, and is what it says: of the newest version, from which all goes on. */
+/** What a manifest names exists and matches it: for the newest version, from which everything continues. */
 function onDisk({ weights }: Records, { disk }: Remains): string[] {
   const newest = weights.at(-1);
   if (newest === undefined) return [];

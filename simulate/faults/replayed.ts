@@ -1,6 +1,6 @@
 /**
- * A history is replayed from its records, as `millrace replay --verify` does: every record has to come out
- * again, and the same weights.
+ * Replays a history from its records, like `millrace replay --verify`: every record has to come out again,
+ * and the same weights.
  */
 import { verify } from '../../jobs/replay/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
@@ -10,10 +10,10 @@ import { calmParts } from '../world/parts.ts';
 import type { Shape } from '../world/shape.ts';
 import { VirtualClock } from '../world/virtualClock.ts';
 
-/** Nothing takes longer, so a replay that does stands still. */
+/** Nothing takes longer, so a replay that does is stuck. */
 const LONG_MS = 24 * 3_600_000;
 
-/** What comes out otherwise; null if nothing does. */
+/** What comes out differently; null if nothing does. */
 export async function replayedOtherwise(shape: Shape, store: MemoryStore): Promise<string | null> {
   const clock = new VirtualClock(shape.seed);
   const disk = new Disk();

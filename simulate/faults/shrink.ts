@@ -1,8 +1,8 @@
 /**
- * Shrinks the faults of a failing history to few: as many as possible are left out while it still fails.
+ * Reduces the faults of a failing history to few: leaves out as many as possible while it still fails.
  */
 
-/** `fails` is asked for subsets, in order; the result fails, and without any one of it does not. */
+/** Calls `fails` with subsets, in order; the result fails, and would not without any one of its faults. */
 export async function shrunk<T>(
   all: readonly T[],
   fails: (some: readonly T[]) => Promise<boolean>,

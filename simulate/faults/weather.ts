@@ -1,4 +1,4 @@
-/** Which faults hold at a moment. */
+/** Which faults are active at a moment. */
 import type { Fault } from './fault.ts';
 
 export type ShareKind = 'lost' | 'late' | 'hang' | 'overdue' | 'again';
@@ -17,7 +17,7 @@ export class Weather {
     return Math.max(0, ...this.#faults.map(endOf));
   }
 
-  /** Those of a kind that hold now. */
+  /** The active ones of a kind. */
   now<K extends Fault['kind']>(kind: K): readonly Extract<Fault, { readonly kind: K }>[] {
     const nowMs = this.#elapsedMs();
     return this.#faults.filter(

@@ -1,7 +1,7 @@
 /**
- * A run without an end, through its life: rounds of endless questions in virtual time, and between two
- * stretches of it a start anew. What a start reads, what is held in memory, and what is on the disk must not
- * grow with the age of the run, or be bounded by settings.
+ * An endless run through its life: rounds of endless questions in virtual time, restarted between stretches.
+ * What a start reads, what is in memory and what is on disk must not grow with the age of the run, or be
+ * bounded by settings.
  */
 import { calibrateSettings } from '../../jobs/index.ts';
 import { MemoryStore, openMemoryLog } from '../../streams/memory/index.ts';
@@ -17,18 +17,18 @@ export interface Age {
   /** Since the run began. */
   readonly rounds: number;
   readonly days: number;
-  /** Records that were read though they are older than the last rounds, by topic, largest first. */
+  /** Records read although they are older than the last rounds, by topic, largest first. */
   readonly read: readonly (readonly [topic: string, records: number])[];
   readonly files: number;
-  /** Of the log, for each round of the stretch. */
+  /** Bytes of the log per round of the stretch. */
   readonly recordsARound: number;
-  /** What the process holds, in megabytes; null where the garbage cannot be collected (`--expose-gc`). */
+  /** Memory of the process in megabytes; null if garbage cannot be collected (`--expose-gc`). */
   readonly heapMb: number | null;
 }
 
 const LONG_MS = 600_000;
 
-/** Counts the records that are read though they are older than the last rounds. */
+/** Counts records read although they are older than the last rounds. */
 class WatchedStore extends MemoryStore {
   readonly old = new Map<string, number>();
   lately = 0;
@@ -63,7 +63,7 @@ export interface GrowthOptions {
   readonly rounds: number;
   readonly stretches: number;
   readonly arrivalMs: number;
-  /** Rounds whose records may be looked back on. */
+  /** How many rounds of records may be looked back on. */
   readonly lately: number;
 }
 
@@ -116,7 +116,7 @@ export async function* growth(options: GrowthOptions): AsyncGenerator<Age> {
     void log.close().then(() => {
       closed = true;
     });
-    // A commit that is under way takes its time.
+    // A commit under way takes its time.
     await clock.run(() => closed);
     const left = heapMb();
     yield {

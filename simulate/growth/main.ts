@@ -1,6 +1,6 @@
 /**
- * `npm run growth`: as many rounds as a year of hourly ones has, in virtual time, started anew twelve times.
- * A table of what a start reads, what is on the disk and what the process holds.
+ * `npm run growth`: as many rounds as a year of hourly ones, in virtual time, restarted twelve times. Prints
+ * a table of what a start reads, what is on disk and how much memory the process has.
  */
 import { parseArgs } from 'node:util';
 import { growth } from './growth.ts';

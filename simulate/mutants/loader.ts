@@ -1,7 +1,7 @@
 /**
  * Plants one fault while modules are loaded: a hook of Node, registered with `{ file, find, replace }`
- * (`module.register`). Fails where the text is not there once: the product has moved on, and the mutant has
- * to follow.
+ * (`module.register`). Fails if the text does not occur exactly once: the product has changed, and the mutant
+ * has to follow.
  */
 import type { LoadHook } from 'node:module';
 import type { Mutant } from './mutant.ts';

@@ -1,5 +1,5 @@
 /**
- * What is planned: a cluster and the job on it, as a small file says it. Times are in seconds, lengths in
+ * What to plan: a cluster and the job on it, as described in a small file. Times are in seconds, lengths in
  * tokens, sizes in gigabytes (10⁹ bytes).
  */
 import { z } from 'zod';
@@ -94,7 +94,7 @@ export const clusterSettings = z.object({
 /** A cluster and its job, with all defaults filled in. */
 export type Cluster = z.infer<typeof clusterSettings>;
 
-/** Tokens a second of one server with so many requests. */
+/** Tokens per second of one server with this many requests. */
 export function speedOf({ tokensPerSecond }: Cluster['servers'], requests: number): number {
   const [first] = tokensPerSecond;
   const after = tokensPerSecond.findIndex(([at]) => at >= requests);
@@ -104,7 +104,7 @@ export function speedOf({ tokensPerSecond }: Cluster['servers'], requests: numbe
   return low + ((high - low) * (requests - from)) / (to - from);
 }
 
-/** The most that one server generates, in tokens a second. */
+/** The most that one server generates, in tokens per second. */
 export function fullSpeed(servers: Cluster['servers']): number {
   return Math.max(
     ...servers.tokensPerSecond

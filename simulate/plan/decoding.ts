@@ -1,11 +1,11 @@
 /**
- * How long an engine takes for a token of a request, by the requests that it has at once: from the rollouts
- * of a run, of which is known when they began and ended, how many tokens each turn has and how long each
- * call took.
+ * How long an engine takes per token of a request, depending on how many requests it has at once. Known from
+ * the rollouts of a run: when they began and ended, how many tokens each turn has and how long each call
+ * took.
  *
- * When a turn began is not known, and so not how many others the engine had at that time. The time that a
- * rollout was in the engine is divided among its turns, by their tokens at first, then as the times that were
- * found say, until they no longer change.
+ * When a turn began is unknown, and so is how many others the engine had at that time. The time that a
+ * rollout spent in the engine is divided among its turns, at first by their tokens, then by the times found
+ * so far, until these no longer change.
  */
 import { type Line, line } from './line.ts';
 import type { Turn } from './samples.ts';
@@ -24,10 +24,10 @@ interface Stay {
   readonly toMs: number;
 }
 
-/** So often the times are found anew; they hardly change after half of it. */
+/** How often to repeat; the times hardly change after half of it. */
 const PASSES = 8;
 
-/** Milliseconds of a token by requests at once. */
+/** Milliseconds per token by requests at once. */
 export function decoding(rollouts: readonly Timed[]): Line {
   let found: Line = { at0: 1, slope: 0 };
   let crowds = rollouts.map(({ turns }) => turns.map(() => 1));
@@ -64,7 +64,7 @@ function lengthOf({ fromMs, toMs }: Stay): number {
   return toMs - fromMs;
 }
 
-/** How many there are at once during one of these stays, itself too, on average over its time. */
+/** Mean number of concurrent stays during one of them, including itself. */
 function crowdIn(stays: readonly Stay[]): (stay: Stay) => number {
   const events = stays
     .flatMap(({ fromMs, toMs }) => [[fromMs, 1] as const, [toMs, -1] as const])

@@ -19,7 +19,7 @@ export interface Learned {
   readonly rounds: Partial<CalibrateSettings> & { readonly selects: boolean };
 }
 
-/** How the job of a run is divided into rounds; other settings do not change how long things take. */
+/** How a run's job is divided into rounds; other settings do not change how long things take. */
 const DIVISION = [
   ...(['rounds', 'select', 'explore', 'keep', 'epochs', 'exploreRollouts', 'heldOut'] as const),
   ...(['evaluationRollouts', 'evaluateEvery'] as const),
@@ -115,7 +115,7 @@ function sampleOf({ id, prompt, segments }: Rollout, seconds: ReadonlyMap<string
       turns[number] = { ...last, call: { seconds: took, tokens } };
     }
   }
-  // Where the last call was answered and nothing came after it.
+  // For a rollout that ended with an answered call.
   if (turns.at(-1)?.call) turns.push({ tokens: 1, call: null });
   return { promptTokens: prompt.length, turns };
 }
@@ -128,9 +128,9 @@ interface Rolled extends Sample, Timed {
 interface Step {
   readonly tokens: number;
   readonly trainMs: number;
-  /** From its last rollout, or the version before, to its own version, besides training. */
+  /** From its last rollout, or the version before, to its own version, in addition to training. */
   readonly otherMs: number;
-  /** From its version to the first rollout of the next; null if that is not known. */
+  /** From its version to the first rollout of the next; null if unknown. */
   readonly loadMs: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** A straight line: least squares over points, each with its weight. Neither of its numbers is below 0. */
+/** A straight line: least squares over weighted points. Neither of its numbers is below 0. */
 export interface Line {
   readonly at0: number;
   readonly slope: number;
@@ -17,7 +17,7 @@ export function line(points: readonly Point[]): Line {
   const [x0, y0] = [mean(({ x }) => x), mean(({ y }) => y)];
   const varied = mean(({ x }) => (x - x0) ** 2);
   const together = mean(({ x, y }) => (x - x0) * (y - y0));
-  // Where nothing varies, all of it is proportional.
+  // If nothing varies, everything is proportional.
   if (varied < 1e-6 * x0 * x0) return { at0: 0, slope: y0 / x0 };
   const slope = Math.max(0, together / varied);
   const at0 = y0 - slope * x0;

@@ -1,9 +1,9 @@
 /**
- * What a planned cluster spends its time on: at every moment one of a few things, added up over virtual time.
+ * What a planned cluster spends its time on: one of a few things at every moment, added up over virtual time.
  */
 import type { Clock } from '../../base/index.ts';
 
-/** What happens at a moment, in words for people. */
+/** What is happening at a moment, in words for people. */
 export const activities = [
   'training and generating',
   'training',
@@ -34,9 +34,9 @@ export interface MeterLimits {
   readonly inFlightMax: number;
 }
 
-/** Servers that do less than this part of what they can are not what is waited for. */
+/** Servers that do less than this share of what they can are not what others wait for. */
 const BUSY = 0.5;
-/** With more than this part of the rollouts that are allowed, no more would be let in. */
+/** With more than this share of the allowed rollouts, no more would be admitted. */
 const FULL = 0.9;
 
 export class Meter {
@@ -64,7 +64,7 @@ export class Meter {
     this.set({ calls: this.#state.calls + more });
   }
 
-  /** From here on counts. */
+  /** Starts counting. */
   begin(): void {
     this.#add();
     this.#fromMs = this.#sinceMs;
@@ -79,7 +79,7 @@ export class Meter {
     return {
       seconds: ms / 1000,
       shares: Object.fromEntries(shares) as Readonly<Record<Activity, number>>,
-      /** Tokens a second that were generated. */
+      /** Tokens generated per second. */
       generated: (1000 * this.#tokens) / ms,
       inFlight: this.#inFlightMs / ms,
       training: this.#trainingMs / ms,

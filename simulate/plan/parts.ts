@@ -1,6 +1,6 @@
 /**
  * Engine, trainer and tools of a planned run: each takes as long as the cluster's file and the samples say.
- * Of texts only so much is there as the flow needs: a word stands for so many tokens.
+ * Texts contain only as much as the flow needs: a word stands for many tokens.
  */
 import type { SleepClock } from '../../base/index.ts';
 import type { PolicyEngine, TrainerEngine, TrainSequence } from '../../model/index.ts';
@@ -13,7 +13,7 @@ import type { Meter } from './meter.ts';
 import type { Samples } from './samples.ts';
 import type { Servers } from './servers.ts';
 
-/** What a word of the policy or of a tool stands for. */
+/** How many tokens a word of the policy or of a tool stands for. */
 export interface Scale {
   readonly tokensPerWord: number;
 }
@@ -116,7 +116,7 @@ export function plannedTools(options: Common): CallTool {
       }
       const index = Number(id.slice(id.lastIndexOf('/') + 1));
       const count = Math.max(1, wordsFor(tokens, options, [index, turn]));
-      // Only apart they are words.
+      // Separated, they are words.
       return { output: new Array<string>(count).fill('two').join(' '), ok: true };
     },
     close: async () => undefined,
@@ -131,7 +131,7 @@ export interface TrainerOptions extends Common {
   readonly stepSeconds: (tokens: number) => number;
   readonly publishSeconds: number;
   readonly published: (version: number) => void;
-  /** Told of the tokens of each step. */
+  /** Called with the tokens of each step. */
   readonly trained: (tokens: number) => void;
 }
 
@@ -172,7 +172,7 @@ export function plannedTrainer(options: TrainerOptions): TrainerEngine {
   };
 }
 
-/** What these sequences stand for. */
+/** How many tokens these sequences stand for. */
 function tokensOf(
   sequences: readonly TrainSequence[],
   { tokensPerWord, promptTokens }: TrainerOptions,

@@ -2,9 +2,10 @@
  * A job on a planned cluster: the real flow (gate, schedule, stages, settlement, trainer sink, log) in
  * virtual time, until enough steps are measured.
  *
- * A large cluster is simulated as a part of it: of 8,192 rollouts a step, say, an eighth, on an eighth of the
- * servers and of the trainer. What is added up (bytes, records, processor time) is multiplied again; times
- * are as they are. The slowest of a thousand rollouts is a little faster than the slowest of eight thousand.
+ * Only a part of a large cluster is simulated: for 8,192 rollouts per step, for example, an eighth, on an
+ * eighth of the servers and of the trainer. Totals (bytes, records, processor time) are multiplied again;
+ * times stay as they are. The slowest of a thousand rollouts is a little faster than the slowest of eight
+ * thousand.
  */
 import { join } from 'node:path';
 import type { SleepClock } from '../../base/index.ts';
@@ -30,7 +31,7 @@ import { answer, plannedEngine, plannedTools, plannedTrainer, question } from '.
 import type { Samples } from './samples.ts';
 import { Servers } from './servers.ts';
 
-/** A cluster, what its rollouts are like, and how many steps are measured. */
+/** A cluster, its rollouts, and how many steps to measure. */
 export interface PlanOptions {
   readonly cluster: Cluster;
   readonly samples: Samples;
@@ -41,7 +42,7 @@ export interface PlanOptions {
   readonly rounds?: Partial<CalibrateSettings> & { readonly selects: boolean };
 }
 
-/** What is predicted. Times are in seconds. */
+/** The prediction. Times are in seconds. */
 export interface Planned {
   /** From one version to the next. */
   readonly stepSeconds: number;
@@ -49,12 +50,12 @@ export interface Planned {
   /** Tokens a second. */
   readonly generated: number;
   readonly trained: number;
-  /** Shares of what servers and trainer could do, unused. */
+  /** Unused shares of what servers and trainer could do. */
   readonly idle: { readonly servers: number; readonly trainer: number };
   /** Shares of the time. */
   readonly time: Readonly<Record<Activity, number>>;
   readonly bottleneck: string;
-  /** Versions that rollouts were behind when they were trained on: share by lag, from 0 on. */
+  /** How many versions rollouts lagged when they were trained on: share by lag, from 0 on. */
   readonly lag: readonly number[];
   readonly rolloutsInFlight: number;
   readonly rolloutsASecond: number;
@@ -69,22 +70,22 @@ export interface Planned {
   readonly weightsSeconds: number;
   /** Processor cores in use: the leader's for what it sends, and the workers' for tools. */
   readonly cores: { readonly leader: number; readonly tools: number };
-  /** Of so many servers and rollouts one was simulated. */
+  /** One in this many servers and rollouts was simulated. */
   readonly oneIn: number;
 }
 
-/** Rollouts of a step that are simulated, about. */
+/** About how many rollouts of a step to simulate. */
 const ROLLOUTS_SIMULATED = 512;
-/** Until as much is in flight as will be. */
+/** Until the number in flight is steady. */
 const warmUp = ({ job }: Cluster): number => 3 + job.lagMax;
 /** Words of a segment. */
 const WORDS = 16;
 const GRACE_MS = 1_000;
-/** So few steps, or of so few rollouts, say little: slow rollouts make one step long and the next short. */
+/** Few steps, or steps of few rollouts, say little: slow rollouts make one step long and the next short. */
 const [STEPS_MIN, ROLLOUTS_MIN] = [8, 1024];
 const enough = ({ job }: Cluster): number =>
   Math.max(STEPS_MIN, Math.ceil(ROLLOUTS_MIN / (job.batchGroups * job.rollouts)));
-/** A step that takes longer is none. */
+/** A longer step counts as stuck. */
 const STEP_MAX_MS = 30 * 86_400_000;
 
 export async function plannedRun(options: PlanOptions): Promise<Planned> {
@@ -273,7 +274,7 @@ async function* asked(count: number) {
   }
 }
 
-// What is measured.
+// Measurements.
 
 type Heads = ReadonlyMap<string, { readonly end: number; readonly bytes: number }>;
 
@@ -329,12 +330,12 @@ function bytesOf(
   return small + rolled * ((tokens - words) * bytesPerToken + results * TEXT_BYTES);
 }
 
-/** Of a token as text, in a tool call's record. */
+/** Bytes of a token as text in a tool call's record. */
 const TEXT_BYTES = 4;
 
 const EARLIEST = { from: { kind: 'earliest' } } as const;
 
-/** Shares of rollouts by lag, of the steps that were measured. */
+/** Shares of rollouts by lag, over the measured steps. */
 async function lagsIn(log: Log, begin: number): Promise<readonly number[]> {
   const counts: number[] = [];
   for await (const { value: batch } of recordsOf(log, topics.batches, EARLIEST)) {
@@ -357,7 +358,7 @@ async function lagsIn(log: Log, begin: number): Promise<readonly number[]> {
 const MOSTLY = 0.85;
 const HALF = 0.5;
 
-/** What more of would make steps shorter. */
+/** The resource that would make steps shorter. */
 function bottleneck(
   shares: Readonly<Record<Activity, number>>,
   cluster: Cluster,

@@ -1,7 +1,7 @@
 /**
- * What rollouts are made of: how many tokens each turn has, and how long its call takes. Drawn from what a
- * cluster's file says, or taken from the rollouts of a run, a whole rollout at a time, so that what belongs
- * together stays together. Keyed by the rollout, so the same ones come out of any schedule.
+ * What rollouts consist of: how many tokens each turn has, and how long its call takes. Drawn as a cluster's
+ * file says, or taken from the rollouts of a run, a whole rollout at a time, so that what belongs together
+ * stays together. Keyed by the rollout, so every schedule gets the same ones.
  */
 import { type Draws, draws, shuffled } from '../../base/index.ts';
 import type { Cluster } from './cluster.ts';
@@ -61,7 +61,7 @@ export function recordedSamples(groups: readonly (readonly Sample[])[], seed: nu
   };
 }
 
-/** Asked by every turn of a rollout; the newest are remembered. */
+/** Called for every turn of a rollout; the newest are remembered. */
 function remembered(samples: Samples): Samples {
   const known = new Map<string, Sample>();
   return (id) => {

@@ -19,12 +19,15 @@ export interface ServersOptions {
   readonly count: number;
   /** Times the speed of the file: where one simulated server stands for more or less than one. */
   readonly faster: number;
-  /** Told of the tokens a second of all together, and the requests that they work on, at every change. */
+  /**
+   * Called at every change with the tokens per second of all servers together, and the requests that they
+   * work on.
+   */
   readonly changed: (speed: number, requests: number) => void;
 }
 
 interface Request {
-  /** What every request of the server has got by then. */
+  /** What every request of the server has received by then. */
   readonly end: number;
   readonly done: () => void;
 }
@@ -46,7 +49,7 @@ export class Servers {
     );
   }
 
-  /** Resolves when the tokens are there: on the server that has the least to do. */
+  /** Resolves once the tokens are generated, on the least busy server. */
   async generate(tokens: number): Promise<void> {
     let least = this.#all[0]!;
     for (const server of this.#all) if (server.load < least.load) least = server;
@@ -74,7 +77,7 @@ class Server {
   /** The next to end first. */
   readonly #open: Request[] = [];
   readonly #waiting: (() => void)[] = [];
-  /** Tokens that each request has got since the beginning of time. */
+  /** Tokens that each request has received since the beginning of time. */
   #got = 0;
   #sinceMs: number;
   #speed = 0;

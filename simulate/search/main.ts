@@ -71,7 +71,7 @@ function chosenBy(faults: string | undefined): Chosen {
   return { kinds: parts as FaultKind[] };
 }
 
-/** Every so many histories a line. */
+/** A line per this many histories. */
 const LINE = 100;
 
 class Table {

@@ -1,4 +1,7 @@
-/** Goes through seeds: the history of each, and of one that fails the fewest faults that make it fail. */
+/**
+ * Goes through seeds: returns the history of each and, for one that fails, the fewest faults that make it
+ * fail.
+ */
 import { type Fault, type FaultKind, faultsOf } from '../faults/fault.ts';
 import { type History, historyOf } from '../faults/history.ts';
 import { shrunk } from '../faults/shrink.ts';
@@ -9,7 +12,7 @@ export type Chosen =
   | { readonly kinds: readonly FaultKind[] }
   | { readonly numbers: readonly number[] };
 
-/** What became of a seed. */
+/** The result for a seed. */
 export interface Found
   extends Pick<History, 'seed' | 'breaches' | 'digest' | 'ms' | 'starts' | 'versions'> {
   /** Numbers of its faults, from 0: all, or the few that suffice. */

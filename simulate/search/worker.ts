@@ -1,5 +1,5 @@
 /**
- * A process of the search: goes through its seeds and tells of each. A planted fault is in place before
+ * A process of the search: goes through its seeds and reports each. A planted fault is in place before
  * anything of the product is loaded.
  */
 import { register } from 'node:module';
@@ -15,7 +15,7 @@ export interface Work {
   readonly story: boolean;
 }
 
-// Whoever asked is gone: nobody wants the rest.
+// The parent process is gone, so nobody wants the rest.
 process.on('disconnect', () => process.exit());
 const work = JSON.parse(process.argv[2]!) as Work;
 if (work.mutant !== null) {

@@ -1,13 +1,13 @@
 import type { GenerateRequest } from '../../model/index.ts';
 
-/** Questions that the policy works on at once are no more than are admitted. */
+/** The policy never works on more questions at once than were admitted. */
 export function admittedAtOnce(
   concurrency: number,
   broken: (what: string) => void,
 ): (request: GenerateRequest, now: boolean) => void {
   const open = new Map<string, number>();
   return ({ draws: [, id, phase, round] }, now) => {
-    // Stages of their own, each with its admission.
+    // Separate stages, each with its own admission.
     const stage = phase === 'practice' || phase === 'evolve' ? phase : '';
     const key = JSON.stringify([stage, id, phase, round]);
     const count = (open.get(key) ?? 0) + (now ? 1 : -1);

@@ -20,9 +20,9 @@ import type { Life } from './life.ts';
 export interface BoundsOptions {
   readonly life: Life;
   readonly store: MemoryStore;
-  /** Whether to look at what can be reached. */
+  /** Whether to check what is still reachable. */
   readonly weighs: boolean;
-  /** Told of what must not be. */
+  /** Called with violations. */
   readonly broken: (what: string) => void;
 }
 
@@ -35,9 +35,9 @@ interface Handed {
 
 /** The run itself, its sources, the engine and the tools. */
 const LISTENERS_SPARE = 16;
-/** The last one that was handed out, and those that a variable still names. */
+/** The last one handed out, and those that a variable still references. */
 const REACHED_MAX = 8;
-/** So many are settled before it is worth a collection. */
+/** Settled records before a collection is worthwhile. */
 const SETTLED_MIN = 24;
 
 export class Bounds {

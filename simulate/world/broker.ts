@@ -19,7 +19,7 @@ export interface BrokerOptions {
   readonly log: Log;
   readonly clock: VirtualClock;
   readonly draws: Draws;
-  /** Number of the election that is on; null if there is a leader. */
+  /** Number of the current election; null if there is a leader. */
   readonly election: () => number | null;
 }
 
@@ -34,7 +34,7 @@ export class Broker {
   readonly #options: BrokerOptions;
   /** The newest of each name. */
   readonly #sessions = new Map<string, Session>();
-  /** Who has given a transaction up, and in which election: each does so once. */
+  /** Who gave up a transaction, and in which election: each does so once. */
   readonly #givenUp = new Set<string>();
   /** What is known of the topics without what was written and is not decided; null if all is. */
   #decided: readonly TopicStat[] | null = null;
@@ -45,7 +45,7 @@ export class Broker {
     this.#options = options;
   }
 
-  /** The log for a process that takes this name over. */
+  /** The log for a process that takes over this name. */
   session(life: Life): Log {
     const { name } = life;
     const { log } = this.#options;
@@ -73,7 +73,7 @@ export class Broker {
           const gone = new AbortController();
           const out = (): void => {
             reading.unsubscribe();
-            // A process that stands still learns of it later, if it still reads.
+            // A stalled process learns of it later, if it still reads.
             const learns = life.clock.sleep(0, gone.signal);
             learns.then(() => subscriber.error(fenced(name))).catch(() => undefined);
           };

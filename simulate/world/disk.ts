@@ -21,7 +21,7 @@ export class Disk {
     this.#files.set(uri, text);
   }
 
-  /** Fails with code `CHECKPOINT` if it is not there, `DIGEST` if it is another. */
+  /** Fails with code `CHECKPOINT` if it does not exist, `DIGEST` if it is another. */
   read({ uri, digest }: Checkpoint): string {
     const text = this.#files.get(uri);
     if (text === undefined) throw new MillraceError('CHECKPOINT', `${uri} is not on the disk`);

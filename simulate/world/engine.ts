@@ -1,8 +1,7 @@
 /**
- * The policy of a simulated process: the real client of inference servers, over simulated ones. It is made
- * when it is first needed, as not every part of a run asks the policy.
- *
- * What comes back is looked at: it must be what the version that it names says.
+ * The policy of a simulated process: the real client of inference servers, over simulated ones. Created when
+ * first needed, as not every part of a run uses the policy. Its results are checked: they must match the
+ * version that they name.
  */
 import type { Draws } from '../../base/index.ts';
 import type { GenerateRequest, Generation, PolicyEngine } from '../../model/index.ts';
@@ -35,13 +34,14 @@ export interface EngineOptions {
   /** Of one token. */
   readonly tokenMs: number;
   /**
-   * `live`: generations go on, with their weights, while others are loaded; `drain`: a load waits for them.
+   * `live`: generations continue, with their weights, while others are loaded; `drain`: a load waits for
+   * them.
    */
   readonly swap: 'live' | 'drain';
   readonly weather: () => Weather;
-  /** Told of each request that is under way, and of its end. */
+  /** Called when each request begins and ends. */
   readonly busy: (request: GenerateRequest, now: boolean) => void;
-  /** Told of what must not be. */
+  /** Called with violations. */
   readonly broken: (what: string) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The job of a simulated run, wired as a user's job is, and the place where it is kept. Nothing here knows
- * whether it runs, resumes or is replayed.
+ * The job of a simulated run, wired like a user's job, and where it is kept. Nothing here knows whether it
+ * runs, resumes or is replayed.
  */
 import type { SleepClock } from '../../base/index.ts';
 import {
@@ -20,7 +20,7 @@ import { arriving, dialect, sums } from './words.ts';
 /** What the world gives the job. */
 export interface WorldParts extends Pick<PolicyParts, 'engine' | 'trainer' | 'tools'> {
   readonly critic: Complete;
-  /** What questions that come one by one are waited for on. */
+  /** The clock on which questions that come one by one are waited for. */
   readonly clock: SleepClock;
 }
 
@@ -44,7 +44,7 @@ function questionsOf({ questions, arrivalMs, seed }: Shape, clock: SleepClock) {
   return arrivalMs === null ? sums(questions) : arriving(clock, arrivalMs, seed);
 }
 
-/** Checkpoints on the simulated disk; nothing else is kept, and the event loop never stands still. */
+/** Checkpoints on the simulated disk; nothing else is kept, and the event loop never stalls. */
 export function placeOn(disk: Disk): NonNullable<JobContext<unknown>['place']> {
   return {
     checkpoints: checkpointsOn(disk),

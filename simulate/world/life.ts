@@ -30,11 +30,11 @@ export interface LifeOptions {
   /** Of the process. */
   readonly name: string;
   readonly clock: VirtualClock;
-  /** What its clock on the wall is ahead of the world's, in milliseconds. */
+  /** How far its wall clock is ahead of the world's, in milliseconds. */
   readonly aheadMs: () => number;
-  /** Until when the process stands still, if it does (a suspended machine); else the time that it is. */
+  /** Until when the process is stalled, if it is (a suspended machine); otherwise the current time. */
   readonly stillUntilMs: () => number;
-  /** Told of each point; kills the process where it is to die. */
+  /** Called at each point; kills the process where it is to die. */
   readonly passed: (life: Life, point: Point) => void;
 }
 
@@ -43,7 +43,7 @@ export class Life {
   readonly clock: SleepClock;
   readonly #options: LifeOptions;
   readonly #ends = new Set<() => void>();
-  /** Waits that no one can call off, as for a step of the trainer. */
+  /** Waits that cannot be cancelled, such as for a step of the trainer. */
   #endless = 0;
   #dead = false;
 
@@ -65,7 +65,7 @@ export class Life {
     return this.#ends.size - this.#endless;
   }
 
-  /** It does something. It may be dead after this. */
+  /** It does something. It may be dead afterwards. */
   passes(point: Point): void {
     if (!this.#dead) this.#options.passed(this, point);
   }
@@ -83,7 +83,7 @@ export class Life {
     return () => this.#ends.delete(end);
   }
 
-  /** What comes of `work`, for those who live. */
+  /** The result of `work`, for the living. */
   async living<T>(work: Promise<T>): Promise<T> {
     try {
       const result = await work;

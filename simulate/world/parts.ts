@@ -11,7 +11,7 @@ import { simulatedTools, type ToolsOptions } from './tools.ts';
 import { simulatedTrainer } from './trainer.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
-/** How the world is around them, and who looks. */
+/** The state of their surroundings, and who observes. */
 export interface Surroundings {
   readonly life: Life;
   readonly disk: Disk;
@@ -45,7 +45,7 @@ export function partsIn(shape: Shape, surroundings: Surroundings): WorldParts {
   };
 }
 
-/** Where nothing goes wrong. */
+/** Surroundings in which nothing goes wrong. */
 export function calmParts(
   shape: Shape,
   { clock, disk }: { readonly clock: VirtualClock; readonly disk: Disk },
@@ -59,7 +59,7 @@ export function calmParts(
   });
 }
 
-/** Nothing is away or slow. */
+/** Nothing is unavailable or slow. */
 export const CALM: Pick<Surroundings, 'weather' | 'toolWeather' | 'lateAnswer'> = {
   weather: () => ({ lost: 0, late: 0, away: false }),
   toolWeather: () => ({ hang: 0, overdue: 0, down: false }),

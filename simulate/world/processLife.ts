@@ -1,6 +1,6 @@
 /**
  * What a process of a run does from its start to its end: it wires the real job and runs its part of the
- * flow, as the command does. Only what is passed in is of the simulated world.
+ * flow, like the command. Only its arguments belong to the simulated world.
  */
 import { followControl, type Log, partOf, restOf } from '../../streams/index.ts';
 import { type FlowEnd, type FlowStats, runFlow } from '../../streams/run/index.ts';
@@ -28,7 +28,7 @@ const GRACE_MS = 20_000;
 const STATS_MS = 10_000;
 const RETAIN_MS = 700;
 
-/** Rejects when it fails, and never resolves when it is killed. */
+/** Rejects if it fails, and never resolves if it is killed. */
 export async function processLife(options: ProcessOptions): Promise<FlowEnd> {
   const { life, shape, process, log, disk, parts, bounds, print, onStats } = options;
   const { clock } = life;

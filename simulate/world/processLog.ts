@@ -1,7 +1,7 @@
 /**
- * The log as one process sees it. It ends with the process, and waits while no one answers; and it looks, at
- * every moment, whether the log keeps its word: no more is handed out than may be, and what is acknowledged
- * is in the store.
+ * The log as one process sees it. It ends with the process, and waits while nothing answers. It constantly
+ * checks that the log keeps its contract: no more is handed out than allowed, and what is acknowledged is in
+ * the store.
  */
 import { defer, from, Observable, switchMap } from 'rxjs';
 import type { Delivery } from '../../streams/deliveries/index.ts';
@@ -10,21 +10,21 @@ import type { MemoryStore } from '../../streams/memory/index.ts';
 import type { Bounds } from './bounds.ts';
 import { type Life, never } from './life.ts';
 
-/** Readers that gather nothing are held back early: else a run as small as these never fills a buffer. */
+/** Readers that gather nothing are held back early: otherwise a run this small would never fill a buffer. */
 const BOUNDS: Readonly<Record<string, number>> = { files: 2, progress: 3 };
 
 export interface ProcessLogOptions {
   readonly life: Life;
   /** What is behind the log. */
   readonly store: MemoryStore;
-  /** Resolves once the log can be reached; null if it can. */
+  /** Resolves once the log is reachable; null if it is. */
   readonly reach: () => Promise<void> | null;
   /** Transactions that are in the store. */
   readonly applied: () => number;
   readonly bounds: Bounds;
-  /** Told of each record that is in the store. */
+  /** Called for each record in the store. */
   readonly appended: (topic: string, value: unknown) => void;
-  /** Told of what must not be. */
+  /** Called with violations. */
   readonly broken: (what: string) => void;
 }
 
@@ -110,7 +110,7 @@ export function processLog(log: Log, options: ProcessLogOptions): Log {
   };
 }
 
-/** Counts what is handed out and not settled. */
+/** Counts records handed out and not settled. */
 function watched<T>(
   deliveries$: Observable<Delivery<T>>,
   topic: string,

@@ -15,7 +15,7 @@ import type { Life } from './life.ts';
 import type { VirtualClock } from './virtualClock.ts';
 import { words } from './words.ts';
 
-/** What becomes of requests at a moment. */
+/** What happens to requests at a moment. */
 export interface Weather {
   /** Share of replies that never come, and of those that come late. */
   readonly lost: number;
@@ -27,7 +27,7 @@ export interface Weather {
 /** As vLLM and SGLang call the weights that they were started with; here version 0. */
 const AT_START = 'default';
 export const CONTEXT_MAX = 4096;
-/** Under which the first policy is served. */
+/** Name under which the first policy is served. */
 export const BASE_MODEL = 'base';
 
 const versionOf = (label: string): number => Number(/^policy-v(\d+)/.exec(label)?.[1] ?? 0);
@@ -45,11 +45,11 @@ export class SimulatedServer {
     this.#disk = disk;
   }
 
-  /** It is started again: with the weights of its start, or those that it had so many versions before. */
+  /** Restarts it: with the weights of its start, or those of several versions ago. */
   restart(behind: number | null = null): void {
     const before = this.#given.at(-1 - (behind ?? this.#given.length)) ?? AT_START;
     this.label = before;
-    // Adapters are loaded by whoever looks after the server, or by no one.
+    // Somebody else, or nobody, loads adapters.
     for (const name of [...this.adapters].slice(behind === null ? 0 : -behind))
       this.adapters.delete(name);
   }
@@ -65,7 +65,7 @@ export class SimulatedServer {
     this.adapters.add(name);
   }
 
-  /** What this version says. */
+  /** The output of this version. */
   async says(version: number, asked: Asked): Promise<Generation> {
     let policy = this.#policies.get(version);
     if (policy === undefined) {
@@ -98,13 +98,13 @@ interface Asked {
 interface Answer {
   readonly status?: number;
   readonly body: unknown;
-  /** Tokens that were generated. */
+  /** Tokens generated. */
   readonly tokens?: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What the routes of both kinds answer. */
+/** The answers of both kinds' routes. */
 async function answerOf(server: SimulatedServer, path: string, body: Fields): Promise<Answer> {
   switch (path) {
     case '/v1/models': {
@@ -190,7 +190,7 @@ async function completed(server: SimulatedServer, body: Fields): Promise<Answer>
 
 export interface ExchangeOptions {
   readonly life: Life;
-  /** Of the world: what a server was asked to do it does though nobody waits any more. */
+  /** In the world's time: a server carries out a request even if nobody waits for it any more. */
   readonly clock: VirtualClock;
   readonly servers: readonly SimulatedServer[];
   readonly draws: Draws;
@@ -205,7 +205,7 @@ export function addresses(count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => `http://server-${i}.simulated`);
 }
 
-/** Carries requests to the servers, in place of HTTP. */
+/** Sends requests to the servers, instead of over HTTP. */
 export function exchangeWith(options: ExchangeOptions) {
   const { life, clock, servers, tokenMs, timeoutMs, weather } = options;
   let asked = 0;
@@ -223,7 +223,7 @@ export function exchangeWith(options: ExchangeOptions) {
         await life.clock.sleep(20, signal);
         throw new NoReply('connect ECONNREFUSED', false);
       }
-      // It takes weights after a while, and answers with what it has when it begins.
+      // It loads weights after a while, and answers with those it has when a request begins.
       const loads = /update|load/.test(pathname);
       if (loads) await clock.sleep(20 + 60 * chance.uniform(0));
       const answer = await answerOf(server, pathname, JSON.parse(String(body)) as Fields).catch(
@@ -251,7 +251,7 @@ function replyOf({ status = 200, body }: Answer): HttpReply {
   };
 }
 
-/** Looks things up now and then, and is right more often after it has. */
+/** Looks things up sometimes, and is right more often after that. */
 function said({ context, draws: chance }: ScriptLine): string {
   const searched = context.includes('</search>');
   if (chance.uniform(0) < 0.45) return '<think>I look it up.</think><search>one</search>';

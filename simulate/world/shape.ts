@@ -1,5 +1,5 @@
 /**
- * What a simulated run is, drawn by its seed: which method, how large, how far rollouts may lag, over how
+ * A simulated run's shape, drawn by its seed: which method, how large, how far rollouts may lag, over how
  * many processes it is spread, and how long everything takes.
  */
 import { draws } from '../../base/index.ts';
@@ -31,9 +31,9 @@ export interface Shape {
   /** The first one leads: it has all sources. One alone has the log for itself, as in a folder. */
   readonly processes: readonly ProcessShape[];
   readonly questions: number;
-  /** Median time between questions that come one by one, without an end; null = all are there. */
+  /** Median time between endless questions that arrive one by one; null = all are there. */
   readonly arrivalMs: number | null;
-  /** A run without an end is stopped after this; null = it has an end. */
+  /** An endless run is stopped after this; null = it has an end. */
   readonly stopMs: number | null;
   /** Large topics keep so many bytes, the rest is archived by so many records; null = all stays. */
   readonly retention: { readonly bytesMax: number; readonly segmentRecords: number } | null;
@@ -45,7 +45,7 @@ export interface Shape {
   readonly swap: 'live' | 'drain';
 }
 
-/** Stages that run elsewhere, where a run is spread over processes. */
+/** Stages that run elsewhere, if a run is spread over processes. */
 const SPREADS: readonly (readonly string[])[][] = [
   [['score']],
   [['rollout']],
@@ -130,7 +130,7 @@ export function roundsOf({ method, settings }: Shape): number {
   return Number(settings.rounds) + (method === 'etAgent' ? 1 : 0);
 }
 
-/** `critic` = who analyses and judges, where a method asks someone. */
+/** `critic` = the model that analyses and judges, if a method has one. */
 export function methodsOf({ method, settings }: Shape, critic: Complete): readonly Method[] {
   if (method === 'calibrate') return [calibrate(settings)];
   if (method === 'everyQuestion') {

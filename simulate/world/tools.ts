@@ -9,11 +9,11 @@ import { type Tool, type ToolResult, toolDown } from '../../operators/tools/inde
 import { type Life, never } from './life.ts';
 import type { VirtualClock } from './virtualClock.ts';
 
-/** What becomes of calls at a moment. */
+/** What happens to calls at a moment. */
 export interface ToolWeather {
-  /** Share of calls that hang until the tool gives them up. */
+  /** Share of calls that hang until the tool gives up. */
   readonly hang: number;
-  /** Share whose answer does not come by the tool's deadline, and heeds no end of the call. */
+  /** Share whose answer misses the tool's deadline and ignores the call's end. */
   readonly overdue: number;
   readonly down: boolean;
 }
@@ -23,14 +23,14 @@ export type Asked = Pick<CallOrigin, 'rolloutId' | 'turn'> & { readonly input: s
 
 export interface ToolsOptions {
   readonly life: Life;
-  /** Of the world: a server goes on though nobody waits any more. */
+  /** In the world's time: a server continues even if nobody waits any more. */
   readonly clock: VirtualClock;
   readonly draws: Draws;
   readonly toolMs: number;
   readonly weather: () => ToolWeather;
-  /** Told of an answer that came after the tool had given the call up. */
+  /** Called when an answer arrives after the tool had given up. */
   readonly late: (call: Asked, output: string) => void;
-  /** Told of what must not be. */
+  /** Called with violations. */
   readonly broken: (what: string) => void;
 }
 
@@ -38,12 +38,12 @@ export const TOOL = 'search';
 const HANG_MS = 45_000;
 const DEADLINE_MS = 8_000;
 const AT_ONCE = 3;
-/** The tail of the latencies: this share takes so many times longer. */
+/** The tail of the latencies: this share takes this many times as long. */
 const SLOW = 0.06;
 const SLOW_TIMES = 40;
 const GIVEN_UP: ToolResult = { output: 'timed out', ok: false };
 
-/** What the tool finds. */
+/** The tool's result. */
 export function answerTo({ rolloutId, turn, input }: Asked): string {
   return `two ${input} ${turn} ${drawsOf('answer', rolloutId, turn).integer(0, 10)}`;
 }
@@ -53,7 +53,7 @@ export function simulatedTools(options: ToolsOptions): CallTool {
   const { clock } = life;
   let calls = 0;
   let active = 0;
-  /** It is given up at its deadline, whatever becomes of the call. */
+  /** It is given up at its deadline, whatever happens to the call. */
   const overdue = async (call: Asked, chance: Draws): Promise<ToolResult> => {
     const answered = world.sleep(DEADLINE_MS * 2 * chance.uniform(1)).then(() => true);
     const deadline = new AbortController();

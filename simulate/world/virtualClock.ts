@@ -13,7 +13,7 @@ export type RunEnd = 'done' | 'nothing';
 
 interface Sleeper {
   readonly atMs: number;
-  /** Drawn: who goes first of those of one moment. */
+  /** Random: the order among those of one moment. */
   readonly turn: number;
   readonly number: number;
   wake: (() => void) | null;
@@ -25,7 +25,7 @@ export class VirtualClock implements SleepClock {
   readonly #sleepers: Sleeper[] = [];
   #nowMs: number;
   #count = 0;
-  /** Sleepers that were woken. */
+  /** How many sleepers were woken. */
   woken = 0;
 
   constructor(seed: number, startMs = Date.UTC(2026, 0, 1)) {
@@ -65,7 +65,7 @@ export class VirtualClock implements SleepClock {
     };
   }
 
-  /** Until `done`, which is asked whenever nothing can run. */
+  /** Runs until `done`, which is called whenever nothing can run. */
   async run(done: () => boolean): Promise<RunEnd> {
     for (;;) {
       await everythingElse();
@@ -88,7 +88,7 @@ export class VirtualClock implements SleepClock {
   }
 }
 
-/** Resolves after all promises, ticks and immediates that there are now, and what they lead to at once. */
+/** Resolves after all current promises, ticks and immediates, and whatever they lead to at once. */
 function everythingElse(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

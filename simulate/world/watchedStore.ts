@@ -1,6 +1,6 @@
 import { MemoryStore } from '../../streams/memory/index.ts';
 
-/** Looks that nothing leaves the log that a reader still needs. */
+/** Checks that nothing leaves the log that a reader still needs. */
 export class WatchedStore extends MemoryStore {
   readonly #broken: (what: string) => void;
 

@@ -1,4 +1,4 @@
-/** The words of a simulated policy, how it calls its tool, and what it is asked. */
+/** The words of a simulated policy, how it calls its tool, and its questions. */
 import { draws, type SleepClock } from '../../base/index.ts';
 import { type Tokenizer, wordTokenizer } from '../../model/index.ts';
 import { type Dialect, tagsDialect } from '../../operators/dialect/index.ts';
@@ -40,7 +40,7 @@ export async function* sums(count: number) {
   for (let i = 0; i < count; i++) yield { value: sum(i) };
 }
 
-/** The same without an end, as they come: now and then none for a long time. */
+/** The same, endless and one by one, sometimes with long pauses. */
 export function arriving(clock: SleepClock, medianMs: number, seed: number) {
   const gaps = draws('arrival', seed);
   const from = resumable(async function* (cursor: string | null, signal: AbortSignal) {

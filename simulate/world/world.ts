@@ -31,33 +31,33 @@ import { WatchedStore } from './watchedStore.ts';
 export interface WorldOptions {
   readonly shape: Shape;
   readonly faults: readonly Fault[];
-  /** Is told what happens, for people. */
+  /** Called with what happens, for people. */
   readonly print?: (line: string) => void;
 }
 
-/** How the run came out. */
+/** How the run ended. */
 export interface Outcome {
-  /** Null if it ended; else why it did not. */
+  /** Null if it ended well; otherwise why not. */
   readonly unfinished: string | null;
-  /** What must not be, seen while it went on. */
+  /** Violations seen during the run. */
   readonly broken: readonly string[];
-  /** Virtual, and things that processes did. */
+  /** Virtual time, and the number of things that processes did. */
   readonly ms: number;
   readonly points: number;
   readonly starts: number;
 }
 
-/** Once nothing is wrong any more, a run that commits nothing for this long stands still for good. */
+/** Once nothing is wrong any more, a run that commits nothing for this long is stuck. */
 const STUCK_MS = 300_000;
-/** More starts than faults and a few more: it fails again and again. */
+/** More starts than faults and a few more mean that it fails again and again. */
 const STARTS_SPARE = 16;
 const MAY_FAIL = ['LOG_WRITE', 'NO_SPACE', 'TOOL_DOWN'];
-/** A process whose name was taken over ends within this, once it runs. */
+/** A process whose name was taken over ends within this time, once it runs. */
 const SHUT_OUT_MS = 60_000;
 const BROKEN_MAX = 8;
 /** A second answer comes within this. */
 const AGAIN_MS = 3_000;
-/** Of so many histories one is looked at for what it keeps in memory. */
+/** One in this many histories is checked for what it keeps in memory. */
 const WEIGHED = 4;
 
 export class World {
@@ -80,7 +80,7 @@ export class World {
   /** Where the log is shared, the one behind all; else of the process that lives. */
   #log: Log | null = null;
   #broker: Broker | null = null;
-  /** Processes that stand still because they were taken for dead, and until when. */
+  /** Processes stalled and taken for dead, and until when. */
   readonly #takenOver = new Map<Life, number>();
   #owner: Life | null = null;
   #applied = 0;
@@ -189,7 +189,7 @@ export class World {
     }
   }
 
-  /** From outside, as a command of a user is: it is sent again until it is acknowledged. */
+  /** From outside, like a user's command: sent again until it is acknowledged. */
   async #command(
     kind: 'set' | 'pause' | 'resume' | 'stop',
     number: number,
@@ -274,7 +274,7 @@ export class World {
     this.#lastCommitMs = this.#elapsedMs();
   }
 
-  /** A shared log outlives who asks for it: what was begun is done. */
+  /** A shared log outlives its clients: whatever was begun is completed. */
   async #archive(life: Life | null, apply: () => void): Promise<void> {
     const passed = (): void => (life ?? this.#lives[0])?.passes('archive');
     passed();
@@ -394,7 +394,7 @@ export class World {
     if (!this.#done && !this.#over.signal.aborted) void this.#keepAlive(place);
   }
 
-  /** Whoever looks after a process that gives no sign of life starts another one under its name. */
+  /** A supervisor of a process without a sign of life starts another one under its name. */
   #startAnother(place: number, forMs: number): void {
     const life = this.#lives[place];
     if (life === null || life === undefined) return;
@@ -446,14 +446,14 @@ export class World {
     return admittedAtOnce(most, (what) => this.#break(what));
   }
 
-  // What people are told.
+  // What people are shown.
 
   #break(what: string): void {
     if (this.#broken.length < BROKEN_MAX) this.#broken.push(what);
     this.#say(`BROKEN ${what}`);
   }
 
-  /** Who waits for what. */
+  /** Describes who waits for what. */
   #standstill(): string {
     const lines = [...this.#stats].flatMap(([process, { stages }]) =>
       stages

@@ -1,4 +1,4 @@
-/** What an evaluation of a policy has found: the paper's table, and what was asked. */
+/** The findings of a policy's evaluation: the paper's table, and what was asked. */
 import type { Sampling } from '../../model/index.ts';
 import type { GraderName } from '../../operators/metrics/graders/index.ts';
 import { type BenchmarkTable, benchmarkTable } from '../../operators/metrics/index.ts';
@@ -8,10 +8,10 @@ import type { RunFacts, RunStatus } from '../facts/facts.ts';
 import { each, readRun } from '../reading.ts';
 import { type BenchmarkSample, benchmarkSamples } from './samples.ts';
 
-/** What the settings of an evaluation say. */
+/** From the settings of an evaluation. */
 export interface Evaluated extends Required<Sampling> {
   readonly policy: string;
-  /** Name of the model that judges; null if there is none. */
+  /** Name of the judge's model; null if there is none. */
   readonly judge: string | null;
   /** How answers were graded. */
   readonly grader: GraderName;
@@ -20,7 +20,7 @@ export interface Evaluated extends Required<Sampling> {
   readonly tools: readonly string[];
 }
 
-/** What `eval --json` prints. */
+/** The output of `eval --json`. */
 export interface Benchmarks extends BenchmarkTable, Omit<Evaluated, 'policy'> {
   readonly run: string;
   readonly status: RunStatus;

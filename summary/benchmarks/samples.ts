@@ -9,7 +9,7 @@ export interface BenchmarkSample {
   readonly question: Question;
   readonly text: string;
   readonly correct: boolean;
-  /** In a word or two. */
+  /** The verdict in a word or two. */
   readonly verdict: string;
   readonly toolCalls: number;
   readonly finish: Rollout['finish'];
@@ -45,7 +45,7 @@ export async function benchmarkSamples(
   });
 }
 
-/** By turns one of each kind, a kind being a benchmark and whether the first response is right. */
+/** One of each kind in turn, a kind being a benchmark and whether the first response is right. */
 function choose(groups: readonly Scored[]): Scored[] {
   const kinds = new Map<string, Scored[]>();
   for (const group of groups) {

@@ -9,7 +9,7 @@ export interface RunFacts {
   readonly job: { readonly name: string };
   readonly seed: number;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Those that are not what the job takes by default, by dotted key; left out if that is not known. */
+  /** Those that differ from the job's defaults, by dotted key; left out if unknown. */
   readonly changed?: Readonly<Record<string, ChangedSetting>> | undefined;
   readonly status: RunStatus;
   /** Every start and resumption, in order; `endedMs` is null while it runs, and forever after a kill. */
@@ -31,7 +31,7 @@ export interface Start {
 }
 
 /**
- * Time that a run was running, all starts together, in seconds. A start that was killed lasted until the last
+ * How long a run was running, over all starts, in seconds. A start that was killed lasted until the last
  * known record before the next start: call `seen` with the time of each record.
  */
 export class RunningTime {

@@ -1,9 +1,8 @@
 /**
- * Numbers as people read them: one way of writing a share, a duration, a size or a difference, for every
- * view.
+ * Numbers for people: one way of writing a share, a duration, a size or a difference, for every view.
  */
 
-/** Stands where nothing was measured. */
+/** Shown if nothing was measured. */
 export const NOTHING = '–';
 
 export type Show = (value: number) => string;

@@ -1,9 +1,6 @@
 /** Round values along an axis. */
 
-/**
- * Round values that enclose the range, `about` steps between them: three to six values where nothing else is
- * said.
- */
+/** Round values that enclose the range, about `about` steps apart: three to six values by default. */
 export function ticks(low: number, high: number, about = 4): number[] {
   const span = high - low || Math.abs(high) || 4;
   const rough = span / about;
@@ -14,7 +11,7 @@ export function ticks(low: number, high: number, about = 4): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
 }
 
-/** At most six whole numbers within the range, the same distance apart; its beginning is the first. */
+/** At most six evenly spaced whole numbers within the range, which begins with the first. */
 export function wholeTicks(low: number, high: number): number[] {
   const span = high - low;
   if (span <= 0) return [low];

@@ -1,7 +1,6 @@
 /**
- * The radar of tool-use behaviour (ET-Agent, its figure of five metrics): correctness, efficiency,
- * conciseness, successful execution, reasoning length. With fewer it would be a shape that says nothing: the
- * table has the numbers.
+ * The radar of tool-use behaviour (ET-Agent's figure of five metrics): correctness, efficiency, conciseness,
+ * successful execution, reasoning length. With fewer its shape would mean nothing: the table has the numbers.
  */
 
 import type { Behaviour } from '../behaviour.ts';
@@ -22,7 +21,7 @@ const axes: readonly { readonly key: keyof Behaviour; readonly label: string }[]
   { key: 'reasoningLength', label: 'reasoning length' },
 ];
 
-/** Null if one of the five numbers is not known. */
+/** Null if one of the five numbers is unknown. */
 export function behaviourRadar(title: string, series: readonly NamedBehaviour[]): Html | null {
   const known = axes.filter(({ key }) => series.some(({ numbers }) => numbers[key] !== null));
   if (known.length < axes.length) return null;

@@ -24,9 +24,9 @@ export interface Chart {
 }
 
 const size = { width: 420, height: 216, left: 52, right: 14, top: 24, bottom: 30 };
-/** More points than this are averaged in buckets: a curve has no more pixels. */
+/** Beyond this many points they are averaged in buckets: a curve has no more pixels. */
 const pointsMax = 300;
-/** Bands of the pointer; narrower ones could not be hit. */
+/** Limit of bands for the pointer; narrower ones could not be hit. */
 const bandsMax = 120;
 
 /** A figure with title, legend and curves; says so when there is nothing to draw. */
@@ -58,7 +58,7 @@ ${readouts(drawn, place, show)}
 
 type Place = (point: Point) => Point;
 
-/** A series keeps its colour where another has nothing to draw. */
+/** A series keeps its colour even if another has nothing to draw. */
 type Drawn = Series & { readonly colour: number };
 
 function drawable({ x, y }: Point): boolean {
@@ -123,7 +123,7 @@ function curve({ points, dots, exact, colour }: Drawn, place: Place): Html {
   return html`<g class="series s${colour}">${lines}${visible ? points.map((point) => dot(point, place)) : null}</g>`;
 }
 
-/** A point that counts by itself, with its interval if it has one. */
+/** A point that matters by itself, with its interval if it has one. */
 function dot(point: Point, place: Place): Html {
   const { x, y } = place(point);
   const { low, high } = point;
@@ -134,7 +134,7 @@ function dot(point: Point, place: Place): Html {
   return html`${interval}<circle class="dot" cx="${x}" cy="${y}" r="3.5"/>`;
 }
 
-/** Above the curves: the last values, or those of the step that is pointed at. */
+/** Above the curves: the last values, or those of the step under the pointer. */
 function readouts(drawn: readonly Drawn[], place: Place, show: Show): Html {
   const all = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(
     (a, b) => a - b,

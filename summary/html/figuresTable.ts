@@ -20,7 +20,7 @@ import { type Html, html } from './html.ts';
 import { roundedUp } from './radar.ts';
 import { scrolling } from './table.ts';
 
-/** A value, and how far it may be off. */
+/** A value, and its interval. */
 interface Value {
   readonly value: number | null;
   readonly interval: Interval | null;
@@ -36,7 +36,7 @@ interface Row {
   readonly change: string;
   readonly changeEnds: string;
   readonly direction: 'good' | 'bad' | 'unsure';
-  /** Of the scale, which begins at 0. */
+  /** Width of the scale, which begins at 0. */
   readonly end: number;
 }
 
@@ -102,7 +102,7 @@ const measures: readonly {
   },
 ];
 
-/** What the figures do not have already; a row without measurements is left out. */
+/** What the figures lack; a row without measurements is left out. */
 function behaviourRows({ behaviour: { before, after } }: Results): Row[] {
   return measures.flatMap(({ key, end, ...measure }) => {
     const [first, last] = [plain(before?.[key]), plain(after?.[key])];

@@ -1,6 +1,7 @@
 /**
- * HTML as text, escaped. Much of a report is what a model wrote, which is hostile: nothing reaches the page
- * except through `html` (which escapes every value that is not `Html` itself) or `trusted` constants.
+ * HTML as text, escaped. Much of a report was written by a model, so it counts as hostile: nothing reaches
+ * the page except through `html` (which escapes every value that is not `Html` itself) or `trusted`
+ * constants.
  */
 import { replaceHidden } from '../../base/text/index.ts';
 
@@ -11,7 +12,7 @@ export interface Html {
 
 type Value = Html | string | number | null | readonly Html[];
 
-/** A template whose values are escaped; null is nothing. */
+/** A template whose values are escaped; null is omitted. */
 export function html(parts: TemplateStringsArray, ...values: readonly Value[]): Html {
   const markup = parts.reduce((text, part, index) => text + markupOf(values[index - 1]!) + part);
   return { markup };

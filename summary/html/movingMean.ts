@@ -13,7 +13,7 @@ export function movingMean(points: readonly Point[]): readonly Point[] | null {
   if (points.length < pointsMin) return null;
   const reach = Math.max(1, Math.round((points.length * share) / 2));
   return points.map(({ x }, i) => {
-    // The same number on either side: a mean that leans to one side lags behind.
+    // The same number on either side: a one-sided mean would lag.
     const side = Math.min(reach, i, points.length - 1 - i);
     const near = points.slice(i - side, i + side + 1);
     return { x, y: near.reduce((sum, { y }) => sum + y, 0) / near.length };

@@ -22,7 +22,7 @@ ${body}
   return page.markup;
 }
 
-/** Replaces what is missing. */
+/** Replaces missing contents. */
 export function muted(text: string): Html {
   return html`<p class="muted">${text}</p>`;
 }

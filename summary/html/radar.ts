@@ -80,7 +80,7 @@ function polygon(shares: readonly number[]): string {
     .join(' ');
 }
 
-/** The axis with its name, and below it what the series have there. */
+/** The axis with its name, and below it the values of the series. */
 function spoke({ label, rim: end, show }: RadarAxis, { index, count, values }: Spoke): Html {
   const text = values.map((value) => (value === null ? NOTHING : show(value))).join(' · ');
   const rim = place(1, index, count);

@@ -50,7 +50,7 @@ ${trainedOf(results).map(muted)}${reason === '' ? null : html`<p class="bad">${r
 ${warnings.map((text) => html`<p class="bad">${text}</p>`)}</header>`;
 }
 
-/** What was measured on held-out questions; where nothing is, what training came to. */
+/** Results on held-out questions; without any, the outcome of training. */
 function measured(results: Results): Html {
   if (results.before === null) {
     const training = trainingTable(results);
@@ -70,7 +70,7 @@ ${muted('small print: 95 % intervals over questions; a change is coloured if its
 ${course}`;
 }
 
-/** The one number that a reader came for. */
+/** The one number that readers want. */
 function headline(results: Results): Html {
   const { before, after, change } = results;
   const [accuracy] = figures;
@@ -85,7 +85,7 @@ function headline(results: Results): Html {
   return html`<p class="headline"><strong>${from}${percent(shown.accuracy)}</strong> <span>${sentence}<br><i>${askedOf(results)}</i></span></p>`;
 }
 
-/** Those that have something to show; what did not change over the run is named below them. */
+/** Curves with something to show; those that did not change over the run are named below them. */
 function charts(
   { curves, roundEnds, steps }: Curves,
   about: Curve['about'],
@@ -111,9 +111,7 @@ function valuesOf({ series }: Curve): number[] {
   return series.flatMap(({ points }) => points.map(({ y }) => y)).filter(Number.isFinite);
 }
 
-/**
- * A single step is not a trend yet, and a measurement that stays constant is worth seeing: both are drawn.
- */
+/** A single step is not a trend yet, and a constant measurement is worth seeing: both are drawn. */
 function isConstant(curve: Curve): boolean {
   if (curve.series.some(({ dots, points }) => dots === true && points.length > 0)) return false;
   const values = valuesOf(curve);

@@ -8,7 +8,7 @@ import type { Question, Rollout } from '../../topics/index.ts';
 import { type Html, html } from './html.ts';
 
 export interface ShownTrajectory {
-  /** Before the verdict: when, say; empty for nothing. */
+  /** Before the verdict, for example the time; empty for nothing. */
   readonly label: string;
   readonly right: boolean;
   readonly verdict: string;
@@ -45,7 +45,7 @@ function trajectoryBox(shown: ShownTrajectory): Html {
 ${trajectoryText(shown)}</div>`;
 }
 
-/** More lines than these are folded away, whole lines at a time. */
+/** Beyond this many lines the rest is folded away, whole lines at a time. */
 const linesMax = 60;
 
 function trajectoryText({ text, tools }: ShownTrajectory): Html {
@@ -101,7 +101,7 @@ function highlighted(
   return { shown: pieces, open };
 }
 
-/** The tags that have a colour of their own; those of other tools share one. */
+/** The tags with a colour of their own; those of other tools share one. */
 const coloured: readonly string[] = ['think', 'search', 'python', 'result', 'answer'];
 
 function classOf(tag: string): string {

@@ -16,7 +16,7 @@ export function htmlTable({ columns, rows }: Table, { quiet = 0 } = {}): Html {
 <tbody>${body}</tbody></table>`);
 }
 
-/** What may be wider than its place scrolls in it, by keys as well. */
+/** A box for anything that may be too wide: scrolls, also by keys. */
 export function scrolling(table: Html): Html {
   return html`<div class="scroll" role="group" tabindex="0" aria-label="table">${table}</div>`;
 }

@@ -40,7 +40,7 @@ export class Page {
     else metric.set(labels, value);
   }
 
-  /** As it is when the page is read. */
+  /** Read when the page is. */
   addKept(metric: Metric): void {
     this.#registry.registerMetric(metric);
   }
@@ -61,7 +61,7 @@ export class Page {
   }
 }
 
-/** How often a number lay below each of these bounds, to be kept over many pages. */
+/** How often a number was below each of these bounds, kept over many pages. */
 export class KeptHistogram {
   readonly metric: Histogram;
   readonly #family: Family;

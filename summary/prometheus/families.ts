@@ -1,9 +1,7 @@
 /**
- * Every number that a run gives Prometheus. `npm run docs` lists them, docker/grafana draws them, and a test
- * holds it to this table.
- *
- * Base units, `_total` on counters, and no label that grows with the data: no question, rollout, version or
- * error text.
+ * Every number that a run exports to Prometheus. `npm run docs` lists them, docker/grafana draws them, and a
+ * test compares it with this table. Base units, `_total` on counters, and no label that grows with the data:
+ * no question, rollout, version or error text.
  */
 import type { Family } from './exposition.ts';
 
@@ -111,7 +109,9 @@ export const processFamilies = {
   ),
 } as const;
 
-/** Of the run as a whole, read from its log: given by the process that leads it, or by `millrace metrics`. */
+/**
+ * Of the run as a whole, read from its log: exported by the process that leads it, or by `millrace metrics`.
+ */
 export const runFamilies = {
   runInfo: gauge('run_info', 'Always 1; labels describe the run.', 'job', 'millrace', 'seed'),
   runStatus: gauge('run_status', '1 for the current status of the run.', 'status'),

@@ -1,6 +1,6 @@
 /**
- * Follows the topics of a run that are counted for Prometheus. Settles nothing; a topic that cannot be read
- * is given up.
+ * Follows the topics of a run that are counted for Prometheus. Settles nothing; stops following a topic that
+ * cannot be read.
  */
 import { Subscription } from 'rxjs';
 import type { From, Log, Stored, Topic } from '../../streams/index.ts';
@@ -15,7 +15,7 @@ export class Follower {
   readonly #following = new Map<string, boolean>();
   readonly #subscription = new Subscription();
 
-  /** Counts what is written from now on; of metrics and weights the newest there are besides. */
+  /** Counts what is written from now on; for metrics and weights also reads the newest ones. */
   constructor(log: Log, nowMs: number) {
     const { tallies } = this;
     const now = { kind: 'latest' } as const;

@@ -1,4 +1,4 @@
-/** What a run gives Prometheus at one moment, as a page. Pure. */
+/** A run's numbers for Prometheus at one moment, as a page. Pure. */
 import type { TopicStat } from '../../streams/index.ts';
 import type { SourceStats, StageStats, WorkerStatus } from '../../streams/run/index.ts';
 import { topics as topicsOfRun } from '../../topics/index.ts';
@@ -58,9 +58,9 @@ function addSource(page: Page, worker: string, source: SourceStats): void {
 /** What is known about the whole run. */
 export interface Whole {
   readonly facts: RunFacts;
-  /** As the log said last; null before it has. */
+  /** The log's last answer; null before it has one. */
   readonly topics: readonly TopicStat[] | null;
-  /** Whether it said so for this scrape. */
+  /** Whether it answered for this scrape. */
   readonly fresh: boolean;
   /** By topic, whether it is still being followed. */
   readonly following: ReadonlyMap<string, boolean>;

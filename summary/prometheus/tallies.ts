@@ -1,6 +1,6 @@
 /**
- * What is counted of a run's records while it is followed: rollouts, tokens, tool calls, verdicts, and the
- * newest value of each metric. Bounded: names that come from records and may be anything (tools, metrics) are
+ * Counts over a run's records while it is followed: rollouts, tokens, tool calls, verdicts, and the newest
+ * value of each metric. Bounded: names that come from records and may be anything (tools, metrics) are
  * counted one by one only up to a limit, the rest together.
  */
 import type { Metric, Rollout, Selected, ToolCall, Weights } from '../../topics/index.ts';
@@ -98,7 +98,7 @@ export class Tallies {
     for (const [verdict, count] of this.#verdicts) page.add(f.groups, [verdict], count);
   }
 
-  /** A policy may call tools that there are not, by any name. */
+  /** A policy may call tools that do not exist, by any name. */
   #toolName(given: string): string {
     const name = this.#tools.has(given) || this.#tools.size < TOOLS_MAX ? given : OTHER;
     if (!this.#tools.has(name)) this.#tools.set(name, new Counts(outcomes));

@@ -1,4 +1,4 @@
-/** The paper's table of an evaluation as people read it. */
+/** The paper's table of an evaluation, for people. */
 
 import { columns, type Table } from '../../base/terminal/index.ts';
 import type { BenchmarkRow, BenchmarkTable, TableNumbers } from '../../operators/metrics/index.ts';
@@ -6,7 +6,7 @@ import { fixed, hundred, orDash } from '../format/numbers.ts';
 
 interface Column {
   readonly label: string;
-  /** What it means, in a few words; empty if the label says it. */
+  /** Its meaning in a few words; empty if the label suffices. */
   readonly about: string;
   readonly show: (row: BenchmarkRow) => string;
   /** The same of a mean over rows; empty if there is none. */
@@ -16,7 +16,7 @@ interface Column {
 const two = fixed(2);
 const none = (): string => '';
 
-/** What the headline number of a row is called. */
+/** Name of a row's headline number. */
 const measureNames: Readonly<Record<BenchmarkRow['measure'], string>> = {
   judge: 'LJ',
   equality: 'equal',
@@ -29,7 +29,7 @@ function of(label: string, about: string, value: (numbers: TableNumbers) => stri
   return { label, about, show: value, mean: value };
 }
 
-/** The paper's columns first; those that this evaluation has no numbers for are left out. */
+/** The paper's columns first; columns without numbers in this evaluation are left out. */
 function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
   const passes = [...new Set(rows.flatMap(({ passAtK }) => Object.keys(passAtK)))];
   const largest = Math.max(0, ...rows.map(({ questions, responses }) => responses / questions));
@@ -93,7 +93,7 @@ function columnsOf({ rows }: Pick<BenchmarkTable, 'rows'>): readonly Column[] {
   ];
 }
 
-/** The rows of means, those that there are. */
+/** The rows of means, if any. */
 export function meansOf({ averages }: Pick<BenchmarkTable, 'averages'>): readonly {
   readonly name: string;
   readonly numbers: TableNumbers;
@@ -127,7 +127,7 @@ export function benchmarksTable(report: Pick<BenchmarkTable, 'rows' | 'averages'
   return { table, means: means.length };
 }
 
-/** What the columns mean, those that do not say it themselves. */
+/** What the columns mean, unless the labels suffice. */
 export function benchmarksNote(report: Pick<BenchmarkTable, 'rows'>): string {
   return columnsOf(report)
     .filter(({ about }) => about !== '')

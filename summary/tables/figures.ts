@@ -1,6 +1,5 @@
 /**
- * The figures of an evaluation as people read them: what each is called, how it is written, which way is
- * better.
+ * The figures of an evaluation for people: their names, formats, and which way is better.
  */
 import type { Interval } from '../../operators/metrics/index.ts';
 import type { Difference, Differences, Intervals } from '../certainty.ts';
@@ -25,7 +24,7 @@ export interface Figure {
   readonly changeEnd: Show;
   /** Which way is better. */
   readonly better: 'more' | 'less';
-  /** What it means, in a few words; empty if the label says it. */
+  /** Its meaning in a few words; empty if the label suffices. */
   readonly about: string;
 }
 
@@ -108,7 +107,7 @@ export const figures: readonly Figure[] = [
   },
 ];
 
-/** The figure; null if it was not measured: without right answers there are no tool calls of theirs. */
+/** The figure; null if it was not measured: without right answers, their tool calls are unknown. */
 export function figureOf(
   evaluation: { readonly [K in keyof Evaluation]: number | null } | null,
   { key }: Pick<Figure, 'key'>,
@@ -141,7 +140,7 @@ export function intervalText(interval: Interval | null, { end }: Pick<Figure, 'e
   return `${end(interval.low)}–${end(interval.high)}`;
 }
 
-/** What a figure changed by with its interval; null if it has none. */
+/** The change of a figure with its interval; null if it has none. */
 export function changeOf(
   changes: Differences | null,
   { key }: Pick<Figure, 'key'>,
@@ -158,7 +157,7 @@ export function changeIntervalText(
   return `${changeEnd(change.interval.low)} to ${changeEnd(change.interval.high)}`;
 }
 
-/** Whether a change is for the better, for the worse, or may be none: its interval holds 0. */
+/** Whether a change is for the better or for the worse, or may be chance: its interval holds 0. */
 export function directionOf(
   change: Difference | null,
   { better }: Pick<Figure, 'better'>,

@@ -39,13 +39,13 @@ export function beforeAfterTable({ before, after, change }: Results): Table | nu
   };
 }
 
-/** The change of accuracy since the row before, besides the figures themselves. */
+/** The change of accuracy since the previous row, besides the figures themselves. */
 const CHANGE = 'change';
 
 /** Figures that the table of rounds shows. */
 const ofRounds = figures.filter(({ key }) => key !== 'meanToolCallsCorrect');
 
-/** A row for each of the newest rounds, with one before them for the state before training. */
+/** One row for each of the newest rounds, preceded by the state before training. */
 export function roundsTable(results: Results): Table {
   const labels = ofRounds.flatMap(({ key, short }) =>
     key === 'accuracy' ? [short, CHANGE] : [short],
@@ -80,11 +80,11 @@ function accuracyChange({ change }: Round): string {
   return known === null ? '' : accuracy.difference(known.difference);
 }
 
-/** What the columns of `roundsTable` mean that do not say it themselves. */
+/** What the columns of `roundsTable` mean, unless the labels suffice. */
 export const roundsNote =
   'change: accuracy compared with the row above, in percentage points; reward: mean over the training steps';
 
-/** Of kinds of training that took several rounds, what they changed together: one line each. */
+/** For kinds of training that took several rounds, their change in total: one line each. */
 export function phaseLines({ phases }: Pick<Results, 'phases'>): string[] {
   return phases
     .filter(({ rounds, before }) => rounds > 1 && before !== null)

@@ -1,6 +1,6 @@
 /**
- * Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit a run
- * that ended and one that goes on.
+ * Where the time of a run went, stage by stage: over the whole life of its processes, in words that fit both
+ * an ended run and a running one.
  */
 
 import { columns, type Table } from '../../base/terminal/index.ts';
@@ -33,7 +33,7 @@ export function spentTable({ sources, stages }: Live): Table {
   };
 }
 
-/** What the columns mean whose names do not say so. */
+/** What the columns mean, unless the names suffice. */
 export const spentColumns: readonly (readonly [label: string, about: string])[] = [
   ['idle', 'share of the time with no record in progress'],
   ['full', 'share of the time at full capacity (a source: held back by its readers)'],

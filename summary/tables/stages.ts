@@ -4,7 +4,7 @@ import { columns, type Table } from '../../base/terminal/index.ts';
 import { percent, rate } from '../format/numbers.ts';
 import type { Live, SourceRow, StageRow } from '../live.ts';
 
-/** In a narrow table these columns are left out, the last first. */
+/** In a narrow table these columns are dropped, the last first. */
 const drops = { 'in/s': 1, groups: 2, commits: 3, reads: 4 };
 
 export function stagesTable({ sources, stages }: Live): Table {
@@ -33,7 +33,7 @@ function sourceCells({ name, perSecond, items, done, held }: SourceRow): string[
   return [name, `(source, ${items})`, '', out, '', '', '', '', percent(held, 0), ''];
 }
 
-/** What the columns of `stagesTable` mean, those that do not say it themselves. */
+/** What the columns of `stagesTable` mean, unless the labels suffice. */
 export const stageColumns: readonly (readonly [label: string, about: string])[] = [
   ['groups', 'records in flight that wait for the others of their group'],
   ['lag', 'records of its topic not yet settled'],

@@ -18,7 +18,7 @@ export function headOf(benchmarks: Benchmarks): string {
   ].join(' · ');
 }
 
-/** What a reader must know to trust the numbers; empty when all is well. */
+/** What readers must know to trust the numbers; empty if all is well. */
 export function cautionsOf(benchmarks: Benchmarks): string[] {
   const { rows, status, failedRollouts, deadLetters, run } = benchmarks;
   const unjudged = rows.reduce((sum, { judgeFailures }) => sum + judgeFailures, 0);

@@ -1,4 +1,4 @@
-/** What a run does now as lines of text, for a terminal or a log of your own. */
+/** The current state of a run as lines of text, for a terminal or your own log. */
 
 import { colours, folded, textTable, wrapped } from '../../base/terminal/index.ts';
 import { counted, visible } from '../../base/text/index.ts';
@@ -56,7 +56,7 @@ const statePaint = {
   damaged: 'bad',
 } as const satisfies Record<RunState, 'name' | 'good' | 'warn' | 'bad'>;
 
-/** What a state means if it is not what a user would expect, and what to do. */
+/** What a state means if a user may not expect it, and what to do. */
 const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
   paused: (run) => `paused: starts nothing new; resume with millrace resume ${run}`,
   damaged: (run) => `some of its records cannot be read; see millrace doctor ${run}`,
@@ -64,7 +64,7 @@ const ADVICE: Readonly<Partial<Record<RunState, (run: string) => string>>> = {
     `no process is reporting: it was probably killed; resume with millrace run --run ${run}`,
 };
 
-/** What a reader should notice about single parts: records in progress for unusually long, dropped items. */
+/** What deserves attention about single parts: records in progress for unusually long, dropped items. */
 function notes({ stages, sources }: Live): string[] {
   const old = stages.filter(isOld).map(({ name, oldestMs, usualMs }) => {
     const usual = usualMs === null ? '' : `, usually ${duration(usualMs / 1000)}`;
@@ -103,7 +103,7 @@ function part(name: string, value: number | null, show: Show): string {
   return value === null ? '' : `${name} ${show(value)}`;
 }
 
-/** The live ones first; of many, those that reported last. */
+/** The live ones first; if there are many, those that reported last. */
 function workerLines({ workers }: Live): string[] {
   const byReport = [...workers].sort((a, b) => a.silentMs - b.silentMs);
   const more = byReport.length - WORKERS_MAX;

@@ -10,7 +10,7 @@ export function headOf({ job, seed, status, seconds }: Results): string {
   return [job, `seed ${seed}`, `${status} ${spanWords[status]} ${duration(seconds)}`].join(' · ');
 }
 
-/** Between the state of a run and its time: one that goes on has not ended. */
+/** Between the state of a run and its time: a running one has not ended. */
 const spanWords: Readonly<Record<Results['status'], string>> = {
   running: 'for',
   done: 'in',
@@ -18,7 +18,7 @@ const spanWords: Readonly<Record<Results['status'], string>> = {
   failed: 'after',
 };
 
-/** What was asked, and how answers were drawn. */
+/** What was asked, and how answers were sampled. */
 export function askedOf({ before, sampling, rolloutsEach }: Results): string {
   return [
     counted(before?.questions ?? 0, 'held-out question'),
@@ -27,7 +27,7 @@ export function askedOf({ before, sampling, rolloutsEach }: Results): string {
   ].join(' · ');
 }
 
-/** What was trained, in one line; none before the first step. */
+/** The outcome of training, in one line; empty before the first step. */
 export function trainedOf({ training }: Pick<Results, 'training'>): string[] {
   if (training === null) return [];
   const { steps, tokens, examples, seconds } = training;

@@ -42,7 +42,7 @@ export function reportText(results: Results, options: ReportTextOptions = {}): s
   }
 }
 
-/** Of a run that asks no held-out questions, or has not yet. */
+/** For a run that asks no held-out questions, or has not yet. */
 function unmeasured(results: Results, columns: number | undefined): string[][] {
   const training = trainingTable(results);
   if (training === null) return [['No results yet: the first evaluation is not complete.']];
