@@ -106,7 +106,7 @@ describe('a collection', () => {
       code: 'RETRIEVER',
       message: expect.stringMatching(/different encoder.*wwww/),
     });
-    await expect(fill(millPassages, other)).rejects.toThrow(/another encoder/);
+    await expect(fill(millPassages, other)).rejects.toThrow(/different encoder/);
   });
 
   test('is read and filled only with its original settings', async () => {
